@@ -28,7 +28,7 @@ import { JobWorker } from '../jobs/job-worker.ts';
 import { OutboxWorker } from '../jobs/outbox-worker.ts';
 import { SentEffects } from '../jobs/sent-effects.ts';
 import { Loop } from '../lifecycle.ts';
-import { readMail } from '../mail/mail-store.ts';
+import { readMailHead } from '../mail/mail-store.ts';
 import { EMAIL_RECEIVED } from '../mail/outbox-topics.ts';
 import { LockedWrites } from '../messages/locked-write.ts';
 import {
@@ -200,7 +200,7 @@ export function openMessaging(
       await triggers.onPlatformEvent(event, trace);
     }),
     handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
-      const mail = await readMail(database, mail_id);
+      const mail = await readMailHead(database, mail_id);
       if (mail === undefined) return;
       await recorder.emailReceived(mail, isRepeated);
       await triggers.onEmail(mail);

@@ -242,9 +242,8 @@ export class Exchange {
       this.#host.enter(this);
     }
     this.#bodyOver = last;
-    // Copied, because a piece of a stream outlives this call.
     if (this.#stream !== undefined && !this.#answered) {
-      this.#stream.push(Buffer.from(new Uint8Array(chunk)), last);
+      this.#stream.push(new Uint8Array(chunk), last);
       if (last) this.#keepForAnswer();
     } else if (this.#body === undefined && !this.#answered) this.#collect(Buffer.from(chunk), last);
     else this.#discarded += chunk.byteLength;

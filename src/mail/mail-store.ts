@@ -8,7 +8,10 @@ import type { Downloads } from '../resources/attachment.ts';
 /** A mail that came in or goes out, as a row of Postgres. */
 export type MailRow = Selectable<Schema['mails']>;
 
-const MAIL_COLUMNS = [
+/** A mail without its text, which may be several hundred KB that most readers do not want. */
+export type MailHead = Omit<MailRow, 'body_text' | 'body_html'>;
+
+export const HEAD_COLUMNS = [
   'id',
   'account_id',
   'inbox_id',
@@ -32,18 +35,21 @@ const MAIL_COLUMNS = [
   'in_reply_to',
   'thread_ids',
   'verdict',
-  'body_text',
-  'body_html',
   'source_key',
   'size_bytes',
   'trace',
   'created_at',
   'updated_at',
-] as const satisfies readonly (keyof MailRow)[];
+] as const satisfies readonly (keyof MailHead)[];
 
 /** Returns `m.id, m.account_id, …` for a table or alias. */
 export function mailColumns(alias: string): string {
-  return MAIL_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+  return `${headColumns(alias)}, ${alias}.body_text, ${alias}.body_html`;
+}
+
+/** The columns of a MailHead, like `mailColumns`. */
+function headColumns(alias: string): string {
+  return HEAD_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
 }
 
 /** Returns mails of any account, in no particular order; missing ones are left out. */
@@ -54,6 +60,11 @@ export function readMails(db: Db, ids: readonly string[]): Promise<MailRow[]> {
 export async function readMail(db: Db, id: string): Promise<MailRow | undefined> {
   const [row] = await readMails(db, [id]);
   return row;
+}
+
+export async function readMailHead(db: Db, id: string): Promise<MailHead | undefined> {
+  const [head] = await db.query(READ_HEAD, id);
+  return head;
 }
 
 /** Returns the mail that carries the message; undefined if there is none. */
@@ -117,6 +128,11 @@ export async function presentEmail(files: Downloads, row: MailRow): Promise<Emai
 const READ_BY_ID = statement<[ids: readonly string[]], MailRow>({
   name: 'read-mails',
   text: `SELECT ${mailColumns('m')} FROM mails m WHERE m.id = ANY($1)`,
+});
+
+const READ_HEAD = statement<[id: string], MailHead>({
+  name: 'read-head-of-mail',
+  text: `SELECT ${headColumns('m')} FROM mails m WHERE m.id = $1`,
 });
 
 const READ_OF_MESSAGE = statement<[messageId: string], MailRow>({

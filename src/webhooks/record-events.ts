@@ -5,7 +5,7 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Change, ConversationCreated } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
 import { type DomainEvent, microseconds } from '../engine/publish.ts';
-import type { MailRow } from '../mail/mail-store.ts';
+import { type MailHead, readMail } from '../mail/mail-store.ts';
 import { readHeads } from '../messages/timeline-store.ts';
 import { type PlatformEventRow, presentEvent } from '../platform-events/platform-event.ts';
 import { timedId } from '../protocol/ids.ts';
@@ -113,14 +113,13 @@ export class EventRecorder {
   }
 
   /** Records a mail that became a message of a customer. */
-  async emailReceived(mail: MailRow, isRepeated: boolean): Promise<void> {
-    const { id, account_id: accountId, conversation_id, created_at: at } = mail;
+  async emailReceived(head: MailHead, isRepeated: boolean): Promise<void> {
+    const { id, account_id: accountId, conversation_id, created_at: at } = head;
     if (conversation_id === null || !this.#options.listeners.found.webhooks.has(accountId)) return;
-    const [place, data] = await Promise.all([
-      this.#placeOf(conversation_id),
-      emailData(this.#options.files, mail),
-    ]);
-    if (place === undefined) return;
+    const { database, files } = this.#options;
+    const [place, mail] = await Promise.all([this.#placeOf(conversation_id), readMail(database, id)]);
+    if (place === undefined || mail === undefined) return;
+    const data = await emailData(files, mail);
     const event = { type: 'email.received', at, ...place, sequence: null, resourceId: id, data };
     await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
   }

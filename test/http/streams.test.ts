@@ -55,6 +55,38 @@ t.test('a client waits for a slow reader', async (t) => {
   t.equal(flow.paused, false);
 });
 
+t.test('what arrives although the client is to wait', async (t) => {
+  const { stream, flow } = openStream();
+  const before = process.memoryUsage().arrayBuffers;
+  // 50 pieces as a fast client's, each of which is written over by the next.
+  const piece = Buffer.alloc(512 * KIB);
+  let pushed = 0;
+  const push = () => stream.push(piece.fill(pushed++), pushed === 50);
+  for (let i = 0; i < 30; i++) push();
+  t.ok(process.memoryUsage().arrayBuffers - before < 4 * MIB, 'does not wait in memory');
+  t.equal(flow.paused, true);
+  let length = 0;
+  for await (const bytes of stream) {
+    const wanted = Buffer.alloc(bytes.length);
+    for (let at = 0; at < bytes.length; at++) wanted[at] = (length + at) / piece.length;
+    if (!bytes.equals(wanted)) t.fail(`other bytes at ${length}`);
+    length += bytes.length;
+    // More arrives while what waits is being read.
+    if (pushed < 50 && length > pushed * 200 * KIB) push();
+  }
+  t.equal(length, 50 * piece.length);
+  t.equal(flow.paused, false);
+
+  const abandoned = openStream();
+  for (let i = 0; i < 4; i++) abandoned.stream.push(piece, false);
+  const reading = abandoned.stream[Symbol.asyncIterator]();
+  await reading.next();
+  const second = reading.next();
+  abandoned.stream.abandon();
+  await second;
+  await t.rejects(reading.next(), { message: 'The connection closed before the body was complete.' });
+});
+
 t.test('a client that goes away', async (t) => {
   const { stream } = openStream();
   stream.push(Buffer.from('half'), false);

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { acceptMail } from '../../src/mail/incoming/accept.ts';
 import { authenticateMail } from '../../src/mail/incoming/authentication.ts';
-import type { MailRow } from '../../src/mail/mail-store.ts';
+import type { MailHead } from '../../src/mail/mail-store.ts';
 import type { ParsedMail } from '../../src/mail/reading/parsed-mail.ts';
 import { readMailBytes } from '../../src/mail/reading/read-mail.ts';
 import { newId } from '../../src/protocol/ids.ts';
@@ -52,7 +52,7 @@ t.test('what becomes of each mail of the corpus', async (t) => {
   );
 });
 
-function becomesOf({ status, purpose, reason, conversation_id }: MailRow, knownId: string): Becomes {
+function becomesOf({ status, purpose, reason, conversation_id }: MailHead, knownId: string): Becomes {
   const conversation = conversation_id === null ? null : conversation_id === knownId ? 'known' : 'new';
   return { status, purpose, reason, conversation };
 }
@@ -97,7 +97,7 @@ t.test('in every order, twice, and with nodes that die in between, each mail is 
       },
     },
   };
-  const deliver = async (arrival: Parameters<typeof acceptMail>[1]): Promise<MailRow> => {
+  const deliver = async (arrival: Parameters<typeof acceptMail>[1]): Promise<MailHead> => {
     for (;;) {
       const row = await acceptMail(dying, arrival).catch((error: Error) => {
         if (error.message !== 'killed') throw error;

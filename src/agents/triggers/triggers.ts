@@ -2,7 +2,7 @@ import type { Rights } from '../../access/rights.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Change, ConversationCreated } from '../../conversations/outbox-topics.ts';
 import type { Database } from '../../db/database.ts';
-import type { MailRow } from '../../mail/mail-store.ts';
+import type { MailHead } from '../../mail/mail-store.ts';
 import type { PlatformEventRow } from '../../platform-events/platform-event.ts';
 import type { TraceContext } from '../../protocol/traceparent.ts';
 import type { MessageRow } from '../../resources/message.ts';
@@ -122,7 +122,7 @@ export class Triggers {
   }
 
   /** Handles a mail that became a message of a customer. Its text is read when the run begins. */
-  async onEmail(mail: MailRow): Promise<void> {
+  async onEmail(mail: MailHead): Promise<void> {
     const { id, account_id: accountId, actor_id: by, conversation_id, message_id, created_at: at } = mail;
     if (conversation_id === null || message_id === null) return;
     await this.#startByEvent({

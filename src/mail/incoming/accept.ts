@@ -10,7 +10,7 @@ import { derivedId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import type { EmailVerdict } from '../../protocol/resources/email.ts';
 import { readActors } from '../../resources/actor.ts';
-import { type MailRow, readMail } from '../mail-store.ts';
+import { type MailHead, readMailHead } from '../mail-store.ts';
 import { EMAIL_RECEIVED } from '../outbox-topics.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { withoutPrefixes } from '../outgoing/subject.ts';
@@ -36,11 +36,11 @@ export interface AcceptOptions {
  * mail again, at the same time or after a crash, finds the row by its id and goes on where the first one stopped, so that it is
  * one message. Rejects only for a cause that may pass: the sender then tries again.
  */
-export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailRow> {
+export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailHead> {
   const rfcId =
     storable(arrival.mail.rfcId ?? '') || `${await digestOf(options.store, arrival)}@no-message-id`;
   const id = idOf(arrival, rfcId);
-  const row = (await readMail(options.database, id)) ?? (await receive(options, arrival, id, rfcId));
+  const row = (await readMailHead(options.database, id)) ?? (await receive(options, arrival, id, rfcId));
   return row.status === 'received' ? enter(options, arrival, row) : row;
 }
 
@@ -55,7 +55,7 @@ async function receive(
   arrival: Arrival,
   id: string,
   rfcId: string,
-): Promise<MailRow> {
+): Promise<MailHead> {
   const { inbox, source, mail, envelope } = arrival;
   const verdict = await authenticate(arrival);
   return database.transaction(async (tx) => {
@@ -86,7 +86,7 @@ async function receive(
 const MAX_CASES = 3;
 
 /** Lets the message of a received mail enter the timeline of its case. */
-async function enter(options: AcceptOptions, arrival: Arrival, received: MailRow): Promise<MailRow> {
+async function enter(options: AcceptOptions, arrival: Arrival, received: MailHead): Promise<MailHead> {
   let row = received;
   for (let tried = 0; row.status === 'received'; tried++) {
     try {
@@ -100,7 +100,7 @@ async function enter(options: AcceptOptions, arrival: Arrival, received: MailRow
   return row;
 }
 
-async function enterCase(options: AcceptOptions, arrival: Arrival, row: MailRow): Promise<MailRow> {
+async function enterCase(options: AcceptOptions, arrival: Arrival, row: MailHead): Promise<MailHead> {
   const { database, store, lockedWrites } = options;
   const [conversationId, authorId] = [row.conversation_id!, row.actor_id!];
   const sender = (await readActors(database, [authorId])).get(authorId)!;
@@ -126,7 +126,12 @@ async function enterCase(options: AcceptOptions, arrival: Arrival, row: MailRow)
 }
 
 /** Writes what commits together with the message. */
-async function settle(tx: Tx, arrival: Arrival, mail: MailRow, written: CommittedMessage): Promise<MailRow> {
+async function settle(
+  tx: Tx,
+  arrival: Arrival,
+  mail: MailHead,
+  written: CommittedMessage,
+): Promise<MailHead> {
   const { purpose, id, conversation_id: conversationId, verdict } = mail;
   if (purpose === 'message') {
     await followExternal(tx, written, 'customer_wrote', null);
@@ -148,7 +153,7 @@ function threadOf({ inbox, mail }: Arrival, mailId: string) {
 }
 
 /** The case was archived or deleted since it was found: the customer's mail opens another, and other mail is ignored. */
-function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailRow): Promise<MailRow> {
+function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailHead): Promise<MailHead> {
   return database.transaction(async (tx) => {
     const row = await lockIncoming(tx, id);
     if (row.status !== 'received') return row;
@@ -162,9 +167,9 @@ function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailRow):
 
 /** Rolls the message back: another copy of the mail has come further. */
 class Changed extends Error {
-  readonly row: MailRow;
+  readonly row: MailHead;
 
-  constructor(row: MailRow) {
+  constructor(row: MailHead) {
     super('another copy of the mail has come further');
     this.row = row;
   }
@@ -192,6 +197,6 @@ async function digestOf(store: AcceptOptions['store'], { source: { key } }: Arri
   const source = await store.open(key);
   if (source === undefined) throw new Error('the source of a mail is gone');
   const hash = createHash('sha256');
-  for await (const piece of source.read()) hash.update(piece);
+  for await (const piece of source.read({ isTransient: true })) hash.update(piece);
   return hash.digest('hex');
 }

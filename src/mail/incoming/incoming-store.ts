@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
 import { statement } from '../../db/statement.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
-import type { MailRow } from '../mail-store.ts';
+import { HEAD_COLUMNS, type MailHead } from '../mail-store.ts';
 
 export type NewIncomingMail = Omit<Insertable<Schema['mails']>, 'direction' | 'status' | 'purpose'>;
 
@@ -35,16 +35,21 @@ export async function insertIncoming(tx: Tx, mail: NewIncomingMail): Promise<boo
 }
 
 /** Returns a mail, which exists, locked until the transaction ends. */
-export function lockIncoming(tx: Tx, id: string): Promise<MailRow> {
-  return tx.kysely.selectFrom('mails').selectAll().where('id', '=', id).forUpdate().executeTakeFirstOrThrow();
+export function lockIncoming(tx: Tx, id: string): Promise<MailHead> {
+  return tx.kysely
+    .selectFrom('mails')
+    .select(HEAD_COLUMNS)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
 }
 
-export function writeIncoming(tx: Tx, id: string, change: IncomingChange): Promise<MailRow> {
+export function writeIncoming(tx: Tx, id: string, change: IncomingChange): Promise<MailHead> {
   return tx.kysely
     .updateTable('mails')
     .set({ ...change, updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', id)
-    .returningAll()
+    .returning(HEAD_COLUMNS)
     .executeTakeFirstOrThrow();
 }
 

@@ -3,7 +3,7 @@ import type { NewAttachment, NewMessage } from '../../messages/new-message.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import { UPLOAD_LIMITS } from '../../protocol/resources/upload.ts';
-import type { MailRow } from '../mail-store.ts';
+import type { MailHead } from '../mail-store.ts';
 import type { StoredPart } from '../reading/parsed-mail.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { cutTo, storable } from './storable.ts';
@@ -15,7 +15,7 @@ import { cutTo, storable } from './storable.ts';
 export async function messageOf(
   store: Pick<ObjectStore, 'presignDownload'>,
   { mail }: Arrival,
-  { id, account_id, conversation_id, actor_id, purpose, subject }: MailRow,
+  { id, account_id, conversation_id, actor_id, purpose, subject }: MailHead,
 ): Promise<NewMessage> {
   const isExternal = purpose === 'message';
   const text = storable(mail.visibleText).trim() || storable(mail.text).trim();

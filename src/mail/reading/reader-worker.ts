@@ -1,6 +1,7 @@
 /** A thread that reads mails, one after another (mail-thread.ts), so that no mail, however large or hostile, holds up the node. */
 
-import { getHeapStatistics } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { parentPort, workerData } from 'node:worker_threads';
 import { type AttachmentSink, readMailBytes } from './read-mail.ts';
 import type { FromMailWorker, SharedPieces, ToMailWorker } from './reader-thread.ts';
@@ -8,8 +9,12 @@ import type { FromMailWorker, SharedPieces, ToMailWorker } from './reader-thread
 if (parentPort === null) throw new Error('This module runs in a thread.');
 const port = parentPort;
 const { source, decoded }: SharedPieces = workerData;
-/** Four times what a thread takes that has read ordinary mail. It gives nothing of it back while it lives. */
+/** The garbage of a larger mail is collected at once: left alone, the engine lets the heap grow to several times its size. */
+const LARGE_MAIL_BYTES = 1024 * 1024;
+/** A thread whose heap is larger than this after it was collected ends: it gives nothing of it back while it lives. */
 const MAX_HEAP_BYTES = 48 * 1024 * 1024;
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
 const out = Buffer.from(decoded);
 
 /** Each message is answered before the next, so that bytes never pile up between the threads. */
@@ -23,10 +28,15 @@ function nextMessage(): Promise<ToMailWorker> {
   return new Promise((resolve) => void port.once('message', resolve));
 }
 
+/** Bytes of the present mail. */
+let size = 0;
+
 async function* pieces(): AsyncGenerator<Buffer> {
+  size = 0;
   for (;;) {
     const answer = await ask({ kind: 'more' });
     if (answer.kind !== 'piece' || answer.size === 0) return;
+    size += answer.size;
     yield Buffer.from(source, 0, answer.size);
   }
 }
@@ -45,6 +55,7 @@ while ((await nextMessage()).kind === 'mail') {
   const mail = await readMailBytes(pieces(), sink, (header) =>
     port.postMessage({ kind: 'header', mail: header }),
   );
+  if (size > LARGE_MAIL_BYTES) collectGarbage();
   const isLast = getHeapStatistics().total_heap_size > MAX_HEAP_BYTES;
   port.postMessage({ kind: 'done', mail, isLast });
   if (isLast) break;

@@ -5,7 +5,7 @@ import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { InboxRow } from '../../resources/inbox.ts';
-import type { MailRow } from '../mail-store.ts';
+import type { MailHead } from '../mail-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import type { parseMail } from '../reading/parse-mail.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
@@ -34,20 +34,20 @@ export interface IntakeOptions {
   readonly key: MailKey;
   readonly parseMail: typeof parseMail;
   /** Decides what becomes of a mail, and commits that. */
-  readonly acceptMail: (arrival: Arrival) => Promise<MailRow>;
+  readonly acceptMail: (arrival: Arrival) => Promise<MailHead>;
   readonly metrics: Pick<Metrics, 'mailReceived' | 'mailReceiveSeconds'>;
   readonly log: Logger;
 }
 
 /** What became of a mail: one row for each inbox that it was for. */
 export interface Receipt {
-  readonly mails: readonly MailRow[];
+  readonly mails: readonly MailHead[];
 }
 
 /** What became of a mail at one of its inboxes. */
 export interface Delivery {
   readonly inbox: InboxRow;
-  readonly result: PromiseSettledResult<MailRow>;
+  readonly result: PromiseSettledResult<MailHead>;
 }
 
 /** Size of the largest mail in bytes, as it came. */
@@ -130,7 +130,7 @@ export class Intake {
   }
 
   /** Each mail has a source of its own, which is kept and removed as its account wants it. */
-  async #deliverCopy(inbox: InboxRow, envelope: Envelope, { key }: MailSource): Promise<MailRow> {
+  async #deliverCopy(inbox: InboxRow, envelope: Envelope, { key }: MailSource): Promise<MailHead> {
     const { database, store } = this.#options;
     const original = await store.open(key);
     if (original === undefined) throw new Error('the source of a mail is gone');
@@ -161,9 +161,9 @@ export class Intake {
     envelope: Envelope,
     source: MailSource,
     files: RegisteredFiles,
-  ): Promise<MailRow> {
+  ): Promise<MailHead> {
     const { parseMail, acceptMail } = this.#options;
-    let row: MailRow;
+    let row: MailHead;
     try {
       const mail = await parseMail({ store: files, key: source.key });
       row = await acceptMail({ inbox, envelope, source, mail });
