@@ -7,6 +7,7 @@ import {
   purgeEvents,
 } from './conversations/events.ts';
 import { messageEvents, unsentEvents } from './messages/events.ts';
+import { pinEvents } from './messages/pins/pin-events.ts';
 import { reactionEvents } from './messages/reactions/reaction-events.ts';
 import { notificationEvents } from './notifications/events.ts';
 import type { ChangeEventName } from './protocol/socket/events.ts';
@@ -14,6 +15,7 @@ import type { ChangeEventName } from './protocol/socket/events.ts';
 const SOURCES = [
   messageEvents,
   reactionEvents,
+  pinEvents,
   conversationEvents,
   purgeEvents,
   participantEvents,

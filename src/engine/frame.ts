@@ -120,7 +120,7 @@ export function isCommitted(frame: Frame): frame is CommittedFrame {
  * Returns the id under which events about a part of a resource are ordered: the part has times of its own, and is not
  * shown with the resource.
  */
-export function partOf(id: string, part: 'messages' | 'reactions'): string {
+export function partOf(id: string, part: 'messages' | 'reactions' | 'pin'): string {
   return `${id}/${part}`;
 }
 

@@ -20,7 +20,7 @@ export function checkEdit(
   body: EditMessageBody,
 ): void {
   requireSender(principal, facts);
-  requirePresent(row);
+  requireThere(row);
   if (row.author_id !== principal.actor.id) {
     requirePermission(principal, 'messaging:update');
     if (row.status !== 'draft') {
@@ -54,7 +54,7 @@ function requireApprovedEditor(principal: Principal, { visibility, status }: Mes
  */
 export function checkDelete(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
   requireSender(principal, facts);
-  requirePresent(row);
+  requireThere(row);
   requireAuthority(principal, facts, row);
   if (row.status !== 'sent') {
     throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be deleted.`);
@@ -68,7 +68,7 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
  */
 export function checkRedact(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
   requireSender(principal, facts);
-  requirePresent(row);
+  requireThere(row);
   if (row.status !== 'sent') {
     throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be redacted.`);
   }
@@ -92,7 +92,8 @@ export function requireAuthority(principal: Principal, facts: ConversationFacts,
   );
 }
 
-function requirePresent({ deleted_at }: MessageRow): void {
+/** A deleted message cannot change any more: ApiError `resource_gone`. */
+export function requireThere({ deleted_at }: MessageRow): void {
   if (deleted_at !== null) throw new ApiError('resource_gone', 'The message was deleted.', { param: 'id' });
 }
 

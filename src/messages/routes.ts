@@ -12,6 +12,7 @@ import { conversationFileRoutes } from './conversation-file-routes.ts';
 import { editRoutes } from './edit-routes.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
+import { pinRoutes } from './pins/pin-routes.ts';
 import { reactionRoutes } from './reactions/reaction-routes.ts';
 import { revisionRoutes } from './revision-routes.ts';
 import type { AnswerOf, Sender } from './send.ts';
@@ -39,6 +40,7 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
     ...alertRoutes(options),
     ...conversationFileRoutes(options),
     ...reactionRoutes(options),
+    ...pinRoutes(options),
     ...threadRoutes(options),
   ];
 }

@@ -9,6 +9,7 @@ import { withoutContent } from '../resources/without-content.ts';
 import { outsideUpdateOf } from './events.ts';
 import { type WithdrawnMail, withdrawMail } from './mail-content-store.ts';
 import { MESSAGE_DELETED } from './outbox-topics.ts';
+import { removePin } from './pins/pin-store.ts';
 import { removeReactions } from './reactions/reaction-store.ts';
 import { removeRevisions } from './revision-store.ts';
 import { deleteAttachments, updateMessage } from './store.ts';
@@ -20,7 +21,7 @@ export interface RedactedBy {
 }
 
 /**
- * Replaces a locked message that was sent by a tombstone: its content, revisions, reactions and attachments are removed, also from the
+ * Replaces a locked message that was sent by a tombstone: its content, revisions, reactions, pin and attachments are removed, also from the
  * answers stored for its own requests and from its mail; its place in the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
  * why. The caller has checked that the conversation is not under legal hold.
  */
@@ -58,6 +59,7 @@ async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
   await withdrawUploads(tx, await deleteAttachments(tx, row));
   await removeRevisions(tx, row.id);
   await removeReactions(tx, row);
+  await removePin(tx, row);
   const ids = new Set([row.id]);
   await rewriteAnswersAbout(tx, [row.id], (answer) => withoutContent(answer, ids));
 }

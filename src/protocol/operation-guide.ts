@@ -25,6 +25,12 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Reacts to a sent message with one emoji, percent-encoded in the path, and returns all reactions of the message. The same actor and emoji count once: doing it again changes nothing. Emojis that differ only in the variation selector are one; skin tones are emojis of their own. What is not exactly one emoji answers `parameter_invalid`, and the 21st emoji of a message `limit_exceeded`. Viewers of the conversation cannot react.',
   remove_reaction:
     "Takes a reaction of the caller's own back, and returns the remaining ones. Where there is none, nothing changes.",
+  list_pins:
+    'Lists the pinned messages of a conversation, for the team, the last pinned first. `include[]` names sub-objects of the messages.',
+  pin_message:
+    'Pins a sent message in its conversation, as an actor that may send there. A message that is pinned stays as it is. A conversation can have 100 pins; beyond them the answer is `limit_exceeded`. A deleted message loses its pin.',
+  unpin_message:
+    'Unpins a message, as an actor that may send in its conversation. One that is not pinned stays as it is.',
   list_replies: 'Lists the direct replies to a message, newest first. Deleted ones are left out.',
   mark_thread_read:
     "Moves the caller's position in the replies to a message forward, never back, and returns the thread. The position in the conversation stays: a reply is unread while it is behind both. A caller that is not a participant gets `resource_conflict`.",

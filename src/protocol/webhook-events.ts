@@ -8,6 +8,7 @@ export const WEBHOOK_EVENTS = [
   'message.created',
   'message.updated',
   'message.reacted',
+  'message.pinned',
   'messages.purged',
   'draft.created',
   'draft.updated',

@@ -92,6 +92,7 @@ const READERS: Readonly<Record<WebhookEventName, Read>> = {
   },
   'message.updated': changed('message.updated'),
   'message.reacted': changed('message.reacted'),
+  'message.pinned': changed('message.pinned'),
   'messages.purged': changed('messages.purged'),
   'draft.created': changed('draft.created'),
   'draft.updated': changed('draft.updated'),

@@ -164,6 +164,8 @@ t.test('remove: messages become tombstones, and what waits ends', async (t) => {
     { token },
   );
   const others = await cases.sent(id, { body: 'of another author' }, asAda);
+  await react(others.id, token);
+  await react(others.id, grace.access_token);
   await until(async () => (await storedText(database, text)).includes('public.notifications.body'), {
     what: 'a preview',
   });
@@ -173,6 +175,7 @@ t.test('remove: messages become tombstones, and what waits ends', async (t) => {
   t.match(await row(draft.id), { status: 'rejected', body: null });
   t.match(await row(scheduled.id), { status: 'canceled', body: null });
   t.match(await row(others.id), { body: 'of another author', deleted_at: null });
+  t.strictSame(await reactorsOf(others.id), [grace.id], 'its reactions are gone');
 });
 
 t.test('what is held stays and is named, until the erasure is repeated', async (t) => {
@@ -182,11 +185,13 @@ t.test('what is held stays and is named, until the erasure is repeated', async (
   await until(async () => (await bodies(id)).some((body) => body?.includes(name)), {
     what: 'a system message',
   });
+  await react(sent.id, token);
   await cases.set(id, { legal_hold: 'held' });
   const erased = await erase(person, 'remove');
   t.strictSame(erased.held_conversations, [id], 'the answer names it');
   t.strictSame((await completed(erased.id)).held_conversations, [id]);
   t.match(await row(sent.id), { body: text, deleted_at: null });
+  t.strictSame(await reactorsOf(sent.id), [person]);
   t.ok(
     (await bodies(id)).some((body) => body?.includes(name)),
     'as it was',
@@ -198,7 +203,25 @@ t.test('what is held stays and is named, until the erasure is repeated', async (
   t.strictSame((await completed(repeated.id)).held_conversations, []);
   t.strictSame(await storedText(database, text), []);
   t.strictSame(await storedText(database, name), [], 'nothing remembers the name');
+  t.strictSame(await reactorsOf(sent.id), []);
 });
+
+async function react(messageId: string, token: string): Promise<void> {
+  const path = `/v1/messaging/messages/${messageId}/reactions/${encodeURIComponent('🎉')}`;
+  const { status } = await app.call('PUT', path, {
+    ...{ token, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+  });
+  if (status !== 200) throw new Error(`the reaction was answered ${status}`);
+}
+
+async function reactorsOf(messageId: string): Promise<string[]> {
+  const rows = await database.kysely
+    .selectFrom('reactions')
+    .select('actor_id')
+    .where('message_id', '=', messageId)
+    .execute();
+  return rows.map(({ actor_id }) => actor_id);
+}
 
 t.test('a customer', async (t) => {
   const name = 'Cora Quill';

@@ -34,6 +34,9 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
     token: grace.access_token,
     body: { body: 'second' },
   });
+  await app.call('PUT', `/v1/messaging/messages/${first.id}/reactions/${encodeURIComponent('🎉')}`, {
+    ...{ ...asAda, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+  });
   const s3_key = await cases.upload('list.txt');
   const withFile = await cases.sent(id, { body: 'see', attachments: [{ kind: 'file', s3_key }] });
   await cases.sent(id, { body: 'Where?' }, { token: customerToken });
@@ -64,7 +67,10 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
   const messages = lines<{ id: string; revisions: object[]; attachments: object[] }>(files, 'messages.jsonl');
   t.match(
     messages.find(({ id }) => id === first.id),
-    { body: 'second', author: { id: grace.id }, revisions: [{ revision: 1, body: 'first' }] },
+    {
+      ...{ body: 'second', author: { id: grace.id }, revisions: [{ revision: 1, body: 'first' }] },
+      reactions: [{ emoji: '🎉', actor_id: ada.id, created_at: String }],
+    },
   );
   t.match(
     messages.find(({ id }) => id === withFile.id),

@@ -75,6 +75,18 @@ const EVERY: Readonly<Record<EventName, readonly Placed[]>> = {
     { to: TEAM, make: async () => react(await send()) },
     { to: BOTH, make: async () => react(await send({ audience: 'customer', body: 'ahoy' })) },
   ],
+  'message.pinned': [
+    {
+      to: TEAM,
+      make: async () => {
+        const { id: sent } = await send({ audience: 'customer', body: 'ahoy' });
+        await conversations.ok('POST', `/v1/messaging/messages/${sent}/actions/pin`, {
+          token: ada.access_token,
+          headers: { 'Service-Version': NEWEST_VERSION },
+        });
+      },
+    },
+  ],
   'messages.purged': [
     {
       to: BOTH,

@@ -186,6 +186,21 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_pins',
+    path: `/v1/messaging/conversations/${held}/pins`,
+    filters: [''],
+    add: async () => {
+      const message = { body: 'page', client_message_id: newId('message') };
+      const id = await create(`/v1/messaging/conversations/${held}/messages`, message);
+      const { status } = await app.call('POST', `/v1/messaging/messages/${id}/actions/pin`, {
+        headers: { 'Service-Version': '1.2.harbor-preview.1' },
+      });
+      if (status !== 200) throw new Error('the message cannot be pinned');
+    },
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_replies',
     path: `/v1/messaging/messages/${edited}/replies`,
     filters: [''],
@@ -336,20 +351,21 @@ for (const subject of SUBJECTS) {
   });
 }
 
-/** Occurrences, revisions and reactions have no id: they are identified by their time, number and emoji. */
+/** Occurrences, revisions, reactions and pins have no id: they are identified by their time, number, emoji and message. */
 interface Item {
   readonly id?: string;
   readonly due_at?: string;
   readonly revision?: number;
   readonly emoji?: string;
+  readonly message?: { readonly id: string };
 }
 
 function only(initial: readonly string[], ids: readonly string[]): string[] {
   return ids.filter((id) => initial.includes(id));
 }
 
-function idOf({ id, due_at, emoji, revision }: Item): string {
-  return id ?? due_at ?? emoji ?? String(revision);
+function idOf({ id, message, due_at, emoji, revision }: Item): string {
+  return id ?? message?.id ?? due_at ?? emoji ?? String(revision);
 }
 
 async function fetchPage(

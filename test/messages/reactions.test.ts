@@ -1,10 +1,12 @@
-/** What belongs to a message and changes without it: reactions, threads (docs/contract.md#reactions and behind). */
+/** What belongs to a message and changes without it: reactions, threads, pins (docs/contract.md#reactions and behind). */
 
 import t from 'tap';
+import { purgePrefix } from '../../src/compliance/purge.ts';
 import { toEmoji } from '../../src/protocol/emoji.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import type { Pin } from '../../src/protocol/resources/pin.ts';
 import type { MessageReactions, Reaction } from '../../src/protocol/resources/reaction.ts';
 import type { Thread } from '../../src/protocol/resources/thread.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
@@ -329,6 +331,70 @@ t.test('threads: a position of their own', async (t) => {
   });
   t.equal(refusalOf(admin), '409 resource_conflict null', 'a key has no position');
 });
+
+t.test('pins', async (t) => {
+  const { id, customerToken } = await cases.open(user(vera.id, 'viewer'));
+  const [first, second] = [await cases.sent(id), await cases.sent(id, { audience: 'customer' })];
+  const pinned = await ok<Pin>('POST', pinPath(first.id));
+  t.match(pinned, { object: 'pin', message_id: first.id, pinned_by: grace.id, message: { id: first.id } });
+  t.strictSame(await ok('POST', pinPath(first.id), ada.access_token), forReader(pinned), 'once');
+  await ok('POST', pinPath(second.id), ada.access_token);
+  const pins = () => ok<List<Pin>>('GET', `/v1/messaging/conversations/${id}/pins?include[]=sender`);
+  t.match((await pins()).data, [
+    { message_id: second.id, pinned_by: ada.id, message: { sender: { name: 'Customer Service' } } },
+    { message_id: first.id, pinned_at: pinned.pinned_at },
+  ]);
+  const unpinned = await ok<Pin>('POST', pinPath(first.id, 'unpin'));
+  t.match(unpinned, { message_id: first.id, pinned_by: null, pinned_at: null });
+  t.strictSame(await ok('POST', pinPath(first.id, 'unpin')), unpinned, 'once');
+  await ok('DELETE', pathOf(second.id));
+  t.strictSame((await pins()).data, [], 'a deleted message loses its pin');
+
+  t.equal(await refusal('POST', pinPath(second.id)), '410 resource_gone id');
+  t.equal(await refusal('POST', pinPath((await cases.draft(id)).id)), '409 resource_conflict null');
+  t.equal(await refusal('POST', pinPath(newId('message'))), '404 resource_not_found id');
+  for (const action of ['pin', 'unpin'] as const) {
+    t.equal(await refusal('POST', pinPath(first.id, action), vera.access_token), FORBIDDEN, 'viewers');
+    t.equal(await refusal('POST', pinPath(first.id, action), customerToken), FORBIDDEN, 'customers');
+  }
+  t.equal(await refusal('GET', `/v1/messaging/conversations/${id}/pins`, customerToken), FORBIDDEN);
+  const more = await Promise.all(Array.from({ length: 103 }, () => cases.sent(id)));
+  const answers = await Promise.all(more.map((sent) => ask('POST', pinPath(sent.id), ada.access_token)));
+  const refused = answers.filter(({ status }) => status !== 200);
+  t.strictSame(refused.map(refusalOf), Array(3).fill('403 limit_exceeded null'), 'a hundred, also at once');
+});
+
+t.test('a purge removes all that belongs to a message', async (t) => {
+  const id = await cases.conversation('internal');
+  const sent = await cases.sent(id);
+  await reacted(sent.id, THUMB);
+  await ok('POST', pinPath(sent.id));
+  await ok('POST', markPath(sent.id), grace.access_token, { sequence: 1 });
+  const left = async () => {
+    const counts = [];
+    for (const table of ['reactions', 'reacted_messages', 'pins', 'thread_reads'] as const) {
+      const rows = await database.kysely
+        .selectFrom(table)
+        .select('message_id')
+        .where('message_id', '=', sent.id)
+        .execute();
+      counts.push(rows.length);
+    }
+    return counts;
+  };
+  t.strictSame(await left(), [1, 1, 1, 1]);
+  await database.transaction((tx) => purgePrefix(tx, id, 1));
+  t.strictSame(await left(), [0, 0, 0, 0]);
+});
+
+function pinPath(messageId: string, action: 'pin' | 'unpin' = 'pin'): string {
+  return `${pathOf(messageId)}/actions/${action}`;
+}
+
+/** Only its author sees the client's own key of a message. */
+function forReader(pin: Pin): Pin {
+  return { ...pin, message: { ...pin.message, client_message_id: null } };
+}
 
 function pathOf(messageId: string): string {
   return `/v1/messaging/messages/${messageId}`;

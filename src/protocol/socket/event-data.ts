@@ -128,6 +128,17 @@ describe(MessageReacted, {
     'All reactions of the message, which replace those that the reader has, in the order in which each emoji was first used.',
 });
 
+export const MessagePinned = Type.Object(
+  { message_id: Id, pinned_by: Nullable(Id), pinned_at: Nullable(Timestamp) },
+  { title: 'message_pinned' },
+);
+export type MessagePinned = Static<typeof MessagePinned>;
+describe(MessagePinned, {
+  message_id: 'Id of the message.',
+  pinned_by: 'Id of the actor that pinned it. Null where it is not pinned any more.',
+  pinned_at: 'When it was pinned. Null where it is not pinned any more.',
+});
+
 /** The fields of `data` for every event (docs/realtime.md#events). */
 export const EVENT_DATA = {
   'message.created': {
@@ -142,6 +153,10 @@ export const EVENT_DATA = {
     summary:
       'An actor has reacted to a message, or has taken a reaction back. `data` has all reactions of it.',
     data: MessageReacted,
+  },
+  'message.pinned': {
+    summary: 'A message was pinned in its conversation, or is not pinned any more.',
+    data: MessagePinned,
   },
   'messages.purged': {
     summary:

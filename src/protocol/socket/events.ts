@@ -15,6 +15,12 @@ export const EVENTS = {
     customers: true,
     since: '1.2.harbor-preview.1',
   },
+  'message.pinned': {
+    stream: 'conversation',
+    order: 'updated',
+    customers: false,
+    since: '1.2.harbor-preview.1',
+  },
   'messages.purged': {
     stream: 'conversation',
     order: 'durable',
