@@ -161,6 +161,22 @@ export function createMetrics() {
       help: 'Audit events that this node appended to the chain of their account',
       registers,
     }),
+    searchIndexed: new Counter({
+      name: 'parley_search_indexed_messages_total',
+      help: 'Messages that this node read to index them for search; those of a block that is written again count again',
+      registers,
+    }),
+    searchLagSeconds: new Gauge({
+      name: 'parley_search_lag_seconds',
+      help: 'Age of the oldest change that is not in the index of the search; 0: there is none',
+      registers,
+    }),
+    searchRoundSeconds: new Histogram({
+      name: 'parley_search_round_duration_seconds',
+      help: 'Time of one round of indexing for search',
+      buckets: SECONDS,
+      registers,
+    }),
     auditUnsealedSeconds: new Gauge({
       name: 'parley_audit_unsealed_seconds',
       help: 'Age of the oldest audit event that is not in the chain of its account yet',

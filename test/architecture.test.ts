@@ -21,7 +21,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['agents'],
   ['mail'],
   ['push'],
-  ['notifications', 'inbox'],
+  ['notifications', 'inbox', 'search'],
   ['messages', 'platform-events'],
   ['conversations', 'registration'],
   ['accounts'],

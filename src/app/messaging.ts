@@ -58,6 +58,7 @@ import { parseTraceparent } from '../protocol/traceparent.ts';
 import { EncodedRows } from '../resources/encoded-rows.ts';
 import { MESSAGES, readMessage } from '../resources/message.ts';
 import { NOTIFICATIONS } from '../resources/notification.ts';
+import { Indexer } from '../search/indexer.ts';
 import type { EventRecorder } from '../webhooks/record-events.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
@@ -225,6 +226,7 @@ export function openMessaging(
     everyMs: config.retentionSweepMs,
   });
   disposer.add('retention sweep', retention, (it) => it.close());
+  disposer.add('search index', new Indexer({ database, metrics, log }), (it) => it.close());
   return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender, retention };
 }
 

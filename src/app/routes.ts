@@ -27,6 +27,7 @@ import { settingsRoutes } from '../notifications/settings-routes.ts';
 import { eventRoutes } from '../platform-events/event-routes.ts';
 import { subscriptionRoutes } from '../push/subscription-routes.ts';
 import { registrationRoutes } from '../registration/registration-routes.ts';
+import { searchRoutes } from '../search/search-routes.ts';
 import type { Completeness } from '../webhooks/completeness.ts';
 import { completenessRoutes } from '../webhooks/completeness-routes.ts';
 import type { Deliverer } from '../webhooks/deliverer.ts';
@@ -86,6 +87,7 @@ export function apiRoutes(
     ...erasureRoutes({ database }),
     ...notificationRoutes(database, encoded.notifications),
     ...settingsRoutes(database),
+    ...searchRoutes({ database, files: store, directory }),
     ...eventRoutes(database),
     ...subscriptionRoutes({ database, guard, vapid }),
     ...agentRoutes({ database, catalogue }),

@@ -85,6 +85,7 @@ export const RECORDS: readonly OfAccount[] = [
   deletion('webhooks'),
   deletion('mails'),
   deletion('avatars'),
+  deletion('search_blocks'),
 ];
 
 /** The rest, in an order in which no row refers to one that is gone. The row of the account is the last. */

@@ -50,6 +50,7 @@ import type {
   PushDeliveriesTable,
   PushSubscriptionsTable,
 } from './notification-tables.ts';
+import type { SearchBlocksTable, SearchChangesTable, SearchProgressTable } from './search-tables.ts';
 import type { WebhookDeliveriesTable, WebhookProgressTable, WebhooksTable } from './webhook-tables.ts';
 
 /**
@@ -108,6 +109,9 @@ export interface Schema extends InboxTables {
   reacted_messages: ReactedMessagesTable;
   pins: PinsTable;
   thread_reads: ThreadReadsTable;
+  search_blocks: SearchBlocksTable;
+  search_changes: SearchChangesTable;
+  search_progress: SearchProgressTable;
 }
 
 interface SettingsTable {

@@ -21,6 +21,8 @@ import { badCursor, type CursorSeal } from './cursor-seal.ts';
 export interface ListDefinition {
   readonly name: string;
   readonly key: readonly KeyPart[];
+  /** Its pages lead to the next one only. */
+  readonly isForwardOnly: boolean;
 }
 
 /** `time`: in Postgres' format, with its microseconds; `integer`: within 2^53. */
@@ -36,10 +38,16 @@ export interface PageRequest extends KeysetPage {
   readonly filtersHash: string;
   /** The list has rows before this page, though no cursor led here. */
   readonly startsInside?: boolean;
+  /** Its pages lead to the next one only. */
+  readonly isForwardOnly?: boolean;
 }
 
-export function defineList(name: string, key: readonly KeyPart[]): ListDefinition {
-  return { name, key };
+export function defineList(
+  name: string,
+  key: readonly KeyPart[],
+  { isForwardOnly = false }: Partial<Pick<ListDefinition, 'isForwardOnly'>> = {},
+): ListDefinition {
+  return { name, key, isForwardOnly };
 }
 
 /** The query schema of a list: its own filters and the parameters of every list. */
@@ -76,7 +84,8 @@ export function readPage(
   const filtersHash = hashOf([list.name, search, filters]);
   const { cursor, limit = PAGE_LIMIT.default } = query;
   const { direction, after } = cursor === undefined ? FIRST : decodeCursor(cursor, list.key, filtersHash);
-  return { limit, fetch: limit + 1, direction, after, search, filtersHash };
+  const { isForwardOnly } = list;
+  return { limit, fetch: limit + 1, direction, after, search, filtersHash, isForwardOnly };
 }
 
 /** Identifies the page among those of all lists; it may change when rows come or go. */
@@ -135,7 +144,7 @@ function laidOut<Row>(
   const infoOf = (start: number, end: number): PageInfo => {
     const ahead = goesOn || end - start < shown.length;
     // A page that was reached by a cursor has the row of that cursor before it.
-    const behind = page.after !== null || page.startsInside === true;
+    const behind = (page.after !== null && page.isForwardOnly !== true) || page.startsInside === true;
     const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
     return {
       next_page_url: hasNext ? pageUrl('next', shown[end - 1]) : null,

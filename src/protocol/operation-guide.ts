@@ -75,6 +75,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   delete_group:
     'Deletes a group. While a conversation is assigned to it, or an inbox names it, the answer is `resource_conflict`, and so it is for the persona Customer Service. Conversations that were started from it stay.',
   get_entity: 'Returns one entity.',
+  search:
+    'Finds messages by their words, or with `type=conversations` conversations by title, names and addresses of their members. Case, accents and forms of letters do not count; every word must be there; the last one may be the beginning of a word, unless a blank follows it; words in quotation marks must stand side by side; languages without blanks are found by any part. Only what the caller may read is found, in its present state. The newest come first, among those of about the same age the best matches. Pages lead forward only. A search that looks at too much answers `timeout`: narrow it.',
   create_conversation:
     'Starts a direct message, a group or a customer case. A user who creates it becomes its owner. A group that an API key begins is owned by the first user without a stated role. A second direct message of the same two users returns the first one with 200, active again if it was archived.',
   list_conversations:

@@ -29,6 +29,17 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   'list_events.type': 'Only events of this type, such as `order.created`.',
   'list_events.resource_id': 'Only events about the resource with this id.',
   workflow_status: 'Only customer cases in this lane.',
+  'search.q':
+    'The words to search for: up to 256 characters, at least one letter, digit or emoji. Exclusive with `search`; one of the two is required.',
+  'search.type': 'What to find: `messages`, or `conversations`, which takes no filter.',
+  'search.conversation_id': 'Only messages of this conversation.',
+  'search.author_id':
+    'Only messages of this author: an actor, an agent or a group, or `me`. Customers name the sender that they are shown, since authors of the team are hidden from them.',
+  before: 'Only messages that were sent before this time.',
+  after: 'Only messages that were sent after this time.',
+  has: 'Only messages with an attached file or image.',
+  'search.include[]':
+    'Sub-objects of the messages or conversations to expand. The others are null; a name that fits only the other type changes nothing.',
   'list_agents.status': 'Only agents with this status.',
   'list_agent_runs.status': 'Only runs with this status.',
   order:

@@ -30,7 +30,17 @@ interface Column {
   readonly data_type: string;
 }
 
-const SEARCHED = ['text', 'character varying', 'character', 'json', 'jsonb', 'xml', 'ARRAY', 'bytea'];
+const SEARCHED = [
+  'text',
+  'character varying',
+  'character',
+  'json',
+  'jsonb',
+  'xml',
+  'ARRAY',
+  'bytea',
+  'tsvector',
+];
 /** The database has more of them; fewer mean that the search itself is broken. */
 const MIN_COLUMNS = 100;
 

@@ -1,0 +1,38 @@
+import type { Generated } from 'kysely';
+import type { Time } from './columns.ts';
+
+/** The words of consecutive messages of a conversation; with `first_sequence` 0 those of its title and members. */
+export interface SearchBlocksTable {
+  conversation_id: string;
+  first_sequence: number;
+  last_sequence: number;
+  account_id: string;
+  /** How many messages `terms` has words of. */
+  messages: number;
+  from_at: string;
+  to_at: string;
+  /** The numbers of the range whose words are not in `terms`. */
+  missing: Generated<number[]>;
+  terms: string;
+}
+
+/** What the blocks do not have yet; written by triggers. Arrays of the same name are parallel. */
+export interface SearchChangesTable {
+  id: Generated<number>;
+  /** An empty id stands for all messages of the conversation that no block has. */
+  sent_ids: Generated<string[]>;
+  sent_of: Generated<string[]>;
+  changed_ids: Generated<string[]>;
+  changed_of: Generated<string[]>;
+  conversation_ids: Generated<string[]>;
+  actor_ids: Generated<string[]>;
+  created_at: Time;
+}
+
+/** One row. */
+export interface SearchProgressTable {
+  id: Generated<boolean>;
+  /** Conversations up to this id were indexed when search was added; null: all were. */
+  filled_through: string | null;
+  next_round_at: Time;
+}

@@ -1,0 +1,97 @@
+import type { Principal } from '../access/principal.ts';
+import type { Db } from '../db/handle.ts';
+import type { PageRequest } from '../http/pagination.ts';
+import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
+import type { MessageRow } from '../resources/message.ts';
+import { highlightsOf, type ShownField } from './excerpt.ts';
+import {
+  type BlockKey,
+  type Candidate,
+  type MessageFilters,
+  readBlocks,
+  readFound,
+  readRecent,
+  type Way,
+} from './find-store.ts';
+import { SEARCHED_CHARACTERS } from './index-store.ts';
+import { lexemesOf } from './lexemes.ts';
+import { type Match, matchFields } from './match.ts';
+import { anyOf, indexQuery, type Phrase } from './query.ts';
+import { type Result, readResults } from './results.ts';
+import { type Limits, type Period, readScope, type Scope } from './scope.ts';
+
+export interface MessageSearch extends MessageFilters, Limits {
+  readonly phrases: readonly Phrase[];
+  /** Milliseconds of `performance.now()`. */
+  readonly deadlineMs: number;
+}
+
+export interface FoundMessage {
+  readonly row: MessageRow;
+  readonly highlights: readonly SearchHighlight[];
+}
+
+/** Returns the messages of a page that the caller may find. The caller has checked that it may read `conversationId`. */
+export async function searchMessages(
+  db: Db,
+  principal: Principal,
+  { phrases, deadlineMs, authorId, hasFile, ...limits }: MessageSearch,
+  page: PageRequest,
+): Promise<Result<Candidate, Match, FoundMessage>[]> {
+  const scope = await readScope(db, principal, limits);
+  if (scope.few?.length === 0) return [];
+  const filters = { authorId, hasFile };
+  const terms = termsOf(phrases, filters, scope);
+  const match = (fields: Fields) => matchFields(phrases, fieldsOf(fields));
+  return readResults(
+    {
+      readBlocks: blockReader(db, scope, terms, filters),
+      readRecent: (period) => readRecent(db, scope, filters, period),
+      match,
+      deadlineMs,
+      async confirm(hits) {
+        const found = new Map<string, FoundMessage>();
+        for (const row of await readFound(db, scope, filters, scope.period, hits)) {
+          const matched = match(row);
+          if (matched !== undefined) found.set(row.id, { row, highlights: highlightsOf(matched.found) });
+        }
+        return found;
+      },
+    },
+    scope,
+    page,
+  );
+}
+
+type Fields = Pick<Candidate, 'body' | 'subject'>;
+
+function fieldsOf({ body, subject }: Fields): ShownField[] {
+  const fields: ShownField[] = [];
+  if (body !== null) fields.push({ name: 'body', text: body.slice(0, SEARCHED_CHARACTERS), actorId: null });
+  if (subject !== null) fields.push({ name: 'subject', text: subject, actorId: null });
+  return fields;
+}
+
+function termsOf(phrases: readonly Phrase[], { authorId, hasFile }: MessageFilters, scope: Scope): string {
+  const lexemes = lexemesOf(scope.accountId);
+  const further: string[] = [];
+  if (authorId !== null) further.push(anyOf([lexemes.author(authorId)]));
+  if (hasFile) further.push(anyOf([lexemes.file]));
+  if (scope.few !== undefined) further.push(anyOf(scope.few.map((id) => lexemes.conversation(id))));
+  return indexQuery(phrases, 'word', lexemes, further);
+}
+
+/**
+ * A word that many blocks have is found among the newest ones, any other one by the index of the words, which would read
+ * every block that has it.
+ */
+function blockReader(db: Db, scope: Scope, terms: string, filters: MessageFilters) {
+  let way: Way = scope.few === undefined ? 'newest' : 'words';
+  return async (after: BlockKey | undefined, limit: number, period: Period) => {
+    const request = { terms, filters, period, after, limit };
+    const read = await readBlocks(db, scope, way, request);
+    if (way === 'words' || read.blocks === limit) return read;
+    way = 'words';
+    return readBlocks(db, scope, way, request);
+  };
+}
