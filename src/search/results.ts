@@ -1,4 +1,4 @@
-import type { Key, PageRequest } from '../http/pagination.ts';
+import type { KeysetPage } from '../db/keyset.ts';
 import { isBehind, type Ranked, rank } from './rank.ts';
 import type { Scope } from './scope.ts';
 import { readWindow, type WalkOptions } from './walk.ts';
@@ -7,7 +7,7 @@ import { readWindow, type WalkOptions } from './walk.ts';
 export interface Result<Item, M, Shown> {
   readonly ranked: Ranked<Item, M>;
   readonly shown: Shown;
-  readonly key: Key;
+  readonly key: NonNullable<KeysetPage['after']>;
 }
 
 interface Timed {
@@ -31,7 +31,7 @@ export const RESULT_KEY = ['time', 'time', 'time', 'integer', 'time', 'text'] as
 export async function readResults<Item extends Timed, M extends { readonly weight: number }, Shown>(
   options: ResultsOptions<Item, M, Shown>,
   { now, period }: Scope,
-  { after, fetch }: PageRequest,
+  { after, fetch }: KeysetPage,
 ): Promise<Result<Item, M, Shown>[]> {
   const place = after && placeOf(after);
   const beganAt = place?.beganAt ?? now;
@@ -63,7 +63,7 @@ export async function readResults<Item extends Timed, M extends { readonly weigh
   return results;
 }
 
-function placeOf(key: Key) {
+function placeOf(key: NonNullable<KeysetPage['after']>) {
   const [beganAt, upper, lower, score, at, id] = key as [string, string, string, number, string, string];
   return { beganAt, upper, lower, score, at, id };
 }

@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
-import type { PageRequest } from '../http/pagination.ts';
+import type { KeysetPage } from '../db/keyset.ts';
 import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
 import { type ConversationRow, readConversationsById } from '../resources/conversation.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
@@ -30,7 +30,7 @@ export async function searchConversations(
   db: Db,
   principal: Principal,
   { phrases, deadlineMs }: ConversationSearch,
-  page: PageRequest,
+  page: KeysetPage,
 ): Promise<Result<ConversationCandidate, Match<ShownField>, FoundConversation>[]> {
   const scope = await readScope(db, principal, { conversationId: null, before: null, after: null });
   if (scope.few?.length === 0) return [];
@@ -67,10 +67,10 @@ export async function searchConversations(
 
 function fieldsOf({ title, members }: ConversationCandidate): ShownField[] {
   const fields: ShownField[] = [];
-  if (title !== null) fields.push({ name: 'title', text: title, actorId: null });
+  if (title !== null) fields.push({ text: title, name: 'title', actorId: null });
   for (const { id, name, handle } of members) {
-    if (name !== null) fields.push({ name: 'member_name', text: name, actorId: id });
-    if (handle !== null) fields.push({ name: 'member_handle', text: handle, actorId: id });
+    if (name !== null) fields.push({ text: name, name: 'member_name', actorId: id });
+    if (handle !== null) fields.push({ text: handle, name: 'member_handle', actorId: id });
   }
   return fields;
 }

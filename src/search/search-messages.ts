@@ -1,6 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
-import type { PageRequest } from '../http/pagination.ts';
+import type { KeysetPage } from '../db/keyset.ts';
 import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
@@ -36,7 +36,7 @@ export async function searchMessages(
   db: Db,
   principal: Principal,
   { phrases, deadlineMs, authorId, hasFile, ...limits }: MessageSearch,
-  page: PageRequest,
+  page: KeysetPage,
 ): Promise<Result<Candidate, Match, FoundMessage>[]> {
   const scope = await readScope(db, principal, limits);
   if (scope.few?.length === 0) return [];
@@ -68,7 +68,7 @@ type Fields = Pick<Candidate, 'body' | 'subject'>;
 function fieldsOf({ body, subject }: Fields): ShownField[] {
   const fields: ShownField[] = [];
   if (body !== null) fields.push({ name: 'body', text: body.slice(0, SEARCHED_CHARACTERS), actorId: null });
-  if (subject !== null) fields.push({ name: 'subject', text: subject, actorId: null });
+  if (subject !== null) fields.push({ text: subject, name: 'subject', actorId: null });
   return fields;
 }
 

@@ -60,6 +60,9 @@ t.test('nothing of the message is left but its place', async (t) => {
   t.match(seen.text, 'swordfish');
   const [link] = (await read(sent.id, 'include[]=attachments')).attachments!;
   t.equal((await fetch(link!.url!)).status, 200);
+  const isIndexed = async () =>
+    (await storedText(database, 'swordfish')).includes('public.search_blocks.terms');
+  await until(isIndexed, { what: 'the message is indexed' });
   t.strictSame(await storedText(database, 'swordfish'), [
     'public.attachments.filename',
     'public.attachments.url',
@@ -67,6 +70,7 @@ t.test('nothing of the message is left but its place', async (t) => {
     'public.message_revisions.body',
     'public.messages.body',
     'public.notifications.body',
+    'public.search_blocks.terms',
     'public.uploads.filename',
   ]);
 

@@ -33,6 +33,16 @@ describe(SearchHighlightSchema, {
 });
 export type SearchHighlight = Static<typeof SearchHighlightSchema>;
 
+const EXAMPLE: readonly SearchHighlight[] = [
+  {
+    field: 'body',
+    actor_id: null,
+    text: 'The parcel arrives on Friday.',
+    offset: 0,
+    ranges: [{ start: 4, end: 10 }],
+  },
+];
+
 /** A hit of a search (docs/contract.md#search). */
 export const SearchHit = Type.Object({
   object: Type.Literal('search_hit'),
@@ -40,7 +50,7 @@ export const SearchHit = Type.Object({
   conversation_id: Type.String(),
   message: Nullable(ChatMessage),
   conversation: Nullable(Conversation),
-  highlights: Type.Array(SearchHighlightSchema),
+  highlights: Type.Array(SearchHighlightSchema, { examples: [EXAMPLE] }),
 });
 export type SearchHit = Static<typeof SearchHit>;
 
