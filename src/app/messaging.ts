@@ -16,12 +16,15 @@ import {
   CONVERSATION_CREATED,
   CONVERSATION_DELETED,
   CONVERSATION_READ,
+  CONVERSATIONS_READ,
   PARTICIPANT_ADDED,
   RESOURCES_CHANGED,
   SYSTEM_EVENT,
 } from '../conversations/outbox-topics.ts';
 import { DoneRows } from '../db/done-rows.ts';
 import { handle } from '../db/topic.ts';
+import { announceWritten } from '../inbox/announce.ts';
+import type { WrittenConversation } from '../inbox/write-store.ts';
 import { InboxWriter } from '../inbox/writer.ts';
 import { ChangedEffects } from '../jobs/changed-effects.ts';
 import { JobWorker } from '../jobs/job-worker.ts';
@@ -91,9 +94,9 @@ export function openMessaging(
   const sealing = new Sealer({ database, signingKey, metrics, log });
   const sealer = disposer.add('sealer of the audit', sealing, (it) => it.close());
   const onUnsealed = () => sealer.wake();
-  const inboxWriter = disposer.add('writer of the inbox', new InboxWriter({ database, metrics, log }), (it) =>
-    it.close(),
-  );
+  const onWritten = (written: readonly WrittenConversation[]) => announceWritten(engine, written);
+  const writer = new InboxWriter({ database, metrics, log, onWritten });
+  const inboxWriter = disposer.add('writer of the inbox', writer, (it) => it.close());
   const onMarked = () => inboxWriter.wake();
   const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, onMarked, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
@@ -209,6 +212,9 @@ export function openMessaging(
     handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
     handle(CONVERSATION_ASSIGNED, (assigned) => notifyAssigned(database, assigned)),
     handle(CONVERSATION_READ, (read) => markConversationRead({ database, timeline }, read)),
+    handle(CONVERSATIONS_READ, async ({ read }) => {
+      for (const one of read) await markConversationRead({ database, timeline }, one);
+    }),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),

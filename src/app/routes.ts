@@ -17,7 +17,7 @@ import { conversationRoutes } from '../conversations/routes.ts';
 import { realtimeRoutes } from '../gateway/routes.ts';
 import type { Tickets } from '../gateway/socket/tickets.ts';
 import type { Route } from '../http/route.ts';
-import { listRoute } from '../inbox/list-routes.ts';
+import { conversationListRoutes } from '../inbox/routes.ts';
 import { conversationEmailRoutes } from '../mail/conversation-email-routes.ts';
 import { inboxRoutes } from '../mail/inboxes/inbox-routes.ts';
 import { resendRoutes } from '../mail/outgoing/resend-routes.ts';
@@ -68,7 +68,7 @@ export function apiRoutes(
     ...registrationRoutes(config.registration),
     ...auditRoutes(database, signingKey),
     ...policyRoutes(database, retention),
-    listRoute(database),
+    ...conversationListRoutes({ database, engine }),
     ...conversationRoutes({ database, directory }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),

@@ -90,7 +90,14 @@ async function conversationUpdates(db: Db, ids: readonly string[]): Promise<Doma
   const rows = await readConversationsById(db, ids);
   const shown = await expandConversations(db, TEAM_VIEWER, rows, []);
   return rows.map((row) => {
-    const { status: _, unread: __, snoozed: ___, snoozed_until: ____, ...data } = shown.get(row.id)!;
+    const {
+      status: _,
+      unread: _unread,
+      last_read_sequence: _position,
+      snoozed: _snoozed,
+      snoozed_until: _until,
+      ...data
+    } = shown.get(row.id)!;
     return {
       event: 'conversation.updated',
       stream: row.id,

@@ -117,6 +117,15 @@ export interface ConversationAssigned {
 /** A user has read a conversation: its notifications of these messages are read (notifications/mark-conversation.ts). */
 export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
 
+/**
+ * A user has read many conversations at once, as above. A row of its own for each would be the longest transaction of all.
+ */
+export const CONVERSATIONS_READ = defineTopic<ConversationsRead>('conversations.all_read');
+
+export interface ConversationsRead {
+  readonly read: readonly ConversationRead[];
+}
+
 /** The position has moved from `after` to `through`, the numbers of messages. */
 export interface ConversationRead {
   readonly conversation_id: string;

@@ -1,4 +1,4 @@
-import type { CommittedFrame, Frame, PresenceReport } from './frame.ts';
+import type { CommittedFrame, Frame, InboxChange, PresenceReport } from './frame.ts';
 import { packPosition, unpackPosition } from './text-position.ts';
 
 /**
@@ -9,7 +9,7 @@ import { packPosition, unpackPosition } from './text-position.ts';
  * Nodes of the previous version read and write it during a rolling deploy, so it stays as it is:
  * test/engine/frame-codec.test.ts holds recorded bytes of every kind against it. One header serves all kinds.
  * `resource` is a resource, a message or a node; `number` is a time, a packed position or 0, and alone tells a piece
- * from other ephemeral events; the report of a presence frame travels as JSON in `team`.
+ * from other ephemeral events; the report of a presence frame and a change of inboxes travel as JSON in `team`.
  */
 interface Layout {
   readonly kind: number;
@@ -34,6 +34,7 @@ export const WIRE_KINDS = {
   presence: 7,
   ask: 8,
   snapshot: 9,
+  inbox_changed: 10,
 } as const satisfies Record<Frame['kind'], number>;
 
 const FIXED_BYTES = 28;
@@ -91,6 +92,8 @@ export function decodeFrame(bytes: Buffer): Frame {
       return { kind: 'presence', stream, nodeId: resource, report: readReport(team) };
     case WIRE_KINDS.rights_changed:
       return { kind: 'rights_changed', subject: stream };
+    case WIRE_KINDS.inbox_changed:
+      return { kind: 'inbox_changed', accountId: stream, change: readChange(team) };
     default:
       throw new RangeError('not a frame');
   }
@@ -140,6 +143,10 @@ function layoutOf(frame: Frame): Layout {
     }
     case 'rights_changed':
       return { ...UNUSED, kind, stream: frame.subject };
+    case 'inbox_changed': {
+      const { accountId: stream, change } = frame;
+      return { ...UNUSED, kind, stream, team: Buffer.from(JSON.stringify(change)) };
+    }
   }
 }
 
@@ -183,4 +190,15 @@ function readReport(team: Buffer | undefined): PresenceReport | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A change of another version is left unread. */
+function readChange(team: Buffer | undefined): InboxChange {
+  try {
+    const { actors, large }: Partial<InboxChange> = JSON.parse(team?.toString() ?? '') ?? {};
+    if (Array.isArray(actors) && Array.isArray(large)) return { actors, large };
+  } catch {
+    // The next change brings the same counts.
+  }
+  return { actors: [], large: [] };
 }

@@ -8,7 +8,13 @@ import type { TextPosition } from './text-position.ts';
  * Frames are the hottest objects of a node: all frames of a kind have the same properties in the same order, and none
  * of them is optional.
  */
-export type Frame = BroadcastFrame | VoidFrame | AskFrame | PresenceFrame | RightsChangedFrame;
+export type Frame =
+  | BroadcastFrame
+  | VoidFrame
+  | AskFrame
+  | PresenceFrame
+  | RightsChangedFrame
+  | InboxChangedFrame;
 
 /** A frame whose bytes are published to sockets. */
 export type BroadcastFrame = CommittedFrame | EphemeralFrame | PieceFrame | SnapshotFrame;
@@ -110,6 +116,19 @@ export interface RightsChangedFrame {
   readonly kind: 'rights_changed';
   /** Id of what the right depends on, or `EVERYTHING` (access/rights.ts). */
   readonly subject: string;
+}
+
+/** Rows of inboxes were written (inbox/announce.ts): nodes send the new counts to the sockets that they have of these. */
+export interface InboxChangedFrame {
+  readonly kind: 'inbox_changed';
+  readonly accountId: string;
+  readonly change: InboxChange;
+}
+
+export interface InboxChange {
+  readonly actors: readonly string[];
+  /** Conversations with too many members to name them here. */
+  readonly large: readonly string[];
 }
 
 export function isCommitted(frame: Frame): frame is CommittedFrame {

@@ -17,6 +17,7 @@ import type { Downloads } from '../resources/attachment.ts';
 import type { Cursors } from './catch-up/cursors.ts';
 import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
 import { Resume } from './catch-up/resume.ts';
+import { InboxUpdates } from './inbox-updates.ts';
 import { Activity } from './presence/activity.ts';
 import { Presence } from './presence/presence.ts';
 import { PresenceRecord } from './presence/presence-record.ts';
@@ -60,6 +61,7 @@ export class Gateway {
   /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;
   readonly #heartbeats: Heartbeats;
+  readonly #inboxUpdates: InboxUpdates;
   readonly #presence: Presence;
   readonly #record: PresenceRecord;
   readonly #revocation: Revocation;
@@ -102,6 +104,7 @@ export class Gateway {
       resume,
       heartbeatCursors,
     });
+    this.#inboxUpdates = new InboxUpdates({ ...options, sessions, broadcast: fanout.broadcast });
     const unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
     const stopListening = rights.onChange((subject) => {
       if (subject.startsWith(ACTOR)) streams.forgetFrames();
@@ -143,6 +146,7 @@ export class Gateway {
     await Promise.all([
       this.#server.close(),
       this.#heartbeats.close(),
+      this.#inboxUpdates.close(),
       this.#presence.close(),
       this.#record.close(),
       this.#revocation.close(),

@@ -12,8 +12,6 @@ export interface WrittenConversation {
   /** Null if the conversation is gone. */
   readonly account_id: string | null;
   readonly is_large: boolean | null;
-  /** What changed concerns people that see the whole account too: a case. */
-  readonly is_case: boolean | null;
   /** The actors whose rows changed or went, or may have; of a large conversation those that did something themselves. */
   readonly actor_ids: readonly string[];
 }
@@ -85,7 +83,7 @@ const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: Writte
         WHERE p.conversation_id = due.id AND p.actor_id = own.actor_id AND p.${IS_MEMBER})
     )
     SELECT turn.is_ours, CASE WHEN due.id IS NOT NULL THEN jsonb_build_object(
-      'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large, 'is_case', f.audience = 'customer',
+      'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large,
       'actor_ids', to_jsonb(due.actor_ids || ARRAY(
         SELECT w.actor_id::text FROM written w WHERE w.conversation_id = due.id)))
       END AS written

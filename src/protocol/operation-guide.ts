@@ -147,6 +147,12 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     "Removes a participant, whose `membership` becomes `removed`. Removing one's own participant leaves the conversation: `membership` becomes `left`.",
   mark_conversation_read:
     "Moves the caller's read position forward, never back, and returns the conversation with its new `unread`. The notifications of the messages up to there become `read` right after.",
+  get_inbox_summary:
+    'Counts the conversations of the caller, and names those in which something was sent last. The same is sent as `inbox.updated` when it changes. It contains what was committed before `as_of`.',
+  mark_conversation_unread:
+    "Moves the caller's read position back, so that a message and all behind it are unread again, and returns the conversation. A message that is unread already changes nothing, and notifications that were read stay so.",
+  mark_all_conversations_read:
+    "Moves the caller's read position to the end of every conversation with something unread, hidden and snoozed ones among them, and returns the summary. The notifications of those messages become `read` right after.",
   hide_conversation:
     "Hides the conversation from the caller's own list until the next message. The caller stays a member.",
   unhide_conversation: "Shows a hidden conversation in the caller's own list again.",

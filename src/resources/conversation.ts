@@ -58,6 +58,7 @@ interface OwnView {
   /** Null if the reader is not a participant. */
   readonly membership: 'active' | 'hidden' | null;
   readonly unread: number;
+  readonly lastReadSequence: number | null;
   readonly lastMessageAt: string | null;
   /** When the reader's snooze ends; `infinity`: with a message. Null if the reader has not snoozed it, or no more. */
   readonly snoozedUntil: string | null;
@@ -99,6 +100,7 @@ function presentConversation(
     updated_at: row.updated_at,
     deleted_at: row.deleted_at,
     inbox_id: row.inbox_id,
+    last_read_sequence: own.lastReadSequence,
     snoozed: own.snoozedUntil !== null,
     snoozed_until: own.snoozedUntil === 'infinity' ? null : own.snoozedUntil,
   };
@@ -194,6 +196,7 @@ interface OwnRow {
   readonly last_message_at: string | null;
   readonly last_message_id: string | null;
   readonly snoozed_until: string | null;
+  readonly read_sequence: number | null;
 }
 
 async function readOwn(
@@ -205,11 +208,14 @@ async function readOwn(
   const found = await db.query(READ_OWN, ids, viewer.actor.id, viewer.customer);
   return new Map(
     found.map((row) => {
-      const { membership, unread, last_message_at: lastMessageAt, snoozed_until: snoozedUntil } = row;
-      return [
-        row.conversation_id,
-        { view: { membership, unread, lastMessageAt, snoozedUntil }, lastMessageId: row.last_message_id },
-      ];
+      const view = {
+        membership: row.membership,
+        unread: row.unread,
+        lastReadSequence: row.read_sequence,
+        lastMessageAt: row.last_message_at,
+        snoozedUntil: row.snoozed_until,
+      };
+      return [row.conversation_id, { view, lastMessageId: row.last_message_id }];
     }),
   );
 }
@@ -269,7 +275,7 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[]], ConversationRow>(
 const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnRow>({
   name: 'read-own-views-of-conversations',
   text: `
-    SELECT c.id AS conversation_id, p.membership, last.id AS last_message_id, last.at AS last_message_at,
+    SELECT c.id AS conversation_id, p.membership, p.read_sequence, last.id AS last_message_id, last.at AS last_message_at,
       CASE WHEN p.id IS NULL THEN 0 ELSE (
         SELECT count(*) FROM messages m
         WHERE m.conversation_id = c.id AND m.sequence > p.read_sequence AND m.status = 'sent'

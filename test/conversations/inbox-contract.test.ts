@@ -2,11 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { InboxSummary } from '../../src/protocol/resources/inbox-summary.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { Client } from '../gateway/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';
@@ -220,6 +223,139 @@ t.test('other people’s direct messages', async (t) => {
   );
 });
 
+t.test('marked as unread again', async (t) => {
+  const { id } = await conversations.create({ participants: [user(grace)] });
+  const sequences: number[] = [];
+  for (let n = 0; n < 3; n++) sequences.push((await send(id)).sequence!);
+  const [first, second, third] = sequences as [number, number, number];
+  const move = (name: 'mark-read' | 'mark-unread', sequence: number, options: CallOptions = BY_GRACE) =>
+    conversations.ok('POST', `${PATH}/${id}/actions/${name}`, { ...options, body: { sequence } });
+  t.match(await move('mark-read', third), { unread: 0, last_read_sequence: third });
+  t.match(await move('mark-unread', second), { unread: 2, last_read_sequence: second - 1 });
+  t.match(
+    await move('mark-unread', third),
+    { unread: 2, last_read_sequence: second - 1 },
+    'it is unread already',
+  );
+  t.match(await move('mark-unread', first), { unread: 3, last_read_sequence: first - 1 });
+  t.ok((await inbox('filter=unread')).ids.includes(id));
+  await conversations.ok('DELETE', `/v1/messaging/messages/${(await send(id)).id}`, BY_ADA);
+  t.match(await conversations.get(id, '', BY_GRACE), { unread: 3 }, 'a tombstone is not unread');
+  t.equal((await conversations.get(id, '', BY_ADA)).last_read_sequence, 0);
+  const byKey = await conversations.get(id, '', { ...NEW, token: demo.api_key });
+  t.equal(byKey.last_read_sequence, null, 'not a participant');
+
+  const path = `${PATH}/${id}/actions/mark-unread`;
+  const options = { ...BY_GRACE, headers: { ...NEW.headers, 'Idempotency-Key': randomUUID() } };
+  const answer = await conversations.answer('POST', path, { ...options, body: { sequence: second } });
+  const again = await conversations.answer('POST', path, { ...options, body: { sequence: second } });
+  t.strictSame([again.status, again.text], [200, answer.text]);
+  const { conversation, customer } = await conversations.createCase();
+  const note = await send(conversation.id);
+  const byCustomer = { ...NEW, token: await app.tokenOf(customer.actor!.id) };
+  const calls: [path: string, body: object, options: CallOptions, expected: string][] = [
+    [path, {}, BY_GRACE, '400 missing_field sequence'],
+    [path, { sequence: 0 }, BY_GRACE, '422 validation_failed sequence'],
+    [path, { sequence: 1.5 }, BY_GRACE, '422 validation_failed sequence'],
+    [path, { sequence: third + 10 }, BY_GRACE, '422 validation_failed sequence'],
+    [path, { sequence: 1 }, BY_VERA, '404 resource_not_found id'],
+    [path, { sequence: 1 }, { ...NEW, token: demo.api_key }, '409 resource_conflict null'],
+    [path, { sequence: 1 }, { token: grace.access_token }, '400 api_version_too_old Service-Version'],
+    [
+      `${PATH}/${conversation.id}/actions/mark-unread`,
+      { sequence: note.sequence },
+      byCustomer,
+      '422 validation_failed sequence',
+    ],
+  ];
+  for (const [path, body, options, expected] of calls) {
+    t.equal(refusalOf(await app.call('POST', path, { ...options, body })), expected);
+  }
+});
+
+t.test('the summary counts what the lists show, and all is marked as read', async (t) => {
+  const made = await conversations.create({ participants: [user(vera), user(grace)] });
+  const hidden = await conversations.create({ participants: [user(grace)] });
+  await send(made.id);
+  await send(hidden.id);
+  await conversations.ok('POST', `${PATH}/${hidden.id}/actions/hide`, BY_GRACE);
+  const { conversation } = await conversations.createCase();
+  await conversations.add(conversation.id, user(grace));
+  await conversations.update(conversation.id, { assignee_id: grace.id });
+  const agrees = async (options: CallOptions) => {
+    const summary = await summaryOf(options);
+    const listed = async (query: string) => (await inbox(`${query}&limit=100`, options)).ids.length;
+    t.equal(summary.unread, await listed('filter=unread&order=activity'), 'unread');
+    t.equal(summary.mine, await listed('filter=mine'), 'mine');
+    t.equal(summary.unassigned, await listed('filter=unassigned'), 'unassigned');
+    t.equal(summary.snoozed, await listed('filter=snoozed'), 'snoozed');
+    for (const [lane, number] of Object.entries(summary.lanes)) {
+      t.equal(number, await listed(`workflow_status=${lane}`), lane);
+    }
+    const { body } = await inbox('order=activity&limit=10', options);
+    t.strictSame(
+      summary.latest.map(({ conversation_id }) => conversation_id),
+      body.data.map(({ id }) => id),
+    );
+    return summary;
+  };
+  const before = await agrees(BY_GRACE);
+  t.ok(before.unread > 0 && before.mine === 1);
+  await agrees(BY_ADA);
+  await agrees({ ...NEW, token: demo.api_key });
+  await conversations.ok('POST', `${PATH}/${made.id}/actions/snooze`, { ...BY_GRACE, body: {} });
+  const snoozed = await agrees(BY_GRACE);
+  t.match(snoozed, { snoozed: 1, unread: before.unread - 1 }, 'snoozed is not unread');
+  t.notOk((await inbox('order=activity&limit=100')).ids.includes(made.id));
+  t.ok((await inbox('order=activity&filter=snoozed')).ids.includes(made.id));
+  const marked = await conversations.ok<InboxSummary>('POST', `${PATH}/actions/mark-all-read`, BY_GRACE);
+  t.equal(marked.unread, 0);
+  t.strictSame((await inbox('filter=unread&status[]=hidden&status[]=active')).ids, [], 'hidden ones too');
+  t.equal((await conversations.get(made.id, '', BY_GRACE)).unread, 0);
+  t.ok((await summaryOf(BY_VERA)).unread > 0, 'one’s own alone');
+  await written();
+  t.equal((await agrees(BY_GRACE)).unread, 0);
+  const left = async () => {
+    const query = '/v1/messaging/notifications?category=chat.message&status=unseen';
+    return (await conversations.ok<List<object>>('GET', query, BY_GRACE)).data.length;
+  };
+  await until(async () => (await left()) === 0, { what: 'notifications of what was read' });
+  const customer = { ...NEW, token: demo.customer.access_token };
+  t.match(await summaryOf(customer), { mine: 0, unassigned: 0, lanes: { new: 0, open: 0 } });
+  const old = await app.call('GET', `${PATH}/summary`, { token: grace.access_token });
+  t.equal(refusalOf(old), '400 api_version_too_old Service-Version');
+});
+
+t.test('inbox.updated follows what happened', async (t) => {
+  const headers = {
+    Authorization: `Bearer ${grace.access_token}`,
+    'Service-Version': NEWEST_VERSION,
+    'Service-Account': demo.account_id,
+  };
+  const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => client.close());
+  await client.frame('ready');
+  const shows = (holds: (summary: InboxSummary) => boolean) =>
+    until(
+      () =>
+        client.frames.some(
+          ({ event, data }) => event === 'inbox.updated' && holds(data as unknown as InboxSummary),
+        ),
+      { what: 'inbox.updated' },
+    );
+  const { id } = await conversations.create({ participants: [user(grace)] });
+  await shows(({ latest }) => latest[0]?.conversation_id === id);
+  const sent = await send(id);
+  await shows(({ unread, latest }) => unread === 1 && latest[0]?.conversation_id === id);
+  await conversations.ok('POST', `${PATH}/${id}/actions/mark-read`, {
+    ...{ ...BY_GRACE, body: { sequence: sent.sequence } },
+  });
+  await until(
+    () => client.frames.filter(({ event }) => event === 'inbox.updated').at(-1)?.data?.unread === 0,
+    { what: 'nothing unread' },
+  );
+});
+
 t.test('refusals', async (t) => {
   const calls: [query: string, options: CallOptions, expected: string][] = [
     ['order=oldest', BY_ADA, '400 parameter_invalid order'],
@@ -259,6 +395,10 @@ function written() {
   const left = async () =>
     (await database.pool.query('SELECT FROM inbox_due UNION ALL SELECT FROM outbox')).rowCount;
   return until(async () => (await left()) === 0, { what: 'rows of the inbox' });
+}
+
+function summaryOf(options: CallOptions) {
+  return conversations.ok<InboxSummary>('GET', `${PATH}/summary`, options);
 }
 
 function send(id: string, fields: object = {}, options: CallOptions = {}): Promise<ChatMessage> {

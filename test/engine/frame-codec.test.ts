@@ -119,6 +119,11 @@ const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonl
     frame: { kind: 'snapshot', ...TEXT, position: { attempt: 2, from: 0, to: 40_000 }, ...TEAM },
     hex: '6e6f64654141414141414141070000000e00000009000505000000000000454000008038010020420700000000000000636e765f316d73675f317b2274223a317d',
   },
+  {
+    what: 'inbox_changed',
+    frame: { kind: 'inbox_changed', accountId: 'acc_1', change: { actors: ['act_1'], large: ['cnv_1'] } },
+    hex: '6e6f64654141414141414141070000000f0000000a0005000000000000000000000000000000000026000000000000006163635f317b226163746f7273223a5b226163745f31225d2c226c61726765223a5b22636e765f31225d7d',
+  },
 ];
 
 t.test('the bytes on Redis are those of the versions before', async (t) => {
@@ -187,7 +192,7 @@ t.test('garbage throws a RangeError', async (t) => {
   }
   t.pass('5,000 pieces');
   const unknownKind = encodeFrame(makeFrame(1));
-  for (const kind of [0, 10, 255]) {
+  for (const kind of [0, 11, 255]) {
     unknownKind[0] = kind;
     t.ok(throwsRangeError(unknownKind), `kind ${kind}`);
   }

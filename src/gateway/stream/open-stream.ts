@@ -153,6 +153,7 @@ export class OpenStream {
         break;
       case 'ask':
       case 'rights_changed':
+      case 'inbox_changed':
         // Readers do not get them.
         break;
     }

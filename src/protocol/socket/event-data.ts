@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { AgentRun } from '../resources/agent-run.ts';
 import { ChatMessage } from '../resources/chat-message.ts';
 import { Conversation } from '../resources/conversation.ts';
+import { InboxSummary } from '../resources/inbox-summary.ts';
 import { MESSAGE_RESULTS } from '../resources/message-outcome.ts';
 import { Notification } from '../resources/notification.ts';
 import { Participant } from '../resources/participant.ts';
@@ -61,7 +62,14 @@ const UnsentMessage = Type.Object(
   { title: 'unsent_message' },
 );
 
-const { status: _, unread: __, ...shared } = Conversation.properties;
+const {
+  status: _,
+  unread: _unread,
+  last_read_sequence: _position,
+  snoozed: _snoozed,
+  snoozed_until: _until,
+  ...shared
+} = Conversation.properties;
 const SharedConversation = Type.Object(shared, { title: 'shared_conversation' });
 
 const LostConversation = Type.Object(
@@ -193,6 +201,11 @@ export const EVENT_DATA = {
     data: Notification,
   },
   'agent_run.updated': { summary: 'The status of a run that the caller triggered changed.', data: AgentRun },
+  'inbox.updated': {
+    summary:
+      'The caller’s conversations have moved, or their counts have changed: all of them as they are now, once a second at most.',
+    data: InboxSummary,
+  },
   'message.delta': {
     summary: 'A piece of text was added to a message that an agent streams.',
     data: MessageDelta,

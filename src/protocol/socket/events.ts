@@ -39,6 +39,12 @@ export const EVENTS = {
   'notification.created': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
   'notification.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
   'agent_run.updated': { stream: 'actor', order: 'durable', customers: false, since: '1.1.harbor' },
+  'inbox.updated': {
+    stream: 'actor',
+    order: 'ephemeral',
+    customers: false,
+    since: '1.2.harbor-preview.1',
+  },
   'message.delta': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
   'message.reset': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },
   'message.snapshot': { stream: 'conversation', order: 'ephemeral', customers: false, since: '1.1.harbor' },

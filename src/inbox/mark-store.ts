@@ -1,0 +1,51 @@
+import type { ConversationRead } from '../conversations/outbox-topics.ts';
+import type { Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
+
+/**
+ * Moves the actor's positions in conversations whose rows are unread, and in those that are pending, to the highest number
+ * that it may see. Returns those that moved forward.
+ */
+export function moveAllPositions(
+  tx: Tx,
+  actorId: string,
+  pendingIds: readonly string[],
+  forCustomer: boolean,
+): Promise<ConversationRead[]> {
+  return tx.query(MOVE_ALL, actorId, pendingIds, forCustomer);
+}
+
+// Locked in one fixed order, so that two such transactions cannot deadlock.
+const MOVE_ALL = statement<
+  [actorId: string, pendingIds: readonly string[], forCustomer: boolean],
+  ConversationRead
+>({
+  name: 'move-all-read-positions',
+  text: `
+    WITH candidates AS (
+      SELECT conversation_id FROM inbox_rows WHERE actor_id = $1 AND is_unread
+      UNION
+      SELECT unnest($2::text[])
+    ), due AS MATERIALIZED (
+      SELECT p.id, p.read_sequence AS after, head.sequence
+      FROM candidates k
+        CROSS JOIN LATERAL (
+          SELECT * FROM participants
+          WHERE conversation_id = k.conversation_id AND actor_id = $1 AND ${IS_MEMBER} OFFSET 0
+        ) p
+        CROSS JOIN LATERAL (
+          SELECT m.sequence FROM messages m
+          WHERE m.conversation_id = p.conversation_id AND m.sequence > p.read_sequence AND m.status = 'sent'
+            AND (NOT $3::boolean OR m.visibility <> 'internal')
+          ORDER BY m.sequence DESC LIMIT 1
+        ) head
+      ORDER BY p.id
+    ), locked AS MATERIALIZED (
+      SELECT id FROM participants WHERE id = ANY(ARRAY(SELECT id FROM due)) ORDER BY id FOR UPDATE
+    )
+    UPDATE participants p SET read_sequence = due.sequence
+    FROM due JOIN locked USING (id)
+    WHERE p.id = due.id AND p.read_sequence < due.sequence
+    RETURNING p.conversation_id, p.actor_id, due.after, due.sequence AS through`,
+});
