@@ -185,13 +185,6 @@ export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'
       grace: await person(NAMES.grace, users.grace.id, 'Member'),
       carl: await person(NAMES.carl, customer.actor_id, 'Customer'),
     },
-    names: {
-      [users.ada.id]: NAMES.ada,
-      [users.grace.id]: NAMES.grace,
-      [users.vera.id]: NAMES.vera,
-      [customer.actor_id]: NAMES.carl,
-      [agent.actor_id]: NAMES.agent,
-    },
   };
 }
 

@@ -4,13 +4,13 @@ import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-me
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
 import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
+import { Api } from './api.ts';
 import type { CallOptions } from './call-scope.ts';
 import { ClientClosed } from './client-closed.ts';
 import { type ClientError, clientError } from './client-error.ts';
 import type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
 import type { Connection, Incoming } from './connection.ts';
 import { type ConversationHandlers, isNewsOf } from './conversation-feed.ts';
-import { Conversations } from './conversations.ts';
 import { DeliveredVersions } from './delivered-versions.ts';
 import { FollowedConversation } from './followed-conversation.ts';
 import { Listeners } from './listeners.ts';
@@ -43,8 +43,7 @@ export interface ClientOptions extends LinkOptions, RestOptions {
 }
 
 /** One caller's live view of its conversations, over any number of successive connections. */
-export class Client {
-  readonly conversations = new Conversations((path, options) => this.fetch(path, options));
+export class Client extends Api {
   readonly #options: ClientOptions;
   readonly #link: SocketLink;
   readonly #rest: Rest;
@@ -66,6 +65,7 @@ export class Client {
   #state: ClientState = 'connecting';
 
   constructor(options: ClientOptions) {
+    super();
     const { timing, page, credential } = options;
     const { signal: closing } = this.#closing;
     const failed = (error: ClientError) => this.#listeners.emit('error', error);
@@ -187,6 +187,7 @@ export class Client {
     const host = {
       timing: this.#timing,
       rest: this.#rest,
+      fetch: <T>(path: string, given?: FetchOptions) => this.fetch<T>(path, given),
       actor: () => this.#actor,
       subscribe: (id: string, handlers: ConversationHandlers) => this.subscribe(id, handlers),
       request: <O extends RequestOp>(op: O, fields: CommandFields<O>) => this.request(op, fields),
@@ -195,12 +196,7 @@ export class Client {
     return new LiveConversation(conversationId, host, options);
   }
 
-  /**
-   * Sends a request to a path of the API, such as `/v1/messaging/notifications`: JSON in and out, with the client's credential,
-   * version and account. Tries at most five times; each try has the same Idempotency-Key, so a change happens once. Rejects with
-   * RestRefused, as CallOptions say, or with ClientClosed.
-   */
-  fetch<T>(path: string, options: FetchOptions = {}): Promise<T> {
+  override fetch<T>(path: string, options: FetchOptions = {}): Promise<T> {
     return this.#rest.fetch<T>(path, options);
   }
 

@@ -1,4 +1,5 @@
 import type { List } from '../protocol/lists.ts';
+import type { ENTITY_TYPES } from '../protocol/resources/actor.ts';
 import type {
   Conversation,
   ConversationAudience,
@@ -7,21 +8,35 @@ import type {
   CreateConversationBody,
   WorkflowStatus,
 } from '../protocol/resources/conversation.ts';
-import { type Fetch, pagesOf } from './pages.ts';
+import type { INBOX_FILTERS, INBOX_ORDERS } from '../protocol/resources/inbox-summary.ts';
+import { type Fetch, pagesOf, queryOf } from './pages.ts';
 
-/** The query of List Conversations. */
+/** The query of List Conversations. All but `q`, `type`, `audience` and single values require version 1.2.harbor-preview.1. */
 export interface ConversationFilter {
-  readonly status?: Conversation['status'];
+  /** `activity`: the conversation with the newest message first. `created` by default. */
+  readonly order?: (typeof INBOX_ORDERS)[number];
+  readonly filter?: (typeof INBOX_FILTERS)[number];
+  readonly status?: Conversation['status'] | readonly Conversation['status'][];
   readonly type?: ConversationType;
   readonly audience?: ConversationAudience;
-  readonly workflow_status?: WorkflowStatus;
+  readonly workflow_status?: WorkflowStatus | readonly WorkflowStatus[];
+  /** An actor, a group, `me` or `none`. */
   readonly assignee_id?: string;
+  readonly participant_id?: string;
+  readonly customer_id?: string;
+  readonly topic_type?: (typeof ENTITY_TYPES)[number];
+  readonly topic_id?: string;
+  /** Other people's direct messages too, for admins and API keys; audited. */
+  readonly direct?: 'all';
   /** Words of the title. */
   readonly q?: string;
   /** 25 by default, 100 at most. */
   readonly limit?: number;
   readonly include?: readonly ConversationInclude[];
 }
+
+/** A page of conversations. `as_of` is when the walk began; what moved up since is told by events. */
+export type ConversationPage = List<Conversation> & { readonly as_of?: string };
 
 /** The conversations that the caller may read. */
 export class Conversations {
@@ -31,9 +46,13 @@ export class Conversations {
     this.#fetch = fetch;
   }
 
-  /** Yields pages; each is requested when it is asked for. Rejects as Client.fetch does. */
-  list(filter: ConversationFilter = {}): AsyncGenerator<List<Conversation>, void, undefined> {
+  /** Yields pages; each is requested when it is asked for. */
+  list(filter: ConversationFilter = {}): AsyncGenerator<ConversationPage, void, undefined> {
     return pagesOf<Conversation>(this.#fetch, PATH, { ...filter });
+  }
+
+  get(id: string, include: readonly ConversationInclude[] = []): Promise<Conversation> {
+    return this.#fetch<Conversation>(`${PATH}/${encodeURIComponent(id)}${queryOf({ include })}`);
   }
 
   /** Starts a conversation; a direct message that exists is returned. */

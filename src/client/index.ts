@@ -1,5 +1,14 @@
 /** The SDK: Parley's socket protocol (and the few REST calls beside it) for browsers and Node 22. */
+
+export type { Actor } from '../protocol/resources/actor.ts';
+export type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
+export type { Conversation, CreateConversationBody } from '../protocol/resources/conversation.ts';
+export type { Me } from '../protocol/resources/me.ts';
+export type { Notification } from '../protocol/resources/notification.ts';
+export type { Participant } from '../protocol/resources/participant.ts';
+export type { Person } from '../protocol/resources/person.ts';
 export type { ConnectionEnd } from './after-close.ts';
+export type { PeopleFilter } from './api.ts';
 export type { CallOptions } from './call-scope.ts';
 export { Client, type ConversationSubscription as Subscription, type SubscribeOptions } from './client.ts';
 export { ClientClosed } from './client-closed.ts';
@@ -8,11 +17,12 @@ export type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
 export { type ConnectOptions, connect } from './connect.ts';
 export type { SocketConstructor, SocketLike } from './connection.ts';
 export type { ConversationHandlers, Message, StreamingText as Writing } from './conversation-feed.ts';
-export type { ConversationFilter } from './conversations.ts';
+export type { ConversationFilter, ConversationPage } from './conversations.ts';
 export {
   type ConversationEvents,
   type ConversationOptions,
   LiveConversation,
+  type MemberFilter,
 } from './live-conversation.ts';
 export type { PageEvents } from './page-events.ts';
 export { RequestFailed, type RequestOp } from './requests.ts';

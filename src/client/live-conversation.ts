@@ -1,12 +1,15 @@
 import type { ErrorObject } from '../protocol/errors.ts';
+import type { List } from '../protocol/lists.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { MEMBERSHIPS, Participant } from '../protocol/resources/participant.ts';
 import type { PresenceStatus } from '../protocol/socket/activity.ts';
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
 import type { EventOf } from '../protocol/socket/event-data.ts';
 import type { CallOptions } from './call-scope.ts';
 import type { ConversationHandlers } from './conversation-feed.ts';
 import { Listeners } from './listeners.ts';
+import { type Fetch, pagesOf } from './pages.ts';
 import type { RequestOp } from './requests.ts';
 import { type Page, type Rest, randomId } from './rest.ts';
 import { Timeline, type TimelineMessage } from './timeline.ts';
@@ -27,10 +30,19 @@ export interface ConversationOptions {
   readonly pageSize?: number;
 }
 
+/** The query of List Participants. */
+export interface MemberFilter {
+  /** Former members too, for instance; by default those who are members. */
+  readonly membership?: readonly (typeof MEMBERSHIPS)[number][];
+  /** 25 by default, 100 at most. */
+  readonly limit?: number;
+}
+
 /** The requests of a conversation to its client. */
 export interface ConversationHost {
   readonly timing: Pick<Timing, 'after'>;
   readonly rest: Pick<Rest, 'messages' | 'send'>;
+  readonly fetch: Fetch;
   actor(): Actor | undefined;
   subscribe(conversationId: string, handlers: ConversationHandlers): { unsubscribe(): void };
   request<O extends RequestOp>(op: O, fields: CommandFields<O>): Promise<CommandResult<O>>;
@@ -211,6 +223,12 @@ export class LiveConversation {
   /** Uploads a file for an attachment of a message that is then sent. Rejects as Client.upload does. */
   upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
     return this.#host.upload(file, options);
+  }
+
+  /** Yields pages of the members, in the order in which they joined. Requires version 1.2.harbor-preview.1. Rejects as Client.fetch does. */
+  members(filter: MemberFilter = {}): AsyncGenerator<List<Participant>, void, undefined> {
+    const path = `/v1/messaging/conversations/${encodeURIComponent(this.id)}/participants`;
+    return pagesOf<Participant>(this.#host.fetch, path, { ...filter });
   }
 
   /** Ends the subscription. Messages that are being sent are still sent. */

@@ -17,7 +17,7 @@ export interface ConsoleOptions {
 
 export interface ConsoleDemo {
   readonly commands: () => Welcome['commands'];
-  /** The ids, names and short-lived tokens that the demo page uses. */
+  /** The ids and short-lived tokens that the demo page uses. */
   readonly session: () => Promise<object>;
 }
 
@@ -94,13 +94,18 @@ function demoRoutes({ session }: ConsoleDemo, links: readonly WelcomeLink[]): Pu
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const ASSETS: Readonly<Record<string, string>> = {
   'bell.svg': 'image/svg+xml',
+  'clip.svg': 'image/svg+xml',
   'demo.css': 'text/css; charset=utf-8',
   'demo.js': JAVASCRIPT,
   'approvals.js': JAVASCRIPT,
   'bell.js': JAVASCRIPT,
+  'composer.js': JAVASCRIPT,
+  'conversation-view.js': JAVASCRIPT,
   'element.js': JAVASCRIPT,
+  'inbox.js': JAVASCRIPT,
   'pane.js': JAVASCRIPT,
   'session.js': JAVASCRIPT,
+  'time.js': JAVASCRIPT,
   'timeline.js': JAVASCRIPT,
 };
 

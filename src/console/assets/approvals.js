@@ -13,7 +13,7 @@ export class Approvals {
 
   /** Loads the calls that were waiting before the page was opened. */
   async load(agentId) {
-    const { data } = await this.person.call('GET', `/v1/ai/agents/${agentId}/runs?limit=10`);
+    const { data } = await this.person.client.fetch(`/v1/ai/agents/${agentId}/runs?limit=10`);
     for (const run of data.reverse()) await this.update(run);
   }
 
@@ -23,7 +23,7 @@ export class Approvals {
       this.cards.delete(id);
       return;
     }
-    const { actions } = await this.person.call('GET', `/v1/ai/runs/${id}?include[]=actions`);
+    const { actions } = await this.person.client.fetch(`/v1/ai/runs/${id}?include[]=actions`);
     const waiting = actions.filter((action) => action.status === 'pending_review');
     if (waiting.length === 0 || this.cards.has(id)) return;
     const card = this.cardOf(id, waiting);
@@ -35,8 +35,8 @@ export class Approvals {
     const decide = async (approve, card) => {
       for (const button of card.querySelectorAll('button')) button.disabled = true;
       const decisions = actions.map(({ id }) => ({ action_id: id, approve }));
-      await this.person
-        .call('POST', `/v1/ai/runs/${runId}/actions/continue`, { decisions })
+      await this.person.client
+        .fetch(`/v1/ai/runs/${runId}/actions/continue`, { method: 'POST', body: { decisions } })
         .catch(this.report);
       card.remove();
       this.cards.delete(runId);

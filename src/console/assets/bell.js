@@ -5,7 +5,9 @@ const RECOUNT_MS = 200;
 
 /** This person's newest notifications, with the number of all that were not looked at. */
 export class Bell {
-  constructor({ client, call, key, name }, report) {
+  constructor({ client, key, name }, report) {
+    this.client = client;
+    this.report = report;
     this.unread = new Map();
     this.total = 0;
     this.count = element('span', { class: 'count', 'aria-hidden': 'true' });
@@ -18,7 +20,7 @@ export class Bell {
         class: 'bell',
         'aria-expanded': 'false',
         'aria-controls': `${key}-notifications`,
-        onclick: () => this.toggle(call, report),
+        onclick: () => this.toggle(),
       },
       element('span', { class: 'icon', 'aria-hidden': 'true' }),
       this.count,
@@ -28,26 +30,27 @@ export class Bell {
     for (const event of ['notification.created', 'notification.updated']) {
       client.on(event, (notification) => {
         this.update(notification);
-        this.recount(call, report);
+        this.recount();
       });
     }
     this.show();
-    this.ready = call('GET', '/v1/messaging/notifications?limit=20').then(({ data }) => {
+    this.ready = client.fetch('/v1/messaging/notifications?limit=20').then(({ data }) => {
       for (const notification of data.reverse()) this.update(notification);
-      this.recount(call, report);
+      this.recount();
     });
   }
 
   /** The server counts: reading a conversation, here or elsewhere, changes entries that the list does not have. */
-  recount(call, report) {
+  recount() {
     this.recounting ??= setTimeout(() => {
       this.recounting = undefined;
-      call('GET', '/v1/messaging/notifications/summary')
+      this.client
+        .fetch('/v1/messaging/notifications/summary')
         .then(({ unread }) => {
           this.total = unread;
           this.show();
         })
-        .catch(report);
+        .catch(this.report);
     }, RECOUNT_MS);
   }
 
@@ -70,13 +73,14 @@ export class Bell {
   }
 
   /** Closing the list marks its entries as read, because the person has seen them. */
-  toggle(call, report) {
+  toggle() {
     const isOpening = this.list.hidden;
     this.list.hidden = !isOpening;
     this.button.setAttribute('aria-expanded', String(isOpening));
     if (isOpening || this.unread.size === 0) return;
     for (const id of this.unread.keys()) {
-      call('POST', `/v1/messaging/notifications/${id}/actions/read`, {}).catch(report);
+      const path = `/v1/messaging/notifications/${id}/actions/read`;
+      this.client.fetch(path, { method: 'POST', body: {} }).catch(this.report);
     }
   }
 }

@@ -2,7 +2,7 @@ import { connect } from '/v1/client.js';
 
 let current = request();
 
-/** Ids, names and tokens of the demo account. */
+/** Ids and tokens of the demo account. */
 export function session() {
   return current.then(({ value }) => value);
 }
@@ -25,25 +25,9 @@ async function tokenOf(key) {
 
 const SHARED_MS = 30_000;
 
-/** One person: a client of the SDK, and the few REST calls that the SDK lacks. */
+/** One person, with a client of its own. */
 export async function openPerson(key) {
   const { people, account_id: account, service_version: version } = await session();
-  const getToken = () => tokenOf(key);
-  const client = connect({ url: location.origin, account, version, getToken });
-  const call = async (method, path, body) => {
-    const response = await fetch(path, {
-      method,
-      headers: {
-        authorization: `Bearer ${await getToken()}`,
-        'service-account': account,
-        'service-version': version,
-        'content-type': 'application/json',
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const answer = await response.json();
-    if (!response.ok) throw new Error(answer.error.message);
-    return answer;
-  };
-  return { ...people[key], key, client, call };
+  const client = connect({ url: location.origin, account, version, getToken: () => tokenOf(key) });
+  return { ...people[key], key, client };
 }

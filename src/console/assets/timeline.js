@@ -1,87 +1,171 @@
 import { element } from './element.js';
+import { timeOf } from './time.js';
 
-/** A list of messages, which grows while the agent writes. */
+/** The messages of a conversation, drawn by key, so that each keeps its element from the local echo on. */
 export class Timeline {
-  /** `marksNotes`: marks the messages that the customer does not see. */
-  constructor(label, ownId, marksNotes) {
-    this.ownId = ownId;
-    this.marksNotes = marksNotes;
+  constructor(person, conversation, { report }) {
+    this.person = person;
+    this.conversation = conversation;
+    this.report = report;
     this.items = new Map();
-    this.list = element('div', { class: 'timeline', role: 'log', 'aria-label': label, tabindex: '0' });
+    this.marksNotes = false;
+    this.older = element(
+      'button',
+      { type: 'button', class: 'quiet older', hidden: true, onclick: () => this.loadOlder() },
+      'Show older messages',
+    );
+    this.newLine = element('p', { class: 'new' }, 'New');
+    this.list = element('div', {
+      class: 'messages',
+      role: 'log',
+      'aria-label': `Messages, as ${person.name} sees them`,
+    });
+    this.root = element('div', { class: 'timeline', tabindex: '0' }, this.older, this.list);
+    this.isAtEnd = true;
+    this.root.addEventListener('scroll', () => {
+      const { scrollTop, scrollHeight, clientHeight } = this.root;
+      this.isAtEnd = scrollHeight - scrollTop - clientHeight < 40;
+    });
     // When it becomes smaller by a card or a keyboard, it still shows the last message.
-    new ResizeObserver(() => this.toEnd()).observe(this.list);
+    new ResizeObserver(() => this.toEnd()).observe(this.root);
   }
 
-  /** Shows a new message, or a newer state of one. */
-  show(message) {
-    const known = this.items.get(message.id);
-    const item = known ?? this.add(message);
-    const isWriting = message.streaming_state === 'streaming';
-    if (!isWriting || known === undefined) item.text.textContent = textOf(message);
-    item.row.classList.toggle('writing', isWriting);
-    item.mail.textContent = mailOf(message);
-    item.files.replaceChildren(...(message.attachments ?? []).map(fileOf));
-    this.toEnd();
+  /** `marksNotes`: marks what the customer does not see. `readThrough`: what was read before this view was opened. */
+  open({ marksNotes, readThrough }) {
+    this.marksNotes = marksNotes;
+    this.readThrough ??= readThrough ?? undefined;
+    for (const item of this.items.values()) item.message = undefined;
   }
 
-  /** Removes the messages up to a number. */
-  drop(through) {
-    for (const [id, { row, sequence }] of this.items) {
-      if (sequence === null || sequence > through) continue;
-      row.remove();
-      this.items.delete(id);
+  /** Shows older messages above, without moving what is being read. */
+  async loadOlder() {
+    this.older.disabled = true;
+    this.list.setAttribute('aria-busy', 'true');
+    const fromEnd = this.root.scrollHeight - this.root.scrollTop;
+    try {
+      await this.conversation.loadOlder();
+      this.draw();
+      this.root.scrollTop = this.root.scrollHeight - fromEnd;
+    } catch (error) {
+      this.report(error);
+    } finally {
+      this.older.disabled = false;
+      this.list.removeAttribute('aria-busy');
     }
   }
 
-  write({ messageId, body }) {
-    const item = this.items.get(messageId);
-    if (item === undefined) return;
-    item.text.textContent = body;
+  draw() {
+    const { messages, hasOlder } = this.conversation;
+    const keys = new Set(messages.map(({ key }) => key));
+    for (const [key, { row }] of this.items) {
+      if (keys.has(key)) continue;
+      row.remove();
+      this.items.delete(key);
+    }
+    let next = this.list.firstChild;
+    for (const message of messages) {
+      const item = this.itemOf(message);
+      if (next === this.newLine) next = next.nextSibling;
+      if (item.row === next) next = next.nextSibling;
+      else this.list.insertBefore(item.row, next);
+    }
+    this.older.hidden = !hasOlder || messages.length === 0;
+    this.placeNewLine(messages);
     this.toEnd();
   }
 
-  add(message) {
-    const text = element('p', { class: 'text' });
-    const files = element('p', { class: 'files' });
-    const mail = element('span', { class: 'mail' });
-    const isSystem = message.sender === null;
-    const isOwn = message.sender?.id === this.ownId;
-    const heading = element(
-      'p',
-      { class: 'by' },
-      element('strong', {}, isSystem ? 'Parley' : isOwn ? 'You' : message.sender.name),
-      ...(this.marksNotes && message.visibility === 'internal' ? [' · note to the team'] : []),
-      ' ',
-      element('time', { datetime: message.created_at }, TIME.format(new Date(message.created_at))),
-      mail,
-    );
-    const kind = isSystem ? 'system' : isOwn ? 'own' : message.kind;
-    const row = element('article', { class: `message ${kind}`, 'data-id': message.id }, heading, text, files);
-    this.list.append(row);
-    const item = { row, text, files, mail, sequence: message.sequence };
-    this.items.set(message.id, item);
+  itemOf(message) {
+    const known = this.items.get(message.key);
+    if (known?.message === message) return known;
+    const item = known ?? { row: element('article', {}) };
+    item.message = message;
+    this.fill(item.row, message);
+    this.items.set(message.key, item);
     return item;
   }
 
+  fill(row, message) {
+    const { sender, delivery, kind, streaming_state: streaming } = message;
+    const isOwn = delivery !== 'sent' || sender?.id === this.person.id;
+    const isSystem = sender === null;
+    row.className = `message ${isSystem ? 'system' : isOwn ? 'own' : kind} ${delivery}`;
+    row.classList.toggle('writing', streaming === 'streaming');
+    row.replaceChildren(
+      this.headingOf(message, isSystem ? 'Parley' : isOwn ? 'You' : (sender.name ?? 'Unnamed')),
+      element('p', { class: 'text' }, textOf(message)),
+      ...this.filesOf(message),
+      ...this.footOf(message),
+    );
+  }
+
+  headingOf({ visibility, created_at: at, kind, email_status: mail }, name) {
+    const marks = [
+      ...(this.marksNotes && visibility === 'internal' ? ['note to the team'] : []),
+      ...(kind === 'email' ? ['by mail'] : mail ? [`mail ${mail}`] : []),
+    ];
+    return element(
+      'p',
+      { class: 'by' },
+      element('strong', {}, name),
+      marks.map((mark) => ` · ${mark}`).join(''),
+      ' ',
+      element('time', { datetime: at }, timeOf(at)),
+    );
+  }
+
+  filesOf({ attachments }) {
+    const files = attachments ?? [];
+    return files.length === 0 ? [] : [element('p', { class: 'files' }, ...files.map(fileOf))];
+  }
+
+  /** What becomes of a message that is being sent. */
+  footOf({ delivery, key, error }) {
+    if (delivery === 'sent') return [];
+    if (delivery === 'pending') return [element('p', { class: 'foot' }, 'Sending…')];
+    const button = (label, act) => element('button', { type: 'button', class: 'quiet', onclick: act }, label);
+    return [
+      element(
+        'p',
+        { class: 'foot', role: 'alert' },
+        `Not sent: ${error.message} `,
+        button('Try again', () => this.conversation.retry(key).catch(() => {})),
+        button('Discard', () => this.conversation.discard(key)),
+      ),
+    ];
+  }
+
+  /** Before the first message that was unread when the view was opened. */
+  placeNewLine(messages) {
+    if (this.readThrough === undefined) return;
+    const first = messages.find(
+      ({ sequence, sender }) => sequence > this.readThrough && sender?.id !== this.person.id,
+    );
+    if (first === undefined) this.newLine.remove();
+    else {
+      const { row } = this.items.get(first.key);
+      if (this.newLine.nextSibling !== row) row.before(this.newLine);
+    }
+  }
+
   toEnd() {
-    this.list.scrollTop = this.list.scrollHeight;
+    if (this.isAtEnd) this.root.scrollTop = this.root.scrollHeight;
   }
 }
 
-const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-
 function textOf({ body, deleted_at: deletedAt, redaction }) {
-  if (deletedAt === null) return body ?? '';
+  if (deletedAt === null || deletedAt === undefined) return body ?? '';
   return redaction ? 'Redacted.' : 'Deleted.';
 }
 
-/** How a message came or leaves by mail, and what became of it; empty for what is no mail. */
-function mailOf({ kind, email_status: status }) {
-  if (kind === 'email') return ' · by mail';
-  return status ? ` · mail ${status}` : '';
-}
-
-function fileOf({ url, filename, removed_at: removedAt }) {
+function fileOf({ kind, url, filename, removed_at: removedAt }) {
   if (removedAt) return element('span', {}, `${filename ?? 'Attachment'} (removed)`);
-  return element('a', { href: url, target: '_blank', rel: 'noreferrer' }, filename ?? 'Attachment');
+  const name = filename ?? url ?? 'Attachment';
+  if (kind === 'image') {
+    return element(
+      'a',
+      { href: url, target: '_blank', rel: 'noreferrer' },
+      element('img', { src: url, alt: name, loading: 'lazy' }),
+    );
+  }
+  return element('a', { href: url, target: '_blank', rel: 'noreferrer' }, name);
 }

@@ -31,7 +31,7 @@ export function guidesPage(): Document {
     styles: ['prose.css'],
     main: html`<h1>Guides</h1>
 <p>From the first request to a whole client. The examples run: a test executes each of them against a server.</p>
-<ol class="guides">
+<ol class="guide-list">
 ${GUIDES.map((guide) => html`<li><a href="${pathOf(guide)}">${guide.title}</a><br>${guide.summary}</li>`)}
 </ol>
 <p>The <a href="/docs">API reference</a> has every endpoint, <a href="/docs/socket">Socket</a> every frame.</p>`,

@@ -1,0 +1,38 @@
+import type { List } from '../protocol/lists.ts';
+import type { Me } from '../protocol/resources/me.ts';
+import type { Person } from '../protocol/resources/person.ts';
+import { Conversations } from './conversations.ts';
+import { pagesOf } from './pages.ts';
+import type { FetchOptions } from './rest.ts';
+
+/** The query of List People. */
+export interface PeopleFilter {
+  /** Words of the name or handle. */
+  readonly q?: string;
+  /** 25 by default, 100 at most. */
+  readonly limit?: number;
+}
+
+/** What a client does over REST alone. All of it rejects as `fetch` does. */
+export abstract class Api {
+  readonly conversations = new Conversations((path, options) => this.fetch(path, options));
+
+  /**
+   * Sends a request to a path of the API, such as `/v1/messaging/notifications`: JSON in and out, with the client's credential,
+   * version and account. Tries at most five times; each try has the same Idempotency-Key, so a change happens once. Rejects with
+   * RestRefused, as CallOptions say, or with ClientClosed.
+   */
+  abstract fetch<T>(path: string, options?: FetchOptions): Promise<T>;
+
+  /** Returns the caller: its actor, account and permissions. Requires version 1.2.harbor-preview.1, as the other methods here do. */
+  me(): Promise<Me> {
+    return this.fetch<Me>('/v1/me');
+  }
+
+  /** Yields pages of the users and agents whom the caller may write to. */
+  people(filter: PeopleFilter = {}): AsyncGenerator<List<Person>, void, undefined> {
+    return pagesOf<Person>((path, options) => this.fetch(path, options), '/v1/messaging/people', {
+      ...filter,
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import { element } from './element.js';
+
+/** Where a message is written, with files and, on a case, the choice of who reads it. */
+export class Composer {
+  constructor(person, conversation, { hints, report }) {
+    this.conversation = conversation;
+    this.report = report;
+    this.files = new Set();
+    const { key, name } = person;
+    this.input = element('input', {
+      type: 'text',
+      name: 'text',
+      autocomplete: 'off',
+      'aria-label': `Message of ${name}`,
+      placeholder: 'Write a message',
+      oninput: () => conversation.typing(this.input.value !== ''),
+    });
+    this.audience = element(
+      'select',
+      { name: 'audience', 'aria-label': `Who reads the message of ${name}`, hidden: true },
+      element('option', { value: 'customer' }, 'To the customer'),
+      element('option', { value: 'internal' }, 'Note to the team'),
+    );
+    this.picker = element('input', {
+      type: 'file',
+      class: 'hidden',
+      multiple: true,
+      'aria-label': `Files of ${name}`,
+      onchange: () => this.addFiles(),
+    });
+    this.list = element('ul', { class: 'uploads', 'aria-label': 'Files to send' });
+    const hint = (text) =>
+      element('button', { type: 'button', class: 'hint', onclick: () => this.send({ body: text }) }, text);
+    this.root = element(
+      'div',
+      { class: 'composer' },
+      ...(hints.length === 0 ? [] : [element('p', { class: 'hints' }, ...hints.map(hint))]),
+      this.list,
+      element(
+        'form',
+        { onsubmit: (event) => this.submit(event), id: `${key}-form` },
+        this.audience,
+        element(
+          'label',
+          { class: 'attach', title: 'Attach files' },
+          element('span', { class: 'icon clip', 'aria-hidden': 'true' }),
+          this.picker,
+        ),
+        this.input,
+        element('button', { type: 'submit', class: 'send' }, 'Send'),
+      ),
+    );
+  }
+
+  chooseAudience(isCase) {
+    this.audience.hidden = !isCase;
+  }
+
+  submit(event) {
+    event.preventDefault();
+    const ready = [...this.files].flatMap(({ attachment }) => attachment ?? []);
+    const body = this.input.value;
+    if (body.trim() === '' && ready.length === 0) return;
+    this.input.value = '';
+    for (const file of this.files) if (file.attachment !== undefined) this.remove(file);
+    this.send({
+      ...(body.trim() === '' ? {} : { body }),
+      ...(ready.length === 0 ? {} : { attachments: ready }),
+      ...(this.audience.hidden ? {} : { audience: this.audience.value }),
+    });
+  }
+
+  /** The view shows what becomes of it. */
+  send(body) {
+    this.conversation.send(body).catch(() => {});
+  }
+
+  addFiles() {
+    for (const file of this.picker.files) void this.upload(file);
+    this.picker.value = '';
+  }
+
+  async upload(file) {
+    const aborter = new AbortController();
+    const progress = element('progress', { max: '1', value: '0', 'aria-label': `Uploading ${file.name}` });
+    const entry = { aborter, attachment: undefined };
+    const remove = element(
+      'button',
+      {
+        type: 'button',
+        class: 'quiet',
+        'aria-label': `Remove ${file.name}`,
+        onclick: () => this.remove(entry),
+      },
+      '✕',
+    );
+    entry.row = element('li', { class: 'upload' }, file.name, ' ', progress, remove);
+    this.files.add(entry);
+    this.list.append(entry.row);
+    try {
+      entry.attachment = await this.conversation.upload(file, {
+        signal: aborter.signal,
+        onProgress: ({ sentBytes, totalBytes }) => {
+          progress.value = sentBytes / totalBytes;
+        },
+      });
+      progress.remove();
+    } catch (error) {
+      this.remove(entry);
+      if (!aborter.signal.aborted) this.report(error);
+    }
+  }
+
+  remove(entry) {
+    entry.aborter.abort();
+    entry.row.remove();
+    this.files.delete(entry);
+  }
+
+  focus() {
+    this.input.focus();
+  }
+}

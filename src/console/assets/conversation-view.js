@@ -1,0 +1,139 @@
+import { Composer } from './composer.js';
+import { element } from './element.js';
+import { titleOf } from './inbox.js';
+import { Timeline } from './timeline.js';
+
+/** An open conversation: its title, members, messages, what the others do, and where to write. */
+export class ConversationView {
+  constructor(person, id, { isTeam, approvals, hints, back, report }) {
+    this.person = person;
+    this.report = report;
+    this.members = new Map();
+    this.conversation = person.client.conversation(id, { pageSize: 20 });
+    const { key } = person;
+    this.badge = element('span', { class: 'count' });
+    this.title = element('h3', { id: `${key}-title` }, 'Conversation');
+    this.roster = element('ul', { class: 'roster', id: `${key}-roster`, hidden: true });
+    this.rosterButton = element(
+      'button',
+      {
+        type: 'button',
+        class: 'quiet',
+        'aria-expanded': 'false',
+        'aria-controls': `${key}-roster`,
+        onclick: () => this.toggleRoster(),
+      },
+      'Members',
+    );
+    this.timeline = new Timeline(person, this.conversation, { marksNotes: false, report });
+    this.status = element('p', { class: 'status' });
+    this.composer = new Composer(person, this.conversation, { hints, report });
+    this.root = element(
+      'div',
+      { class: 'conversation' },
+      element(
+        'div',
+        { class: 'bar' },
+        element('button', { type: 'button', class: 'quiet', onclick: back }, '‹ Inbox', this.badge),
+        this.title,
+        this.rosterButton,
+      ),
+      this.roster,
+      this.timeline.root,
+      ...(approvals === undefined ? [] : [approvals.box]),
+      this.status,
+      this.composer.root,
+    );
+    this.seen = () => this.markRead();
+    document.addEventListener('visibilitychange', this.seen);
+    this.conversation.on('change', () => this.changed());
+    this.conversation.on('event', ({ event }) => {
+      if (event.startsWith('participant.')) this.load(isTeam).catch(report);
+    });
+    this.conversation.on('end', (why) => {
+      report(why === 'revoked' ? new Error('This conversation can no longer be read.') : why);
+    });
+    this.load(isTeam).catch(report);
+  }
+
+  /** Loads what does not come with the messages: title and members. */
+  async load(isTeam) {
+    const { client, id: ownId } = this.person;
+    const shown = await client.conversations.get(this.conversation.id, ['participants']);
+    this.title.textContent = titleOf(shown, ownId);
+    for await (const { data } of this.conversation.members({ limit: 100 })) {
+      for (const member of data) if (member.actor !== null) this.members.set(member.actor.id, member);
+    }
+    const isCase = isTeam && shown.audience === 'customer';
+    this.composer.chooseAudience(isCase);
+    this.timeline.open({ marksNotes: isCase, readThrough: this.members.get(ownId)?.last_read_sequence });
+    this.roster.replaceChildren(...[...this.members.values()].map((member) => this.memberOf(member)));
+    this.rosterButton.hidden = !isTeam;
+    this.changed();
+  }
+
+  memberOf({ actor, role, type }) {
+    const presence = this.conversation.presence.get(actor.id);
+    const detail = [type === 'user' ? role : type, ...(presence === undefined ? [] : [presence])].join(', ');
+    return element(
+      'li',
+      {},
+      element('strong', {}, actor.name ?? 'Unnamed'),
+      ' ',
+      element('small', {}, detail),
+    );
+  }
+
+  changed() {
+    this.timeline.draw();
+    this.showStatus();
+    this.markRead();
+  }
+
+  showStatus() {
+    const { typingActors } = this.conversation;
+    const text = typingActors.length > 0 ? `${this.namesOf(typingActors)} typing…` : this.readers();
+    this.status.classList.toggle('typing', typingActors.length > 0);
+    if (this.status.textContent !== text) this.status.textContent = text;
+  }
+
+  /** Which others have read everything. */
+  readers() {
+    const last = this.conversation.messages.findLast(({ sequence }) => sequence !== null);
+    if (last === undefined) return '';
+    const hasRead = (id) =>
+      (this.conversation.reads.get(id) ?? this.members.get(id)?.last_read_sequence ?? 0) >= last.sequence;
+    const readers = [...this.members.keys()].filter((id) => id !== this.person.id && hasRead(id));
+    return readers.length === 0 ? '' : `Read by ${this.namesOf(readers)}`;
+  }
+
+  namesOf(ids) {
+    return ids.map((id) => this.members.get(id)?.actor.name ?? 'Someone').join(', ');
+  }
+
+  markRead() {
+    if (document.visibilityState !== 'visible') return;
+    this.conversation.markRead().catch(() => {});
+  }
+
+  toggleRoster() {
+    const isOpening = this.roster.hidden;
+    this.roster.replaceChildren(...[...this.members.values()].map((member) => this.memberOf(member)));
+    this.roster.hidden = !isOpening;
+    this.rosterButton.setAttribute('aria-expanded', String(isOpening));
+  }
+
+  showUnread(count) {
+    this.badge.textContent = count === 0 ? '' : String(count);
+    this.badge.setAttribute('aria-label', `${count} with something unread`);
+  }
+
+  focus() {
+    this.composer.focus();
+  }
+
+  close() {
+    document.removeEventListener('visibilitychange', this.seen);
+    this.conversation.close();
+  }
+}
