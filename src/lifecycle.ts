@@ -36,7 +36,7 @@ export class Disposer {
 }
 
 export interface LoopOptions {
-  /** Pause between two runs, in milliseconds. */
+  /** Milliseconds from the beginning of a run to that of the next; at least half of it is a pause. */
   readonly intervalMs: number;
   /** One round of work; the signal aborts when the loop is closed. */
   readonly run: (signal: AbortSignal) => Promise<void>;
@@ -89,7 +89,7 @@ export class Loop {
   #pause(): Promise<void> {
     if (this.#woken) return Promise.resolve();
     return new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, this.#options.intervalMs);
+      const timer = setTimeout(resolve, pauseMs(this.#options.intervalMs));
       this.#endPause = () => {
         clearTimeout(timer);
         resolve();
@@ -98,6 +98,15 @@ export class Loop {
       this.#endPause = undefined;
     });
   }
+}
+
+/**
+ * Loops of one process begin their runs at the same moments, multiples of their intervals: a wake-up of the process and of
+ * Postgres costs more than most runs do. The moments of two processes differ.
+ */
+function pauseMs(intervalMs: number): number {
+  const untilNext = intervalMs - (performance.now() % intervalMs);
+  return untilNext < intervalMs / 2 ? untilNext + intervalMs : untilNext;
 }
 
 /** Settles as `work` does, or rejects with the reason of `signal` as soon as it aborts; `work` goes on, and its result is dropped. */

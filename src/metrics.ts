@@ -7,7 +7,8 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** With a registry of its own, so that two nodes in one process (tests, the bench) do not share counts. */
 export function createMetrics() {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  // With the default, 10 ms, the monitor is what wakes an idle process: 95 of 105 times a second.
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   const registers = [registry];
 
   return {
