@@ -15,16 +15,20 @@ import type { Outgoing } from './outgoing.ts';
 import { channelOf, checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
 import { readMessageOf } from './store.ts';
 
-/** Builds a message from a validated body, after checking everything that the body refers to. Throws ApiError. */
+/**
+ * Builds a message from a validated body, after checking everything that the body refers to. `carried`: attachments in place
+ * of those that the body names. Throws ApiError.
+ */
 export async function compose(
   db: Db,
   store: ObjectStore,
   principal: Principal,
   facts: ConversationFacts,
   body: SendMessageBody,
+  carried?: readonly NewAttachment[],
 ): Promise<Outgoing> {
   if (principal.customer) checkCustomerSend(body);
-  checkSend(body, facts);
+  checkSend(body, facts, carried?.length);
   const resources = refersToOthers(body) ? await readReferences(db, principal, facts, body) : NONE;
   const linked = resourceOf(resources, body.link_resource_type, body.link_resource_id);
   const files = body.attachments?.length
@@ -55,9 +59,11 @@ export async function compose(
       agent_run_id: null,
       streaming_state: null,
       client_message_id: body.mode === 'draft' ? null : (body.client_message_id ?? null),
-      attachments: (body.attachments ?? []).map((input, index) =>
-        newAttachment(input, index, files?.get(index), resources),
-      ),
+      attachments:
+        carried ??
+        (body.attachments ?? []).map((input, index) =>
+          newAttachment(input, index, files?.get(index), resources),
+        ),
     },
     sender,
     audience: facts.audience,

@@ -10,6 +10,7 @@ import { actionRoutes } from './action-routes.ts';
 import { alertRoutes } from './alert-routes.ts';
 import { conversationFileRoutes } from './conversation-file-routes.ts';
 import { editRoutes } from './edit-routes.ts';
+import { forwardRoutes } from './forwards/forward-routes.ts';
 import { listRoutes } from './list-routes.ts';
 import type { LockedWrites } from './locked-write.ts';
 import { pinRoutes } from './pins/pin-routes.ts';
@@ -41,6 +42,7 @@ export function messageRoutes(options: MessageRoutesOptions): Route[] {
     ...conversationFileRoutes(options),
     ...reactionRoutes(options),
     ...pinRoutes(options),
+    ...forwardRoutes(options),
     ...threadRoutes(options),
   ];
 }

@@ -10,10 +10,10 @@ import { mentionedActor } from './mentions.ts';
 /**
  * Checks the dependencies between the fields of Send Message (docs/contract.md#sending-a-message), as far as the body
  * and the conversation's facts decide them without a query. Throws the first problem, in the order of the fields in
- * the published schema.
+ * the published schema. `carried`: the number of attachments that the message has without naming them.
  */
-export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
-  checkContent(body);
+export function checkSend(body: SendMessageBody, facts: ConversationFacts, carried = 0): void {
+  if (carried === 0) checkContent(body);
   checkMode(body, facts);
   checkAudience(body, facts);
   checkMail(body, facts);

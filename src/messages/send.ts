@@ -13,6 +13,7 @@ import { compose } from './compose.ts';
 import { openDraft } from './drafts.ts';
 import { followExternal, requireActive } from './external-message.ts';
 import type { LockedWrites } from './locked-write.ts';
+import type { NewAttachment } from './new-message.ts';
 import type { Outgoing } from './outgoing.ts';
 import { scheduleMessage } from './scheduled.ts';
 import { goesToCustomer, requireApprovedSender } from './send-rules.ts';
@@ -42,7 +43,8 @@ export class Sender {
 
   /**
    * Resolves when the message is committed; a resend with the same client_message_id resolves with the original,
-   * whatever else it contains. Runs of agents that the message starts belong to `trace`. Throws ApiError.
+   * whatever else it contains. Runs of agents that the message starts belong to `trace`. `carried`: attachments of another
+   * message, in place of those that the body names. Throws ApiError.
    */
   async send<Answer extends object>(
     principal: Principal,
@@ -50,13 +52,15 @@ export class Sender {
     body: SendMessageBody,
     answer: AnswerOf<Answer>,
     trace: TraceContext | undefined,
+    carried?: readonly NewAttachment[],
   ): Promise<Answer> {
     const facts = await readableConversation(this.#options.directory, principal, conversationId);
     requireSender(principal, facts);
     const asked = principal.customer ? ({ ...body, audience: 'customer' } as const) : body;
     requireApprovedSender(principal, asked);
     try {
-      const composed = await compose(this.#options.database, this.#options.store, principal, facts, asked);
+      const { database, store } = this.#options;
+      const composed = await compose(database, store, principal, facts, asked, carried);
       const outgoing = trace === undefined ? composed : { ...composed, trace };
       return await this.#enter(principal, asked, outgoing, answer);
     } catch (refusal) {

@@ -25,6 +25,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Reacts to a sent message with one emoji, percent-encoded in the path, and returns all reactions of the message. The same actor and emoji count once: doing it again changes nothing. Emojis that differ only in the variation selector are one; skin tones are emojis of their own. What is not exactly one emoji answers `parameter_invalid`, and the 21st emoji of a message `limit_exceeded`. Viewers of the conversation cannot react.',
   remove_reaction:
     "Takes a reaction of the caller's own back, and returns the remaining ones. Where there is none, nothing changes.",
+  forward_message:
+    'Sends the content of a sent message that the caller can read to another conversation, as a new message of the caller: text, resource link and attachments. Files are not copied; each message keeps them while the other one is deleted. The new message follows the rules of Send Message, and is for the team unless `audience` is `customer`. It does not say where it comes from. A deleted message answers `resource_gone`, one that was not sent or is still being written `resource_conflict`.',
   list_pins:
     'Lists the pinned messages of a conversation, for the team, the last pinned first. `include[]` names sub-objects of the messages.',
   pin_message:

@@ -51,6 +51,8 @@ t.test('the routes that commit by themselves, and why', async (t) => {
       'The refusal of a token that was used before is committed too: it ends the family of the token.',
     send_message:
       'WritePath commits many messages together, and LockedWrites those that change their conversation.',
+    forward_message:
+      'WritePath commits many messages together, and LockedWrites those that change their conversation.',
     approve_reply_draft:
       'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
     send_scheduled_message_now:

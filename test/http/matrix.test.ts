@@ -130,6 +130,10 @@ const REFERENCES: readonly Reference[] = [
     (id) => message({ mentions: [id] }),
     '422 validation_failed mentions[0]',
   ),
+  reference('forward_message', 'conversation_id', 'conversation', (conversation_id) => ({
+    conversation_id,
+    client_message_id: newId('message'),
+  })),
   reference('create_alert', 'conversation_id', 'conversation', (conversation_id) => ({
     title: 'Ahoy',
     conversation_id,

@@ -26,6 +26,7 @@ const PREVIEW = { headers: { 'Service-Version': '1.2.harbor-preview.1' } };
 const GRACE = shownActor(grace.id, 'user', 'Grace Hopper', grace.email);
 const LINK = { kind: 'link', url: 'https://example.com/manual' };
 const asAda = { token: ada.access_token };
+const asGrace = () => ({ token: grace.access_token });
 const NEIGHBOUR = {
   token: demo.other_account.api_key,
   headers: { 'Service-Account': demo.other_account.account_id },
@@ -155,6 +156,95 @@ t.test('GET: the message as it was sent, with the requested expansions', async (
   t.strictSame(plain, { ...toOthers(question), attachments: [] }, 'a message without any of it');
   const page = await listed(id, 'include[]=conversation&include[]=reply_to&limit=1');
   t.strictSame(page, [{ ...answer, conversation, reply_to: toOthers(question) }], 'on a page as well');
+});
+
+t.test('forward: the content goes on as a message of the caller, with its files', async (t) => {
+  const source = await cases.conversation('internal');
+  const { id: target, customerToken } = await cases.open();
+  const s3_key = await cases.upload('list.txt');
+  const sent = await cases.sent(source, {
+    ...{ body: 'between ourselves', attachments: [{ kind: 'file', s3_key }, LINK] },
+    ...{ link_resource_type: 'actor', link_resource_id: ada.id },
+  });
+  // The file is too old to be attached anew.
+  await database.kysely
+    .updateTable('uploads')
+    .set({ created_at: '2026-01-01T00:00:00Z' })
+    .where('s3_key', '=', s3_key)
+    .execute();
+  const forward = (fields: object = {}, options: CallOptions = {}, id = sent.id) =>
+    app.call<ChatMessage & Refusal>(
+      'POST',
+      `/v1/messaging/messages/${id}/actions/forward?include[]=attachments&include[]=resource`,
+      {
+        ...{ token: ada.access_token, ...PREVIEW, ...options },
+        body: { conversation_id: target, client_message_id: newId('message'), ...fields },
+      },
+    );
+  const key = { client_message_id: newId('message') };
+  const { status, body: copy } = await forward({ ...key, body: 'Look:' });
+  t.equal(status, 201);
+  t.match(copy, {
+    ...{ body: 'Look:\n\nbetween ourselves', author_id: ada.id, visibility: 'internal', status: 'sent' },
+    attachments: [
+      { kind: 'file', filename: 'list.txt' },
+      { kind: 'link', url: LINK.url },
+    ],
+    resource: { id: ada.id },
+  });
+  t.equal((await forward({ ...key, body: 'other words' })).body.id, copy.id, 'once for each key');
+  const replay = { ...asAda, headers: { ...PREVIEW.headers, 'Idempotency-Key': newId('message') } };
+  t.equal((await forward(key, replay)).text, (await forward(key, replay)).text);
+
+  const outside = await forward({ audience: 'customer' });
+  t.match(outside.body, { visibility: 'external', body: 'between ourselves' });
+  const seen = await app.call<List<ChatMessage>>('GET', `/v1/messaging/conversations/${target}/messages`, {
+    token: customerToken,
+  });
+  t.strictSame(
+    seen.body.data.map((message) => message.id),
+    [outside.body.id],
+    'a customer reads what was meant for it, and no other',
+  );
+
+  await app.call('DELETE', `/v1/messaging/messages/${sent.id}`, { token: grace.access_token });
+  t.equal(
+    await (await fetch(copy.attachments![0]!.url!)).text(),
+    'hi',
+    'the file outlives its first message',
+  );
+  t.equal(refusalOf(await forward()), '410 resource_gone id');
+  const again = await forward({ conversation_id: source }, asGrace(), copy.id);
+  t.match(
+    again.body,
+    { attachments: [{ filename: 'list.txt' }, { kind: 'link' }] },
+    'and goes on from there',
+  );
+  await app.call('DELETE', `/v1/messaging/messages/${copy.id}`, asAda);
+  await app.call('DELETE', `/v1/messaging/messages/${outside.body.id}`, asAda);
+  t.equal((await fetch(again.body.attachments![0]!.url!)).status, 200);
+  await app.call('DELETE', `/v1/messaging/messages/${again.body.id}`, { token: grace.access_token });
+  t.equal((await fetch(again.body.attachments![0]!.url!)).status, 410, 'until the last one goes');
+
+  const other = await cases.sent(source, { body: 'x'.repeat(40_000) });
+  const [quiet, left] = [await cases.conversation('internal'), await cases.conversation('internal')];
+  await cases.setParticipant(quiet, grace.id, { role: 'viewer' });
+  await cases.setParticipant(left, grace.id, { membership: 'removed' });
+  const hidden = await cases.sent(left, {}, asAda);
+  for (const [expected, fields, options, id] of [
+    ['422 validation_failed body', { body: 'more' }, {}, other.id],
+    ['409 resource_conflict null', {}, {}, (await cases.draft(target)).id],
+    ['404 resource_not_found id', {}, {}, newId('message')],
+    ['404 resource_not_found id', {}, asGrace(), hidden.id],
+    ['404 resource_not_found conversation_id', { conversation_id: left }, asGrace(), other.id],
+    [FORBIDDEN, { conversation_id: quiet }, asGrace(), other.id],
+    [FORBIDDEN, {}, { token: customerToken }, outside.body.id],
+    ['422 validation_failed audience', { conversation_id: source, audience: 'customer' }, {}, other.id],
+    ['400 missing_field conversation_id', { conversation_id: undefined }, {}, other.id],
+    ['400 missing_field client_message_id', { client_message_id: undefined }, {}, other.id],
+  ] as const) {
+    t.equal(refusalOf(await forward(fields, options, id)), expected, JSON.stringify(fields));
+  }
 });
 
 t.test('GET: what the customer sees', async (t) => {

@@ -266,6 +266,24 @@ describe(EditMessageBody, {
   scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
 });
 
+/** Body of Forward Message (docs/contract.md#forwarding). */
+export const ForwardMessageBody = Body({
+  conversation_id: Text(64),
+  client_message_id: Text(MESSAGE_LIMITS.clientMessageIdCharacters),
+  body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
+  audience: Type.Optional(OneOf(['internal', 'customer'])),
+});
+export type ForwardMessageBody = Static<typeof ForwardMessageBody>;
+
+describe(ForwardMessageBody, {
+  conversation_id: 'Id of the conversation that gets the message. The caller must be able to send there.',
+  client_message_id:
+    "The sender's own key for the new message: forwarding again with the same key returns the first one.",
+  body: "The sender's own words. They stand before the text, with an empty line between.",
+  audience:
+    '`customer` sends a reply that the customer of the case sees; `internal` is for the team alone. Default `internal`, whatever the audience of the message was.',
+});
+
 /** Body of Redact Message (docs/contract.md#redaction). */
 export const RedactMessageBody = Body({
   reason: Label(MESSAGE_LIMITS.redactionReasonCharacters),
