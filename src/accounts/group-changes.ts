@@ -12,7 +12,8 @@ import { lockGroup, readMemberIds, writeMembers } from './groups.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 
 /**
- * Update Group (docs/contract.md#groups). Conversations that were started from the group keep their members. Throws ApiError
+ * Update Group (docs/contract.md#groups), but for its avatar. Conversations that were started from the group keep their
+ * members. Returns the locked group as it was before. Throws ApiError
  * `resource_not_found` (param id or `members[i]`), `validation_failed` (`members[i]`), `resource_exists` (param name) or
  * `resource_conflict` (a new name for the persona).
  */
@@ -20,7 +21,7 @@ export async function changeGroup(
   tx: Tx,
   principal: Principal,
   id: string,
-  { name, members }: UpdateGroupBody,
+  { name, members, avatar_s3_key: key }: UpdateGroupBody,
 ): Promise<GroupRow> {
   const group = await lockGroup(tx, principal.accountId, id);
   const hasNewName = name !== undefined && name !== group.name;
@@ -28,22 +29,25 @@ export async function changeGroup(
   if (members !== undefined) {
     await writeMembers(tx, id, await readMemberIds(tx, principal.accountId, members));
   }
-  const fields = [...(hasNewName ? ['name'] : []), ...(members === undefined ? [] : ['members'])];
+  const fields = [
+    ...(hasNewName ? ['name'] : []),
+    ...(members === undefined ? [] : ['members']),
+    ...(key === undefined ? [] : ['avatar']),
+  ];
   if (fields.length === 0) return group;
-  const row = await tx.kysely
+  await tx.kysely
     .updateTable('messaging_groups')
     .set({ name: name ?? group.name, updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow()
+    .execute()
     .catch((error: unknown) => {
       throw isUniqueViolation(error, 'messaging_groups_account_id_name_key')
         ? alreadyExists('group', 'name')
         : error;
     });
-  if (hasNewName) await writeActor(tx, row, { name });
+  if (hasNewName) await writeActor(tx, group, { name });
   await record(tx, principal, 'group.updated', { group_id: id, fields });
-  return row;
+  return group;
 }
 
 /**

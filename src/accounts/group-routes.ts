@@ -1,3 +1,4 @@
+import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
@@ -8,10 +9,11 @@ import { CreateGroupBody, GROUP_INCLUDES, UpdateGroupBody } from '../protocol/re
 import { Body, Include } from '../protocol/schema.ts';
 import { type GroupRow, presentGroup, readMembers } from '../resources/group.ts';
 import { keyOf } from './account-list.ts';
+import type { Avatars } from './avatars/avatars.ts';
 import { changeGroup, removeGroup } from './group-changes.ts';
 import { createGroup, findGroup, GROUPS } from './groups.ts';
 
-export function groupRoutes(database: Database): Route[] {
+export function groupRoutes(database: Database, avatars: Avatars): Route[] {
   const ofOne = {
     path: '/v1/messaging/groups/:id',
     since: '1.2.harbor-preview.1',
@@ -67,12 +69,17 @@ export function groupRoutes(database: Database): Route[] {
       ...ofOne,
       name: 'update_group',
       method: 'PATCH',
-      summary: 'Rename a group, or replace its members',
+      summary: 'Rename a group, replace its members, or give it an avatar',
       permission: 'messaging:update',
       body: UpdateGroupBody,
-      refuses: ['resource_exists'],
-      change: async (tx, { principal, params, body, query }) =>
-        presentOne(tx, await changeGroup(tx, principal, params.id!, body), query),
+      refuses: ['resource_exists', ...IMAGE_REFUSALS],
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, { principal, params, body, query }, image) {
+        const { accountId } = principal;
+        const { id, actor_id: actorId } = await changeGroup(tx, principal, params.id!, body);
+        await avatars.set(tx, { accountId, actorId }, image);
+        return presentOne(tx, await findGroup(tx, accountId, id), query);
+      },
     }),
     defineRoute({
       ...ofOne,

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
 import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { readNamedActors } from '../resources/actor.ts';
@@ -31,29 +32,21 @@ export async function createGroup(tx: Tx, { accountId, name, members = [] }: New
     throw alreadyExists('group', 'name');
   }
   await writeMembers(tx, group.id, memberIds);
-  return group;
+  return { ...group, avatar_url: null };
 }
 
 /** Throws `resource_not_found` (param id). */
 export async function findGroup(db: Db, accountId: string, id: string): Promise<GroupRow> {
-  const row = await groupOf(db, accountId, id).executeTakeFirst();
+  const [row] = await db.query(FIND, accountId, id);
   if (row === undefined) throw notFound('group', 'id');
   return row;
 }
 
 /** Like `findGroup`; the group is locked until the transaction ends, and cannot be named by anything new meanwhile. */
 export async function lockGroup(tx: Tx, accountId: string, id: string): Promise<GroupRow> {
-  const row = await groupOf(tx, accountId, id).forUpdate().executeTakeFirst();
+  const [row] = await tx.query(LOCK, accountId, id);
   if (row === undefined) throw notFound('group', 'id');
   return row;
-}
-
-function groupOf(db: Db, accountId: string, id: string) {
-  return db.kysely
-    .selectFrom('messaging_groups')
-    .selectAll()
-    .where('account_id', '=', accountId)
-    .where('id', '=', id);
 }
 
 /** Replaces the members of a group that is new or locked. */
@@ -97,3 +90,13 @@ export async function readMemberIds(
   }
   return [...members];
 }
+
+const FIND = statement<[accountId: string, id: string], GroupRow>({
+  name: 'find-group',
+  text: `SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.account_id = $1 AND t.id = $2`,
+});
+
+const LOCK = statement<[accountId: string, id: string], GroupRow>({
+  name: 'lock-group',
+  text: `${FIND.text} FOR UPDATE OF t`,
+});

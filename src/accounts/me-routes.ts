@@ -1,4 +1,5 @@
 import type { Principal } from '../access/principal.ts';
+import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -9,12 +10,13 @@ import { readActors } from '../resources/actor.ts';
 import { permissionsOf, presentRole } from '../resources/role.ts';
 import { presentUser } from '../resources/user.ts';
 import { findAccount } from './accounts.ts';
+import type { Avatars } from './avatars/avatars.ts';
 import { readRole } from './roles.ts';
 import { writeUser } from './user-changes.ts';
 import { lockUser, readUser } from './users.ts';
 
 /** What a caller is and may do, and what a user may change of itself (docs/contract.md#the-caller). */
-export function meRoutes(database: Database): Route[] {
+export function meRoutes(database: Database, avatars: Avatars): Route[] {
   const common = {
     path: '/v1/me',
     since: '1.2.harbor-preview.1',
@@ -37,8 +39,11 @@ export function meRoutes(database: Database): Route[] {
       summary: "Change the caller's own profile",
       agents: false,
       body: UpdateMeBody,
-      async change(tx, { principal, body }) {
-        const user = await lockUser(tx, principal.accountId, principal.actor.id);
+      refuses: IMAGE_REFUSALS,
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, { principal, body }, image) {
+        const { accountId, actor } = principal;
+        const user = await lockUser(tx, accountId, actor.id);
         if (user === undefined) {
           throw new ApiError(
             'insufficient_permissions',
@@ -46,6 +51,7 @@ export function meRoutes(database: Database): Route[] {
           );
         }
         await writeUser(tx, principal, user, body);
+        await avatars.set(tx, { accountId, actorId: actor.id }, image);
         return readMe(tx, principal);
       },
     }),

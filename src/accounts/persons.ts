@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { ERASED_NAME } from '../protocol/resources/erasure.ts';
+import { removeAvatar } from './avatars/avatars.ts';
 
 /** A person of the account, as an export shows it: a user, or a customer, which has no role and no row of users. */
 export interface Person {
@@ -56,6 +57,7 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
     .set({ email: `${id}@deleted.invalid`, updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', id)
     .execute();
+  await removeAvatar(tx, id);
   await tx.kysely.deleteFrom('refresh_tokens').where('actor_id', '=', id).execute();
   await tx.kysely.deleteFrom('tickets').where('actor_id', '=', id).execute();
   await tx.query(LEAVE_GROUPS, id);

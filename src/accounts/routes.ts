@@ -4,6 +4,7 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { Account } from '../protocol/resources/account.ts';
 import { presentAccount } from '../resources/account.ts';
 import { findAccount } from './accounts.ts';
+import type { Avatars } from './avatars/avatars.ts';
 import { entityRoutes } from './entity-routes.ts';
 import { groupRoutes } from './group-routes.ts';
 import { apiKeyRoutes } from './key-routes.ts';
@@ -15,7 +16,11 @@ import { tokenRoutes } from './sessions/token-routes.ts';
 import { userRoutes } from './user-routes.ts';
 
 /** The account, its users, roles, keys, tokens, groups and entities (docs/contract.md#access). All are closed to customers. */
-export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
+export function accountRoutes(
+  database: Database,
+  tokens: Pick<Tokens, 'issueAccess'>,
+  avatars: Avatars,
+): Route[] {
   return [
     defineRoute({
       name: 'get_account',
@@ -29,14 +34,14 @@ export function accountRoutes(database: Database, tokens: Pick<Tokens, 'issueAcc
       response: Account,
       handle: async ({ principal }) => presentAccount(await findAccount(database, principal.accountId)),
     }),
-    ...meRoutes(database),
+    ...meRoutes(database, avatars),
     ...peopleRoutes(database),
     ...sessionRoutes(database),
     ...roleRoutes(database),
-    ...userRoutes(database),
+    ...userRoutes(database, avatars),
     ...apiKeyRoutes(database),
     ...tokenRoutes(database, tokens),
-    ...groupRoutes(database),
+    ...groupRoutes(database, avatars),
     ...entityRoutes(database),
   ];
 }

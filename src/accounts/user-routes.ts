@@ -1,3 +1,4 @@
+import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
@@ -10,12 +11,13 @@ import { readRoles } from '../resources/role.ts';
 import { presentUser, type UserProfile } from '../resources/user.ts';
 import { keyOf } from './account-list.ts';
 import { changeActivation } from './activation.ts';
+import type { Avatars } from './avatars/avatars.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
 import { changeUser } from './user-changes.ts';
 import { createUser, findUser, USERS } from './users.ts';
 
-export function userRoutes(database: Database): Route[] {
+export function userRoutes(database: Database, avatars: Avatars): Route[] {
   const ofOne = {
     since: '1.2.harbor-preview.1',
     agents: false,
@@ -80,11 +82,17 @@ export function userRoutes(database: Database): Route[] {
       name: 'update_user',
       method: 'PATCH',
       path: '/v1/users/:id',
-      summary: 'Rename a user, or give the user another role',
+      summary: 'Rename a user, or give the user another role or an avatar',
       permission: 'users:update',
       body: UpdateUserBody,
-      change: async (tx, { principal, params, body, query }) =>
-        present(tx, await changeUser(tx, principal, params.id!, body), query),
+      refuses: IMAGE_REFUSALS,
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, { principal, params, body, query }, image) {
+        const { accountId } = principal;
+        const { id } = await changeUser(tx, principal, params.id!, body);
+        await avatars.set(tx, { accountId, actorId: id }, image);
+        return present(tx, await findUser(tx, accountId, id), query);
+      },
     }),
     ...(['deactivate', 'activate'] as const).map((move) =>
       defineRoute({

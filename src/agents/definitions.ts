@@ -98,7 +98,7 @@ export async function removeAgent(tx: Tx, principal: Principal, id: string): Pro
 }
 
 function readChanges(catalogue: ToolCatalogue, row: AgentRow, body: UpdateAgentBody): AgentChanges {
-  const { config = {}, ...fields } = body;
+  const { config = {}, avatar_s3_key: _, ...fields } = body;
   const { trigger_config, tools, endpoint_tool_review: review, ...plain } = config;
   checkEndpointTools(catalogue, config);
   return {

@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import type { Avatars } from '../accounts/avatars/avatars.ts';
+import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
@@ -23,10 +25,11 @@ import type { ToolCatalogue } from './tools/catalogue.ts';
 export interface AgentRoutesOptions {
   readonly database: Database;
   readonly catalogue: ToolCatalogue;
+  readonly avatars: Avatars;
 }
 
 /** Routes of agent definitions (docs/contract.md#agents). */
-export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[] {
+export function agentRoutes({ database, catalogue, avatars }: AgentRoutesOptions): Route[] {
   const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;
   return [
@@ -103,10 +106,14 @@ export function agentRoutes({ database, catalogue }: AgentRoutesOptions): Route[
       permission: 'agents:update',
       query: Includes,
       body: UpdateAgentBody,
+      refuses: IMAGE_REFUSALS,
       status: 200,
       response: AgentDefinition,
-      async change(tx, call) {
-        const row = await changeAgent(tx, catalogue, call.principal, call.params.id!, call.body);
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, call, image) {
+        const { principal } = call;
+        const row = await changeAgent(tx, catalogue, principal, call.params.id!, call.body);
+        await avatars.set(tx, { accountId: principal.accountId, actorId: row.actor_id }, image);
         return show(tx, row, call.query['include[]']);
       },
     }),

@@ -118,6 +118,7 @@ async function start(
     warmUp(database, access.directory, serving.http),
   ]);
   urls.port = await serving.server.listen({ host: config.host, port: config.port });
+  await data.avatars.readdress();
   if (seeded !== undefined) {
     demo = writeDemoFile(demoPath, seeded, urls.base);
     printWelcome(demo, config.dataDir, hasDemoPage);

@@ -1,3 +1,4 @@
+import { Avatars } from '../accounts/avatars/avatars.ts';
 import { openObjectStore } from '../attachments/open-store.ts';
 import { SigningKey } from '../audit/signing-key.ts';
 import type { Config } from '../config.ts';
@@ -52,7 +53,19 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
       'the key of the audit is in PARLEY_DATA_DIR: share it between all nodes, or set PARLEY_AUDIT_KEY',
     );
   }
-  return { databaseUrl, database, lock, engine, engineDescription, cursors, store, files, signingKey };
+  const avatars = new Avatars({ database, store, baseUrl: () => urls.public });
+  return {
+    databaseUrl,
+    database,
+    lock,
+    engine,
+    engineDescription,
+    cursors,
+    store,
+    files,
+    avatars,
+    signingKey,
+  };
 }
 
 async function startPostgres(config: Config, log: Logger, disposer: Disposer): Promise<string> {

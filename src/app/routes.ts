@@ -42,7 +42,7 @@ import type { Push } from './push.ts';
 
 /** Every endpoint of the API. Documents, tools of agents and tests are derived from this table. */
 export function apiRoutes(
-  { database, engine, store, signingKey }: Data,
+  { database, engine, store, avatars, signingKey }: Data,
   { directory, rights, tokens }: Access,
   { vapid, guard }: Push,
   { sender, lockedWrites, timeline, encoded, retention }: Messaging,
@@ -64,7 +64,7 @@ export function apiRoutes(
   },
 ): Route[] {
   return [
-    ...accountRoutes(database, tokens),
+    ...accountRoutes(database, tokens, avatars),
     ...registrationRoutes(config.registration),
     ...auditRoutes(database, signingKey),
     ...policyRoutes(database, retention),
@@ -90,7 +90,7 @@ export function apiRoutes(
     ...searchRoutes({ database, files: store, directory }),
     ...eventRoutes(database),
     ...subscriptionRoutes({ database, guard, vapid }),
-    ...agentRoutes({ database, catalogue }),
+    ...agentRoutes({ database, catalogue, avatars }),
     ...runRoutes({ database, directory, catalogue }),
     ...occurrenceRoutes({ database }),
     ...artifactRoutes({ database, directory, files: store }),

@@ -1,4 +1,5 @@
 import { Idempotency } from '../access/idempotency.ts';
+import { avatarRoutes } from '../accounts/avatars/avatar-routes.ts';
 import { purgeRefreshTokens } from '../accounts/sessions/token-pairs.ts';
 import { removeOldOccurrences } from '../agents/triggers/occurrence-store.ts';
 import { fileRoutes } from '../attachments/file-routes.ts';
@@ -40,7 +41,7 @@ export interface ServingOptions extends PartOptions {
 /** The HTTP API with its documents, console and files. It serves once the server listens. */
 export async function openServing(
   { config, log, metrics, disposer, urls, runsOn, mailRoutes, demo }: ServingOptions,
-  { database, engine, store, files }: Data,
+  { database, engine, store, files, avatars }: Data,
   { authenticator, rateLimits, tokens }: Access,
   routes: readonly Route[],
 ) {
@@ -82,6 +83,7 @@ export async function openServing(
       }),
       ...upgradeRoutes(),
       ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
+      ...avatarRoutes(avatars),
       ...mailRoutes,
       ...healthRoutes({ database, engine, files, draining: () => draining }),
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),

@@ -168,7 +168,8 @@ const IS_OVERDUE = `attached_at IS NULL AND (
 const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key)
-  OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key))`;
+  OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key)
+  OR EXISTS (SELECT FROM avatars v WHERE v.s3_key = u.s3_key))`;
 
 const READ_DELETED = statement<[key: string]>({
   name: 'read-deleted-upload',

@@ -47,7 +47,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   get_me:
     'Returns the actor, the account, the role and the permissions of the caller; for a user of the account, the user too. A client reads here what to show and what to offer.',
   update_me:
-    "Changes the caller's own profile. What is absent stays. Only users of the account have one: a key gets `insufficient_permissions`. The email address cannot be changed.",
+    "Changes the caller's own name or image. What is absent stays. Only users of the account have one: a key gets `insufficient_permissions`. The email address cannot be changed.",
   list_people:
     'Lists the active users and agents of the account whom the caller may write to, mention or add, by name: everybody but the caller and the customers. It needs no `users:read` and shows nothing else of them.',
   list_presence:

@@ -11,6 +11,7 @@ import type {
 } from '../protocol/resources/agent-definition.ts';
 import type { AvailableTool, BuiltInTool } from '../protocol/resources/available-tool.ts';
 import type { Role } from '../protocol/resources/role.ts';
+import { readActors } from './actor.ts';
 import { readRoles } from './role.ts';
 
 /** An agent as a row of Postgres. */
@@ -74,7 +75,7 @@ export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns each row's resource with the requested expansions. Roles take one query, and none if they were not
+ * Returns each row's resource with the requested expansions. Images take one query, and so do roles if they were
  * requested. `tools` are part of `config`, so requesting them includes it. Without a catalogue the resources look as
  * in the answer of Create Agent (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are
  * null.
@@ -87,6 +88,10 @@ export async function expandAgents(
 ): Promise<ReadonlyMap<AgentRow, AgentDefinition>> {
   const roleIds = include.includes('role') ? [...new Set(rows.flatMap(({ role_id }) => role_id ?? []))] : [];
   const roles = await readRoles(db, roleIds);
+  const actors = await readActors(
+    db,
+    rows.map(({ actor_id }) => actor_id),
+  );
   const configOf = (row: AgentRow): AgentDefinitionConfig | null => {
     if (!include.includes('config') && !include.includes('tools')) return null;
     return presentConfig(row, {
@@ -99,7 +104,11 @@ export async function expandAgents(
   return new Map(
     rows.map((row) => [
       row,
-      presentAgent(row, { role: roles.get(row.role_id ?? '') ?? null, config: configOf(row) }),
+      presentAgent(row, {
+        role: roles.get(row.role_id ?? '') ?? null,
+        config: configOf(row),
+        avatarUrl: actors.get(row.actor_id)?.avatar_url ?? null,
+      }),
     ]),
   );
 }
@@ -107,7 +116,11 @@ export async function expandAgents(
 /** Returns a definition (docs/contract.md#agents) with the requested expansions. */
 function presentAgent(
   row: AgentRow,
-  expansions: { readonly role: Role | null; readonly config: AgentDefinitionConfig | null },
+  expansions: {
+    readonly role: Role | null;
+    readonly config: AgentDefinitionConfig | null;
+    readonly avatarUrl: string | null;
+  },
 ): AgentDefinition {
   return {
     id: row.id,
@@ -125,6 +138,7 @@ function presentAgent(
     config: expansions.config,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    avatar_url: expansions.avatarUrl,
   };
 }
 

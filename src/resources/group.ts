@@ -9,10 +9,14 @@ import {
   presentActor,
 } from '../protocol/resources/actor.ts';
 
-export type GroupRow = Selectable<Schema['messaging_groups']>;
+/** A group with the image of its actor. */
+export interface GroupRow extends Selectable<Schema['messaging_groups']> {
+  readonly avatar_url: string | null;
+}
 
 /** Columns of the table as `t`. */
-export const GROUP_COLUMNS = 't.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at';
+export const GROUP_COLUMNS = `t.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at,
+  (SELECT a.avatar_url FROM actors a WHERE a.id = t.actor_id) AS avatar_url`;
 
 /** Returns groups as sub-objects of other resources show them, by their ids: without members. */
 export async function readGroups(
@@ -39,8 +43,8 @@ export async function readMembers(
 
 /** `members` is null if it was not requested (docs/contract.md#groups). */
 export function presentGroup(row: GroupRow, members: Actor[] | null): MessagingGroup {
-  const { id, actor_id, name, created_at, updated_at } = row;
-  return { id, object: 'messaging_group', actor_id, name, members, created_at, updated_at };
+  const { id, actor_id, name, created_at, updated_at, avatar_url } = row;
+  return { id, object: 'messaging_group', actor_id, name, members, created_at, updated_at, avatar_url };
 }
 
 interface MemberRow extends ActorFields {

@@ -10,6 +10,7 @@ export interface UserProfile extends UserRow {
   readonly name: string;
   readonly role_id: string | null;
   readonly deactivated: boolean;
+  readonly avatar_url: string | null;
 }
 
 /**
@@ -18,7 +19,7 @@ export interface UserProfile extends UserRow {
  */
 export const USER = {
   columns: `
-    t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated,
+    t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated, a.avatar_url,
     t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
   from: 'users t JOIN actors a ON a.id = t.id',
 };
@@ -35,5 +36,6 @@ export function presentUser(row: UserProfile, role: Role | null): User {
     role,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    avatar_url: row.avatar_url,
   };
 }

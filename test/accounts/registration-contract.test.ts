@@ -40,7 +40,8 @@ t.test('a registration makes an account with an admin and a key', async (t) => {
   const users = accepted(await app.call<{ data: User[] }>('GET', '/v1/users?include[]=role', as)).data;
   t.match(users, [{ id: user.id, role: { name: 'admin', type: 'admin' } }]);
   const roles = accepted(await app.call<{ data: Role[] }>('GET', '/v1/roles', as)).data;
-  t.strictSame(roles.map(({ name }) => name).sort(), ['admin', 'agent', 'member', 'viewer']);
+  const named = ['admin', 'agent', 'member', 'sales_rep', 'scanner', 'viewer'];
+  t.strictSame(roles.map(({ name }) => name).sort(), named);
   const page = { direction: 'next', after: null, fetch: 5, search: null } as const;
   const filters = { conversationId: undefined, actorIds: undefined, action: undefined };
   t.match(await readAccountAudit(app.database, account.id, filters, page), [

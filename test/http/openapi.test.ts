@@ -19,7 +19,12 @@ import { Contract, type WireAnswer } from '../support/contract.ts';
 const app = await startTestApp(t);
 const { text: source, headers: documentHeaders } = await get('/v1/openapi.json');
 const document: OpenApi = JSON.parse(source);
-const { '/v1/files/{key}': files, '/v1/mail/inbound': inbound, ...apiPaths } = document.paths;
+const {
+  '/v1/avatars/{id}': _avatars,
+  '/v1/files/{key}': files,
+  '/v1/mail/inbound': inbound,
+  ...apiPaths
+} = document.paths;
 const operations = Object.entries(apiPaths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );

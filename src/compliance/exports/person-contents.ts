@@ -1,3 +1,4 @@
+import { readAvatarKey } from '../../accounts/avatars/avatars.ts';
 import type { Person } from '../../accounts/persons.ts';
 import { readArtifactsOf, readRunsStartedBy } from '../../agents/runs/person-store.ts';
 import { presentAuditEvent, readAccountAudit } from '../../audit/audit.ts';
@@ -15,7 +16,7 @@ import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
 /**
- * Adds everything about a person: profile, memberships, messages that it wrote (drafts and scheduled ones too) with
+ * Adds everything about a person: profile with its image, memberships, messages that it wrote (drafts and scheduled ones too) with
  * revisions and files, its reactions, the mails that it wrote or was sent with their sources, its notifications, their settings and its push subscriptions, the events that it raised, the runs
  * that it started with their files, and the audit of what it did.
  */
@@ -24,7 +25,9 @@ export async function addPerson(
   contents: Contents,
   { id, account_id, ...profile }: Person,
 ): Promise<void> {
-  await contents.addDocument('profile.json', { id, ...profile });
+  const key = await readAvatarKey(db, id);
+  const avatar_url = key === undefined ? null : contents.refer({ key });
+  await contents.addDocument('profile.json', { id, ...profile, avatar_url });
   await contents.addLines('memberships', readMembershipsOf(db, id));
   await contents.addMessages(db, messages(db, contents, account_id, id));
   await contents.addLines('reactions', allReactionsOf(db, id));

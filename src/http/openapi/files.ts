@@ -11,6 +11,16 @@ const REFUSALS: readonly ErrorCondition[] = [
   'service_unavailable',
 ];
 
+const AVATAR_REFUSALS: readonly ErrorCondition[] = [
+  'resource_not_found',
+  'head_too_large',
+  'internal_error',
+  'service_unavailable',
+  'external_service_error',
+  'timeout',
+  'connection_error',
+];
+
 const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
   ...REFUSALS,
   'resource_conflict',
@@ -20,10 +30,33 @@ const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
 ];
 
 /**
- * The files that the server stores itself. Their URLs appear in other answers and are signed, so no header of the API is
- * required. With object storage there are none.
+ * The files that the server serves itself. Their URLs appear in other answers, so no header of the API is required: those of
+ * files are signed, and there are none with object storage; those of avatars cannot be guessed.
  */
 export const FILE_PATHS = {
+  '/v1/avatars/{id}': {
+    get: {
+      operationId: 'show_avatar',
+      tags: ['Attachments'],
+      summary: 'Show the image of an actor',
+      description:
+        'Returns the image of a user, agent or group. The address is the `avatar_url` of an actor, used as it is, in a page for example; it works until the image is replaced or cleared.',
+      security: [],
+      parameters: [
+        {
+          name: 'id',
+          in: 'path',
+          required: true,
+          description: 'Part of the address, which cannot be guessed.',
+          schema: { type: 'string' },
+        },
+      ],
+      responses: {
+        200: { description: 'The bytes of the image.', content: bytes('image/*') },
+        ...refusalResponses(AVATAR_REFUSALS),
+      },
+    },
+  },
   '/v1/files/{key}': {
     get: {
       ...operation('download_file', 'Download a file'),
@@ -72,6 +105,6 @@ function operation(operationId: string, summary: string): object {
   };
 }
 
-function bytes(): object {
-  return { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+function bytes(type = 'application/octet-stream'): object {
+  return { [type]: { schema: { type: 'string', format: 'binary' } } };
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Since } from '../since.ts';
+import { AVATAR_URL_TEXT } from './avatar.ts';
 
 export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
@@ -21,7 +22,7 @@ describe(Actor, {
   type: '`user` is a person of the account or a customer, `api_key` a program, `agent` an automated agent, and `group` a shared identity such as the persona Customer Service.',
   name: 'Display name. Null where the actor has none.',
   handle: 'Email address of a `user`, redacted value of an `api_key`. Null for other types.',
-  avatar_url: 'Address of the profile photo. Null unless `type` is `user` and there is one.',
+  avatar_url: AVATAR_URL_TEXT,
   role: 'Reserved, and always null.',
 });
 
@@ -55,6 +56,7 @@ export const MessagingGroup = Type.Object({
   members: Nullable(Type.Array(Actor)),
   created_at: Timestamp,
   updated_at: Timestamp,
+  avatar_url: Since('1.2.harbor-preview.1', Nullable(Type.String())),
 });
 export type MessagingGroup = Static<typeof MessagingGroup>;
 
@@ -63,6 +65,7 @@ describe(MessagingGroup, {
     'Id of the actor that stands for the group as assignee or sender. Requests that name an actor take this id or `id`.',
   name: 'Name of the group, as customers see it where it is a persona.',
   members: 'Users and agents on the roster, in their order. Null unless expanded.',
+  avatar_url: AVATAR_URL_TEXT,
 });
 
 /** The columns of an actor that every read returns. */
@@ -74,7 +77,7 @@ export interface ActorFields {
   readonly avatar_url: string | null;
 }
 
-/** A handle is shown for users and keys only, a picture for users only (docs/contract.md#actors). */
+/** A handle is shown for users and keys only (docs/contract.md#actors). */
 export function presentActor(fields: ActorFields): Actor {
   const { id, type, name, handle, avatar_url } = fields;
   return {
@@ -83,7 +86,7 @@ export function presentActor(fields: ActorFields): Actor {
     type,
     name,
     handle: type === 'user' || type === 'api_key' ? handle : null,
-    avatar_url: type === 'user' ? avatar_url : null,
+    avatar_url,
     role: null,
   };
 }

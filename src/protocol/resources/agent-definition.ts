@@ -16,6 +16,7 @@ import {
 } from '../schema.ts';
 import { Since } from '../since.ts';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
+import { AVATAR_KEY_TEXT, AVATAR_URL_TEXT, AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
 
 export const DEFINITION_TYPES = ['system', 'custom'] as const;
@@ -131,6 +132,7 @@ export const AgentDefinition = Type.Object({
   config: Nullable(AgentDefinitionConfig),
   created_at: Timestamp,
   updated_at: Timestamp,
+  avatar_url: Since('1.2.harbor-preview.1', Nullable(Type.String())),
 });
 export type AgentDefinition = Static<typeof AgentDefinition>;
 
@@ -148,6 +150,7 @@ describe(AgentDefinition, {
   status: 'An `inactive` agent cannot be started.',
   role: 'The role that bounds what the agent may do. Null unless expanded, and for an agent without a role, whose runs fail at once.',
   config: 'Instructions, models, triggers and tools. Null unless expanded.',
+  avatar_url: AVATAR_URL_TEXT,
 });
 
 const Description = Nullable(Text(AGENT_LIMITS.descriptionCharacters));
@@ -258,6 +261,7 @@ export const UpdateAgentBody = Body({
   status: Type.Optional(OneOf(AGENT_STATUSES)),
   config: Type.Optional(AgentConfigInput),
   role_id: Type.Optional(RoleId),
+  avatar_s3_key: Since('1.2.harbor-preview.1', AvatarKey),
 });
 export type UpdateAgentBody = Static<typeof UpdateAgentBody>;
 
@@ -269,6 +273,7 @@ describe(UpdateAgentBody, {
   config: 'The fields of the configuration that change; absent ones stay.',
   role_id:
     'The role whose permissions bound every call of the agent; null takes the role away, and its runs fail.',
+  avatar_s3_key: AVATAR_KEY_TEXT,
 });
 
 function startedBy(triggerType: TriggerType, field: keyof TriggerConfigInput): Alternative {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name } from '../schema.ts';
+import { AVATAR_KEY_TEXT, AvatarKey } from './avatar.ts';
 
 /** Most users and agents in a group. */
 export const MAX_GROUP_MEMBERS = 100;
@@ -21,9 +22,11 @@ describe(CreateGroupBody, {
 export const UpdateGroupBody = Body({
   name: Type.Optional(Name),
   members: CreateGroupBody.properties.members,
+  avatar_s3_key: Type.Optional(AvatarKey),
 });
 export type UpdateGroupBody = Static<typeof UpdateGroupBody>;
 describe(UpdateGroupBody, {
   name: 'The new name of the group. The persona Customer Service keeps its name.',
   members: 'The new members in place of those before, in the order in which they are shown; each once.',
+  avatar_s3_key: AVATAR_KEY_TEXT,
 });

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Since } from '../since.ts';
+import { AVATAR_KEY_TEXT, AVATAR_URL_TEXT, AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
 
 export const USER_STATUSES = ['active', 'deactivated'] as const;
@@ -19,6 +20,7 @@ export const User = Type.Object({
   role: Nullable(Role),
   created_at: Timestamp,
   updated_at: Timestamp,
+  avatar_url: Since('1.2.harbor-preview.1', Nullable(Type.String())),
 });
 export type User = Static<typeof User>;
 
@@ -28,6 +30,7 @@ describe(User, {
   email: 'Email address, unique within the account.',
   status: 'A `deactivated` user can no longer sign in.',
   role: 'The role that bounds what the user may do. Null unless expanded.',
+  avatar_url: AVATAR_URL_TEXT,
 });
 
 export const CreateUserBody = Body({
@@ -44,9 +47,11 @@ describe(CreateUserBody, {
 export const UpdateUserBody = Body({
   name: Type.Optional(Name),
   role_id: Type.Optional(Id),
+  avatar_s3_key: Type.Optional(AvatarKey),
 });
 export type UpdateUserBody = Static<typeof UpdateUserBody>;
 describe(UpdateUserBody, {
   name: 'The new name of the person.',
   role_id: 'The new role of the user; it must grant no more than the caller has.',
+  avatar_s3_key: AVATAR_KEY_TEXT,
 });
