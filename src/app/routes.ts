@@ -12,6 +12,7 @@ import { exportRoutes } from '../compliance/exports/export-routes.ts';
 import { policyRoutes } from '../compliance/policy-routes.ts';
 import { removalRoutes } from '../compliance/removal-routes.ts';
 import type { Config } from '../config.ts';
+import { blockRoutes } from '../conversations/block-routes.ts';
 import { participantRoutes } from '../conversations/participant-routes.ts';
 import { conversationRoutes } from '../conversations/routes.ts';
 import { realtimeRoutes } from '../gateway/routes.ts';
@@ -70,6 +71,7 @@ export function apiRoutes(
     ...policyRoutes(database, retention),
     ...conversationListRoutes({ database, engine }),
     ...conversationRoutes({ database, directory }),
+    ...blockRoutes({ database, rights }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),
     ...messageRoutes({

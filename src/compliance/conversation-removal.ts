@@ -4,6 +4,7 @@ import { cancelRunsById } from '../agents/runs/cancel-all.ts';
 import { readOpenRunsOf } from '../agents/runs/store.ts';
 import { audit } from '../audit/audit.ts';
 import { conversationGone, requireManager, requireWriter } from '../conversations/access.ts';
+import { followBlocks, lockPair } from '../conversations/block-store.ts';
 import {
   isDeletedSince,
   readConversation,
@@ -76,7 +77,10 @@ export async function restoreConversation(
   if (conversation.deleted_at === null) return conversation;
   const isHeld = conversation.legal_hold === 'held';
   if (!isHeld && (await isDeletedSince(tx, id, restoreDays))) throw conversationGone();
+  const { account_id: accountId, deleted_direct_key: directKey } = conversation;
+  if (directKey !== null) await lockPair(tx, accountId, directKey);
   await writeRestored(tx, id).catch(refuseSecondDirect);
+  if (directKey !== null) await followBlocks(tx, accountId, directKey);
   await enqueueMembership(tx, 'conversation.added', id);
   await auditOf(tx, principal, id, 'conversation.restored');
   return readConversation(tx, id);

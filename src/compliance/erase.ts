@@ -5,6 +5,7 @@ import { requireAnotherAdmin } from '../accounts/activation.ts';
 import { blankPerson, lockPerson } from '../accounts/persons.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
+import { deleteBlocksOf } from '../conversations/block-store.ts';
 import { readHeldConversationsOf } from '../conversations/participant-store.ts';
 import type { Tx } from '../db/handle.ts';
 import { forgetSettings } from '../notifications/settings.ts';
@@ -55,6 +56,7 @@ export async function eraseUser(
   await forgetSettings(tx, { id, accountId });
   await deleteSubscriptionsOf(tx, id);
   await deleteDigestOf(tx, id);
+  await deleteBlocksOf(tx, id);
   await endExportsOf(tx, [id]);
   await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
   const jobId = newId('erasure');

@@ -43,11 +43,22 @@ export async function readableConversation(
   return facts;
 }
 
-/** Viewers cannot send: `insufficient_permissions`. */
+/** Viewers cannot send, nor can actors that are blocked: `insufficient_permissions`. */
 export function requireSender(principal: Principal, facts: ConversationFacts): void {
-  if (facts.members.get(principal.actor.id)?.role === 'viewer') {
-    throw forbidden('Viewers of a conversation cannot send to it.');
-  }
+  const own = facts.members.get(principal.actor.id);
+  if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot send to it.');
+  if (own?.blocked) throw customerBlocked();
+  if (facts.isBlocked) throw directBlocked();
+}
+
+/** The team has blocked the customer (docs/contract.md#blocks). */
+export function customerBlocked(): ApiError {
+  return forbidden('The team has blocked this customer, who can only read.');
+}
+
+/** One of the two users of a direct message has blocked the other (docs/contract.md#blocks). */
+export function directBlocked(): ApiError {
+  return forbidden('One of the two users has blocked the other, so neither can write to the other.');
 }
 
 /** The role of the caller's own row in a conversation; undefined if it is not a participant. */

@@ -7,6 +7,7 @@ import { statement } from '../db/statement.ts';
 import { type Actor, type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
+import { isBlockedByTeam } from '../resources/block.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 /** The facts of a conversation that every send, subscription and notification needs; cached until they change. */
@@ -17,6 +18,8 @@ export interface ConversationFacts {
   readonly audience: ConversationAudience;
   readonly status: 'active' | 'archived';
   readonly title: string | null;
+  /** One of the two users of this direct message has blocked the other. */
+  readonly isBlocked: boolean;
   /** ISO 8601; null unless the conversation was deleted. */
   readonly deletedAt: string | null;
   /** The active participants by actor id, including those that have hidden the conversation. */
@@ -49,6 +52,8 @@ export interface Member {
   readonly mutedUntilMs: number;
   /** The actor cannot act until it is activated again. */
   readonly deactivated: boolean;
+  /** The team has blocked this customer. */
+  readonly blocked: boolean;
   readonly actor: Actor;
 }
 
@@ -128,6 +133,7 @@ interface DirectoryRow {
   status: 'active' | 'archived';
   title: string | null;
   deleted_at: string | null;
+  is_blocked: boolean;
   persona: ActorFields | null;
   inbox_id: string | null;
   roster_version: number;
@@ -143,6 +149,7 @@ interface MemberRow extends ActorFields {
   muted_until: string | null;
   membership: Participant['membership'];
   deactivated: boolean;
+  blocked: boolean;
   agent_trigger_policy: Participant['agent_trigger_policy'];
   agent_trigger_keywords: readonly string[];
   agent_id: string | null;
@@ -173,6 +180,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     audience: row.audience,
     status: row.status,
     title: row.title,
+    isBlocked: row.is_blocked,
     deletedAt: row.deleted_at,
     members: new Map(members.map((member) => [member.id, toMember(member)])),
     hasHidden: members.some(({ membership }) => membership === 'hidden'),
@@ -191,6 +199,7 @@ function toMember(row: MemberRow): Member {
     role: row.role,
     mutedUntilMs: mutedUntilMs(row),
     deactivated: row.deactivated,
+    blocked: row.blocked,
     actor: presentActor(row),
   };
 }
@@ -214,7 +223,7 @@ function toAgents(row: MemberRow): AgentMember[] {
 const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>({
   name: 'read-conversation-facts',
   text: `
-    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.roster_version, c.purged_through,
+    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
       i.id AS inbox_id,
       CASE WHEN c.audience = 'customer' THEN (
         SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
@@ -230,7 +239,8 @@ const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>(
   name: 'read-conversation-members',
   text: `
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
-      p.muted_until, p.membership, a.deactivated_at IS NOT NULL AS deactivated, p.agent_trigger_policy, p.agent_trigger_keywords,
+      p.muted_until, p.membership, a.deactivated_at IS NOT NULL AS deactivated,
+      a.customer AND ${isBlockedByTeam('a.id')} AS blocked, p.agent_trigger_policy, p.agent_trigger_keywords,
       a.id, a.type, a.name, a.handle, a.avatar_url, d.id AS agent_id, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id

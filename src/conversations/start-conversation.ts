@@ -4,6 +4,8 @@ import type { Tx } from '../db/handle.ts';
 import { invalid, missingField, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import { directBlocked } from './access.ts';
+import { isPairBlocked, lockPair } from './block-store.ts';
 import { bridgeOf } from './bridged-case.ts';
 import {
   type CreatedConversation,
@@ -103,12 +105,10 @@ async function directInput(tx: Tx, principal: Principal, body: DirectBody): Prom
     const message = 'A direct message is between two users, and one of them is the caller.';
     throw invalid('participants', message);
   }
-  return {
-    accountId,
-    type: 'direct_message',
-    directKey: directKeyOf([first.actorId, second.actorId]),
-    participants,
-  };
+  const directKey = directKeyOf([first.actorId, second.actorId]);
+  await lockPair(tx, accountId, directKey);
+  if (await isPairBlocked(tx, directKey)) throw directBlocked();
+  return { accountId, type: 'direct_message', directKey, participants };
 }
 
 /** The caller becomes the first participant and owner. An API key does not take part: then a user owns the group. */

@@ -1,5 +1,5 @@
 import type { Principal } from '../access/principal.ts';
-import { requireSender } from '../conversations/access.ts';
+import { requireWriter } from '../conversations/access.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -29,7 +29,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
   /** Returns a message on which the caller may act, beyond reading it. */
   const writable = async (principal: Principal, id: string) => {
     const found = await readableMessage({ database, directory }, principal, id);
-    requireSender(principal, found.facts);
+    requireWriter(found.facts.members.get(principal.actor.id));
     return found;
   };
   return [

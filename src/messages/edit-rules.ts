@@ -1,6 +1,6 @@
 import { hasPermission, requirePermission } from '../access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
-import { requireSender } from '../conversations/access.ts';
+import { requireSender, requireWriter } from '../conversations/access.ts';
 import { isBridged } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import { ApiError, invalid } from '../protocol/errors.ts';
@@ -53,7 +53,7 @@ function requireApprovedEditor(principal: Principal, { visibility, status }: Mes
  * and keys of the account. A message that was never sent is rejected or canceled instead. Throws like checkEdit.
  */
 export function checkDelete(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
-  requireSender(principal, facts);
+  requireWriter(facts.members.get(principal.actor.id));
   requireThere(row);
   requireAuthority(principal, facts, row);
   if (row.status !== 'sent') {
@@ -67,7 +67,7 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
  * canceled instead. Throws like checkEdit.
  */
 export function checkRedact(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
-  requireSender(principal, facts);
+  requireWriter(facts.members.get(principal.actor.id));
   requireThere(row);
   if (row.status !== 'sent') {
     throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be redacted.`);

@@ -25,7 +25,7 @@ export interface InsertedMessage extends WrittenNotifications {
 /**
  * One statement, one transaction: the messages, their attachments, the notifications of those whose plan holds, and
  * the outbox row of their other effects. A message that is missing from the result conflicted with a unique key, or its
- * number is so far below the head that it counts as settled.
+ * number is so far below the head that it counts as settled, or it is for a direct message that is blocked.
  *
  * Nothing shared is updated, and rows are inserted in the order of their keys, so that two nodes whose batches overlap
  * cannot deadlock. Times are those of the statement, which in a transaction begins after the lock of the conversation,
@@ -133,7 +133,7 @@ function insertText(withAttachments: boolean): string {
       INSERT INTO messages (${names(COLUMNS)}, status, has_attachments, created_at, updated_at)
       SELECT ${names(COLUMNS, 'i')}, 'sent', json_array_length(i.attachments) > 0, ${at}, ${at}
       FROM ROWS FROM (json_to_recordset($1::json) AS (${definitions(COLUMNS)}, attachments json)) WITH ORDINALITY AS i
-      WHERE ${isOpenNumber('i.conversation_id', 'i.sequence')}
+      WHERE ${isOpenNumber('i.conversation_id', 'i.sequence', FLOOR)}
       ORDER BY i.conversation_id, i.author_id, i.client_message_id
       ON CONFLICT DO NOTHING
       RETURNING id, account_id, conversation_id, body, sender_id, created_at AS at, NULL::xid8 AS changed_in,
@@ -153,6 +153,12 @@ function insertText(withAttachments: boolean): string {
     UNION ALL
     SELECT message_id, NULL, NULL, NULL, recipient_id, id FROM notified`;
 }
+
+/**
+ * No number is open in a direct message whose users have blocked one another: facts in the memory of a node may be older
+ * than the block. What the service itself writes still enters.
+ */
+const FLOOR = `CASE WHEN is_blocked AND i.kind <> 'system_event' THEN ${Number.MAX_SAFE_INTEGER} ELSE purged_through END`;
 
 const INSERT_ATTACHMENTS = `attached AS (
       INSERT INTO attachments (conversation_id, message_id, created_at, ${names(ATTACHMENT_COLUMNS)})

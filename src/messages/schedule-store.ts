@@ -4,6 +4,7 @@ import { statement } from '../db/statement.ts';
 import { touched } from '../db/touched.ts';
 import type { ActorType } from '../protocol/resources/actor.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
+import { isBlockedByTeam } from '../resources/block.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
@@ -34,6 +35,8 @@ export interface AuthorRow {
   readonly customer: boolean;
   /** The actor was deactivated; an API key has no valid secret left. */
   readonly has_left: boolean;
+  /** The team has blocked this customer. */
+  readonly blocked: boolean;
   readonly subscribed: boolean;
   readonly admin: boolean;
   readonly permissions: readonly string[];
@@ -137,7 +140,8 @@ const LOCK_LOST = statement<[limit: number], { id: string; conversation_id: stri
 const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>({
   name: 'read-scheduled-authors',
   text: `
-    SELECT a.id, a.type, a.customer, c.subscription = 'active' AS subscribed,
+    SELECT a.id, a.type, a.customer, a.customer AND ${isBlockedByTeam('a.id')} AS blocked,
+      c.subscription = 'active' AS subscribed,
       coalesce(r.type = 'admin', false) AS admin, coalesce(r.permissions, '{}') AS permissions,
       p.role AS participant_role,
       a.deactivated_at IS NOT NULL OR a.type = 'api_key' AND NOT EXISTS (

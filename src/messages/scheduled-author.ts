@@ -1,3 +1,4 @@
+import { customerBlocked, directBlocked } from '../conversations/access.ts';
 import { ApiError } from '../protocol/errors.ts';
 import type { Permission } from '../protocol/permissions.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
@@ -14,7 +15,7 @@ import type { AuthorRow } from './schedule-store.ts';
 export function requireAuthor(
   author: AuthorRow | undefined,
   message: Pick<MessageRow, 'visibility'>,
-  conversation: Pick<ConversationRow, 'status' | 'deleted_at'>,
+  conversation: Pick<ConversationRow, 'status' | 'deleted_at' | 'is_blocked'>,
 ): asserts author is AuthorRow {
   if (author === undefined || author.has_left) {
     throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');
@@ -33,6 +34,8 @@ export function requireAuthor(
   if (author.participant_role === 'viewer') {
     throw new ApiError('insufficient_permissions', 'Viewers of a conversation cannot send to it.');
   }
+  if (author.blocked) throw customerBlocked();
+  if (conversation.is_blocked) throw directBlocked();
   requireActive(conversation);
 }
 

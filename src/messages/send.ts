@@ -1,6 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
-import { readableConversation, requireSender } from '../conversations/access.ts';
+import { customerBlocked, readableConversation, requireSender } from '../conversations/access.ts';
+import { isCustomerBlocked } from '../conversations/block-store.ts';
 import { lockConversation } from '../conversations/conversation-store.ts';
 import type { ConversationDirectory, ConversationFacts } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
@@ -26,6 +27,10 @@ export interface SenderOptions {
   readonly directory: ConversationDirectory;
   readonly writePath: WritePath;
   readonly lockedWrites: LockedWrites;
+}
+
+async function requireUnblocked(tx: Tx, customerId: string): Promise<void> {
+  if (await isCustomerBlocked(tx, customerId)) throw customerBlocked();
 }
 
 /** Makes the caller's answer of a message: with `tx`, inside the transaction that the message came with. */
@@ -55,16 +60,17 @@ export class Sender {
     carried?: readonly NewAttachment[],
   ): Promise<Answer> {
     const facts = await readableConversation(this.#options.directory, principal, conversationId);
-    requireSender(principal, facts);
     const asked = principal.customer ? ({ ...body, audience: 'customer' } as const) : body;
     requireApprovedSender(principal, asked);
     try {
+      requireSender(principal, facts);
       const { database, store } = this.#options;
       const composed = await compose(database, store, principal, facts, asked, carried);
       const outgoing = trace === undefined ? composed : { ...composed, trace };
       return await this.#enter(principal, asked, outgoing, answer);
     } catch (refusal) {
-      // A resend may arrive after a resource that it refers to was deleted: the answer is still the original.
+      // A resend may arrive after a resource that it refers to was deleted, or the caller was blocked: the answer is
+      // still the original.
       const original = await this.#findOriginal(refusal, principal, facts, asked);
       if (original === undefined) throw refusal;
       return answer(original);
@@ -95,8 +101,11 @@ export class Sender {
       : (['reply_sent', principal.actor.id] as const);
     const { row, followed } = await this.#options.lockedWrites.enter(
       outgoing.message.conversation_id,
-      async (_tx, conversation) => {
+      async (tx, conversation) => {
         requireActive(conversation);
+        // What the caller's rights were read from is older than this lock.
+        const isOlder = conversation.roster_version !== outgoing.facts?.rosterVersion;
+        if (principal.customer && isOlder) await requireUnblocked(tx, principal.actor.id);
         return { kind: 'new', outgoing };
       },
       async (tx, written) => {

@@ -19,12 +19,12 @@ export const SETTLE_WINDOW = 1_000;
 /**
  * SQL: whether a number of a conversation may still become a message: it was not purged, and is within the window. It
  * looks for one row above the window, and the descent ends at a page of which it reads no row; `max(sequence)` would
- * read all of the conversation's last page.
+ * read all of the conversation's last page. `floor`: an expression of a row of `conversations` that the number exceeds.
  */
-export function isOpenNumber(conversationId: string, sequence: string): string {
+export function isOpenNumber(conversationId: string, sequence: string, floor = 'purged_through'): string {
   return `(SELECT above.sequence FROM messages above WHERE above.conversation_id = ${conversationId}
           AND above.sequence >= ${sequence} + ${SETTLE_WINDOW} LIMIT 1) IS NULL
-        AND ${sequence} > (SELECT purged_through FROM conversations WHERE id = ${conversationId})`;
+        AND ${sequence} > (SELECT ${floor} FROM conversations WHERE id = ${conversationId})`;
 }
 
 /** A number of one conversation's timeline. */

@@ -1,3 +1,5 @@
+import { directBlocked } from '../conversations/access.ts';
+import { readBlockedIds } from '../conversations/block-store.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import type { PipelinedConnection } from '../db/pipelined-connection.ts';
 import { isUnavailable } from '../db/unavailable.ts';
@@ -171,7 +173,7 @@ export class WritePath {
         if (open.length === 0) break;
         // What was not written used up its number: the void is written while the original is looked for.
         this.#voidUnused(numbers);
-        open = await this.#answerResends(open);
+        open = await this.#refuseBlocked(await this.#answerResends(open));
       }
     } catch (error) {
       for (const entry of batch) this.#reject(entry, asUnavailable(error));
@@ -189,6 +191,19 @@ export class WritePath {
         this.#answerResend(entry, row, 'after');
       }
       return row === undefined;
+    });
+  }
+
+  /** Rejects entries of direct messages that were blocked since their facts were read, and returns the rest. */
+  async #refuseBlocked(entries: readonly Pending[]): Promise<readonly Pending[]> {
+    if (entries.length === 0) return entries;
+    const ids = new Set(entries.map(({ outgoing }) => outgoing.message.conversation_id));
+    const blocked = await readBlockedIds(this.#options.database.pipeline, [...ids]);
+    return entries.filter((entry) => {
+      const { conversation_id: id, kind } = entry.outgoing.message;
+      const isRefused = blocked.has(id) && kind !== 'system_event';
+      if (isRefused) this.#reject(entry, directBlocked());
+      return !isRefused;
     });
   }
 

@@ -7,6 +7,7 @@ export const ID_PREFIXES = {
   actor: 'act',
   conversation: 'cnv',
   participant: 'prt',
+  block: 'blk',
   message: 'msg',
   attachment: 'att',
   upload: 'upl',

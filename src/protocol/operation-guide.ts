@@ -161,6 +161,12 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   snooze_conversation:
     'Snoozes a conversation for the caller, until a time or until the next message of another author, whichever comes first. A list by activity leaves it out meanwhile. Its notifications go on: mute the conversation to end these. Snoozing again replaces the time.',
   unsnooze_conversation: "Ends the caller's snooze of a conversation. One that has ended stays so.",
+  block_actor:
+    'Blocks an actor. A customer is blocked by the team, with messaging:update: it writes in none of its cases any more, nor by mail, and goes on reading. A user is blocked by the caller alone: neither of the two writes in their direct message, nor begins one. Messages that are scheduled fail when they are due. An actor that is blocked already is answered with 200.',
+  unblock_actor:
+    'Ends a block, and returns it as it was. An actor that is not blocked answers `resource_not_found`. A direct message stays closed while the other user blocks the caller.',
+  list_blocks:
+    'Lists the users that the caller has blocked, and the customers that the team has blocked, as far as the caller may see them; newest first.',
   create_customer_token:
     'Makes an access token with which the customer of a case reads and answers it, for example from a widget. The token opens what is the customer’s own and nothing else.',
   list_notifications:

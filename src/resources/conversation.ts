@@ -7,6 +7,7 @@ import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type { Conversation, ConversationInclude } from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import { readActors } from './actor.ts';
+import { isBlockedByTeam } from './block.ts';
 import { readEntities, refKey } from './entity.ts';
 import { readGroups } from './group.ts';
 import { presentMessage, readMessagesById } from './message.ts';
@@ -37,6 +38,7 @@ const CONVERSATION_COLUMNS = [
   'topic_id',
   'lane_behind',
   'direct_key',
+  'is_blocked',
   'deleted_at',
   'created_at',
   'updated_at',
@@ -62,6 +64,8 @@ interface OwnView {
   readonly lastMessageAt: string | null;
   /** When the reader's snooze ends; `infinity`: with a message. Null if the reader has not snoozed it, or no more. */
   readonly snoozedUntil: string | null;
+  /** The reader is a customer that the team has blocked. */
+  readonly blocked: boolean;
 }
 
 /** The requested sub-objects; absent ones are shown as null. */
@@ -101,6 +105,7 @@ function presentConversation(
     deleted_at: row.deleted_at,
     inbox_id: row.inbox_id,
     last_read_sequence: own.lastReadSequence,
+    blocked: row.is_blocked || own.blocked,
     snoozed: own.snoozedUntil !== null,
     snoozed_until: own.snoozedUntil === 'infinity' ? null : own.snoozedUntil,
   };
@@ -197,6 +202,7 @@ interface OwnRow {
   readonly last_message_id: string | null;
   readonly snoozed_until: string | null;
   readonly read_sequence: number | null;
+  readonly blocked: boolean;
 }
 
 async function readOwn(
@@ -214,6 +220,7 @@ async function readOwn(
         lastReadSequence: row.read_sequence,
         lastMessageAt: row.last_message_at,
         snoozedUntil: row.snoozed_until,
+        blocked: row.blocked,
       };
       return [row.conversation_id, { view, lastMessageId: row.last_message_id }];
     }),
@@ -282,7 +289,8 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
           AND m.deleted_at IS NULL
           AND m.author_id IS DISTINCT FROM $2 AND (NOT $3::boolean OR m.visibility <> 'internal')
       ) END AS unread,
-      CASE WHEN ${isSnoozed('p')} THEN p.snoozed_until END AS snoozed_until
+      CASE WHEN ${isSnoozed('p')} THEN p.snoozed_until END AS snoozed_until,
+      $3::boolean AND ${isBlockedByTeam('$2')} AS blocked
     FROM unnest($1::text[]) AS c(id)
     LEFT JOIN LATERAL (
       SELECT id, conversation_id, actor_id, membership, read_sequence, snoozed_until, snoozed_after FROM participants

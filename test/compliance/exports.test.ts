@@ -189,6 +189,16 @@ t.test('a person: a user, and a customer', async (t) => {
     })
     .execute();
 
+  await database.kysely
+    .insertInto('blocks')
+    .values(
+      [grace.id, ada.id].map((blocker_id) => ({
+        ...{ id: `blk_${blocker_id}`, account_id: demo.account_id, actor_id: vera.id },
+        ...{ blocker_id, created_by: blocker_id },
+      })),
+    )
+    .execute();
+
   const events = [grace.id, ada.id].map((created_by) => ({
     ...{
       id: newId('event'),
@@ -203,6 +213,8 @@ t.test('a person: a user, and a customer', async (t) => {
   const { files, path } = await downloaded(shown, dataDir);
   const [browser] = lines(files, 'push_subscriptions.jsonl');
   t.match(browser, { id: 'psh_1', endpoint: 'https://push.example.com/1' });
+  t.match(lines(files, 'blocks.jsonl'), [{ actor_id: vera.id, blocker_id: grace.id }]);
+  t.equal(lines(files, 'blocks.jsonl').length, 1, 'its own alone');
   t.notOk('p256dh' in browser! || 'auth' in browser!, 'without keys');
   t.match(JSON.parse(files.get('profile.json')!), { id: grace.id, name: 'Grace Hopper', email: grace.email });
   const messages = lines<{ id: string; body: string; author_id: string }>(files, 'messages.jsonl');

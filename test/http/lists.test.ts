@@ -159,6 +159,24 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_blocks',
+    path: '/v1/messaging/blocks',
+    filters: [''],
+    add: async () => {
+      const participants = [{ type: 'customer', name: `Customer ${made++}` }];
+      const body = { type: 'group', audience: 'customer', participants };
+      const { body: created } = await app.call<{ participants: { type: string; actor: { id: string } }[] }>(
+        ...(['POST', '/v1/messaging/conversations?include[]=participants', { body }] as const),
+      );
+      const { actor } = created.participants.find(({ type }) => type === 'customer')!;
+      await app.call('POST', `/v1/messaging/actors/${actor.id}/actions/block`, {
+        headers: { 'Service-Version': '1.2.harbor-preview.1' },
+      });
+    },
+    version: '1.2.harbor-preview.1',
+    rows: 6,
+  },
+  {
     name: 'list_message_revisions',
     path: `/v1/messaging/messages/${edited}/revisions`,
     filters: [''],

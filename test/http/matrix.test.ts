@@ -30,6 +30,7 @@ const KINDS: Readonly<Record<string, IdKind>> = {
   'api-keys': 'apiKey',
   artifacts: 'artifact',
   users: 'actor',
+  actors: 'actor',
   exports: 'export',
   erasures: 'erasure',
   'push-subscriptions': 'pushSubscription',

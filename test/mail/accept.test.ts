@@ -4,7 +4,7 @@ import t from 'tap';
 import { createCustomer } from '../../src/accounts/actors.ts';
 import { makeMessageId } from '../../src/mail/outgoing/message-ids.ts';
 import { readThread } from '../../src/mail/thread-store.ts';
-import { derivedId } from '../../src/protocol/ids.ts';
+import { derivedId, newId } from '../../src/protocol/ids.ts';
 import { answering, box, openAccepting } from './accepting.ts';
 import { addBridgedCase, addGroup, addInbox } from './fixture.ts';
 
@@ -202,6 +202,26 @@ t.test(
     }
   },
 );
+
+t.test('mail of a customer that the team has blocked becomes nothing, proven or not', async (t) => {
+  const from = box('Moe <moe@customers.example>');
+  const first = await accept({ from });
+  await database.kysely
+    .insertInto('blocks')
+    .values({
+      ...{ id: newId('block'), account_id: accountId, actor_id: first.actor_id!, created_by: admin.id },
+    })
+    .execute();
+  const refused = { status: 'ignored', reason: 'blocked', message_id: null };
+  const shouted = box('Moe <MOE@customers.example>');
+  for (const fields of [{}, answering(first), { from: shouted }, { verdict: 'fail' }] as const) {
+    t.match(await accept({ from, ...fields }), refused);
+  }
+  t.equal((await messagesOf(first.conversation_id!)).length, 1);
+  t.match(await accept({ from: box('bo@customers.example') }), { status: 'accepted' }, 'others write');
+  await database.kysely.deleteFrom('blocks').execute();
+  t.match(await accept({ from, ...answering(first) }), { status: 'accepted' });
+});
 
 t.test('what a team member writes is a note in a case that it takes part in, else nothing', async (t) => {
   const from = box('Grace <grace@harbor.example>');

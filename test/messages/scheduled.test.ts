@@ -224,6 +224,21 @@ const REFUSALS: Readonly<
     },
     reason: 'invalid_credentials',
   },
+  'the team has blocked the customer': {
+    async arrange(ground) {
+      await update(ground, 'actors', ground.authorId, { customer: true, role_id: null });
+      const { database, accountId: account_id, authorId: actor_id } = ground;
+      await database.kysely
+        .insertInto('blocks')
+        .values({ id: newId('block'), account_id, actor_id, created_by: actor_id })
+        .execute();
+    },
+    reason: 'insufficient_permissions',
+  },
+  'the direct message is blocked': {
+    arrange: (ground) => update(ground, 'conversations', ground.conversationId, { is_blocked: true }),
+    reason: 'insufficient_permissions',
+  },
   'an agent may not answer customers any more': {
     async arrange(ground) {
       await update(ground, 'actors', ground.authorId, { type: 'agent' });

@@ -210,6 +210,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     hasHidden: false,
     agents: [],
     deletedAt: null,
+    isBlocked: false,
     persona: null,
     inboxId: null,
     rosterVersion: 0,
@@ -225,7 +226,7 @@ function member(
   const mutedUntilMs = muted ? endsMs : 0;
   const actorType = type === 'agent' ? 'agent' : 'user';
   return {
-    ...{ participantId: `prt_${id}`, type, role: 'member', mutedUntilMs, deactivated: false },
+    ...{ participantId: `prt_${id}`, type, role: 'member', mutedUntilMs, deactivated: false, blocked: false },
     actor: actor(id, actorType),
   };
 }

@@ -2,6 +2,7 @@ import { readAvatarKey } from '../../accounts/avatars/avatars.ts';
 import type { Person } from '../../accounts/persons.ts';
 import { readArtifactsOf, readRunsStartedBy } from '../../agents/runs/person-store.ts';
 import { presentAuditEvent, readAccountAudit } from '../../audit/audit.ts';
+import { readBlocksOf } from '../../conversations/block-store.ts';
 import { readMembershipsOf } from '../../conversations/participant-store.ts';
 import type { Db } from '../../db/handle.ts';
 import { presentEmail } from '../../mail/mail-store.ts';
@@ -17,7 +18,7 @@ import { inPages } from './pages.ts';
 
 /**
  * Adds everything about a person: profile with its image, memberships, messages that it wrote (drafts and scheduled ones too) with
- * revisions and files, its reactions, the mails that it wrote or was sent with their sources, its notifications, their settings and its push subscriptions, the events that it raised, the runs
+ * revisions and files, its reactions, the mails that it wrote or was sent with their sources, its notifications, their settings and its push subscriptions, its blocks, the events that it raised, the runs
  * that it started with their files, and the audit of what it did.
  */
 export async function addPerson(
@@ -37,6 +38,7 @@ export async function addPerson(
   await contents.addDocument('notification_settings.json', await readOwnSettings(db, id));
   await contents.addLines('events', events(db, account_id, id));
   await contents.addLines('push_subscriptions', readSubscriptionsOf(db, id));
+  await contents.addLines('blocks', readBlocksOf(db, id));
   await contents.addLines('agent_runs', readRunsStartedBy(db, id));
   await contents.addLines('artifacts', artifacts(db, contents, id));
   await contents.addLines(

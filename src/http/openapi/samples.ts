@@ -16,6 +16,7 @@ export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
   artifact: 'artifact',
   audit_event: 'auditEvent',
   available_tool: 'agentTool',
+  block: 'block',
   chat_message: 'message',
   conversation: 'conversation',
   conversation_participant: 'participant',

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectStore } from '../../attachments/storage.ts';
+import { isCustomerBlocked } from '../../conversations/block-store.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { enqueue } from '../../db/outbox.ts';
@@ -93,6 +94,7 @@ async function enter(options: AcceptOptions, arrival: Arrival, received: MailHea
       row = await enterCase(options, arrival, row);
     } catch (error) {
       if (error instanceof Changed) row = error.row;
+      else if (error instanceof CustomerBlocked) row = await ignore(options, row, 'blocked');
       else if (error instanceof CaseClosed && tried < MAX_CASES) row = await moveOn(options, arrival, row);
       else throw error;
     }
@@ -112,6 +114,7 @@ async function enterCase(options: AcceptOptions, arrival: Arrival, row: MailHead
       if (current.status !== 'received' || current.conversation_id !== conversationId)
         throw new Changed(current);
       if (conversation.status === 'archived' || conversation.deleted_at !== null) throw new CaseClosed();
+      if (await isCustomerBlocked(tx, authorId)) throw new CustomerBlocked();
       return { kind: 'new', outgoing: { message, sender, audience: 'customer' } };
     },
     (tx, committed) => settle(tx, arrival, row, committed),
@@ -165,6 +168,13 @@ function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailHead)
   });
 }
 
+function ignore({ database }: AcceptOptions, { id }: MailHead, reason: string): Promise<MailHead> {
+  return database.transaction(async (tx) => {
+    const row = await lockIncoming(tx, id);
+    return row.status === 'received' ? writeIncoming(tx, id, { status: 'ignored', reason }) : row;
+  });
+}
+
 /** Rolls the message back: another copy of the mail has come further. */
 class Changed extends Error {
   readonly row: MailHead;
@@ -177,6 +187,9 @@ class Changed extends Error {
 
 /** Rolls the message back: its case takes no messages any more. */
 class CaseClosed extends Error {}
+
+/** Rolls the message back: the team has blocked its customer since the mail was received. */
+class CustomerBlocked extends Error {}
 
 function recipientsOf({ mail }: Arrival) {
   const kinds = [

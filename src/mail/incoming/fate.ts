@@ -11,6 +11,7 @@ import { type AutomaticSign, automaticSign, IS_NOTED } from './automatic.ts';
 import { noteBounce } from './bounces.ts';
 import {
   type IncomingChange,
+  isAddressBlocked,
   isOwnMail,
   readSenders,
   readUserIdByAddress,
@@ -49,6 +50,8 @@ export async function decideFate(
   const isForged = verdict.result === 'fail';
   const userId = await readUserIdByAddress(tx, inbox.account_id, address);
   if (userId !== undefined) return noteOf({ userId, cases, senders, sign, isForged });
+  // Also of a mail that only claims to be of a blocked customer: it would open a case of its own.
+  if (await isAddressBlocked(tx, inbox.account_id, address)) return ignored('blocked');
   const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
   if (sign !== undefined) {
     return customer !== undefined && IS_NOTED[sign]

@@ -2,6 +2,7 @@ import { type Insertable, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from '../../db/handle.ts';
 import type { Schema } from '../../db/schema.ts';
 import { statement } from '../../db/statement.ts';
+import { isBlockedByTeam } from '../../resources/block.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 import { HEAD_COLUMNS, type MailHead } from '../mail-store.ts';
 
@@ -80,6 +81,11 @@ export async function readUserIdByAddress(
   return user?.id;
 }
 
+/** Returns whether the team has blocked a customer with this address. */
+export async function isAddressBlocked(db: Db, accountId: string, address: string): Promise<boolean> {
+  return (await db.query(FIND_BLOCKED, accountId, address)).length > 0;
+}
+
 /** The conversation and the mail that a Message-ID or a bounce address of ours names. */
 export interface NamedCase {
   /** Null: the name has the mail alone. */
@@ -155,6 +161,13 @@ const READ_SENDERS = statement<[conversationIds: readonly string[], address: str
     WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER} AND p.type IN ('customer', 'user')
       AND a.deactivated_at IS NULL AND lower(a.handle) = lower($2)
     ORDER BY p.created_at, p.id`,
+});
+
+const FIND_BLOCKED = statement<[accountId: string, address: string]>({
+  name: 'find-blocked-sender-of-mail',
+  text: `
+    SELECT FROM actors a
+    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = lower($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`,
 });
 
 const READ_USER = statement<[accountId: string, address: string], { id: string }>({

@@ -22,6 +22,8 @@ export const AUDIT_ACTIONS = [
   'participant.left',
   'participant.removed',
   'customer_token.issued',
+  'customer.blocked',
+  'customer.unblocked',
   'message.edited',
   'draft.edited',
   'scheduled.edited',

@@ -43,6 +43,7 @@ export const Conversation = Type.Object({
   deleted_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
   inbox_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
   last_read_sequence: Since('1.2.harbor-preview.1', Nullable(Type.Integer({ minimum: 0 }))),
+  blocked: Since('1.2.harbor-preview.1', Type.Boolean()),
   snoozed: Since('1.2.harbor-preview.1', Type.Boolean()),
   snoozed_until: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
 });
@@ -71,6 +72,8 @@ describe(Conversation, {
     'Id of the inbox that the case was made with; it stays where the inbox was removed since, though no mail goes through it any more. Null for conversations without one, and to customers.',
   last_read_sequence:
     'The `sequence` through which the caller has read; what is behind it is new. Null for callers that are not participants.',
+  blocked:
+    'Whether a block keeps the caller from writing: one of the two users of a direct message has blocked the other, or the team has blocked the customer that asks.',
   snoozed:
     'Whether the caller has snoozed the conversation. It ends at `snoozed_until`, or with the next message of another author.',
   snoozed_until:
