@@ -45,9 +45,15 @@ export async function readableConversation(
 
 /** Viewers cannot send, nor can actors that are blocked: `insufficient_permissions`. */
 export function requireSender(principal: Principal, facts: ConversationFacts): void {
-  const own = facts.members.get(principal.actor.id);
-  if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot send to it.');
-  if (own?.blocked) throw customerBlocked();
+  if (facts.members.get(principal.actor.id)?.role === 'viewer') {
+    throw forbidden('Viewers of a conversation cannot send to it.');
+  }
+  requireUnblocked(principal, facts);
+}
+
+/** Actors that are blocked show nothing new to those that they are blocked from (docs/contract.md#blocks). */
+export function requireUnblocked(principal: Principal, facts: ConversationFacts): void {
+  if (facts.members.get(principal.actor.id)?.blocked) throw customerBlocked();
   if (facts.isBlocked) throw directBlocked();
 }
 

@@ -152,6 +152,11 @@ t.test('a user blocks another: neither writes in their direct message', async (t
   for (const options of [BY_ADA, BY_GRACE, BY_KEY]) {
     t.equal(refusalOf(await openDirect([ada.id, grace.id], options)), FORBIDDEN, 'nor is one begun');
   }
+  const reaction = `/v1/messaging/messages/${old.id}/reactions/${encodeURIComponent('👍')}`;
+  t.equal(refusalOf(await app.call('PUT', reaction, BY_ADA)), FORBIDDEN);
+  t.equal((await app.call('DELETE', reaction, BY_ADA)).status, 200, 'taking back is possible');
+  const pin = await app.call('POST', `/v1/messaging/messages/${old.id}/actions/pin`, BY_GRACE);
+  t.equal(refusalOf(pin), FORBIDDEN);
   t.equal((await send(group.id, BY_ADA)).status, 201, 'groups go on');
   t.equal((await send(group.id, BY_GRACE)).status, 201);
   t.equal((await app.call('DELETE', `/v1/messaging/messages/${old.id}`, BY_ADA)).status, 200, 'deleting');

@@ -1,5 +1,5 @@
 import type { Principal } from '../../access/principal.ts';
-import { conversationGone, requireWriter } from '../../conversations/access.ts';
+import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/access.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
@@ -11,6 +11,7 @@ import { countPins, type PinState, readPin, writePin } from './pin-store.ts';
 
 /** Pins a message that was sent; a second time changes nothing. Throws ApiError. */
 export async function pinMessage(tx: Tx, principal: Principal, message: Readable): Promise<PinState> {
+  requireUnblocked(principal, message.facts);
   const current = await lockForPin(tx, principal, message);
   if (current.status !== 'sent') {
     const why = `A message that is ${current.status} cannot be pinned. Only sent ones can.`;

@@ -1,5 +1,6 @@
 import { hasPermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
+import { requireUnblocked } from '../../conversations/access.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { Tx } from '../../db/handle.ts';
 import { toEmoji } from '../../protocol/emoji.ts';
@@ -18,6 +19,7 @@ export async function react(
   text: string,
 ): Promise<MessageReactions> {
   const emoji = checkReaction(principal, row, facts, text);
+  requireUnblocked(principal, facts);
   if ((await lockReactions(tx, row)) === undefined) throw messageGone();
   const key = { messageId: row.id, emoji, actorId: principal.actor.id };
   const { kinds, is_known, is_own } = await readStanding(tx, key);
