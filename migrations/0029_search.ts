@@ -98,9 +98,10 @@ const STATEMENTS = [
       END IF;
       RETURN NULL;
     END $$`,
-  `CREATE TRIGGER messages_search_changed AFTER UPDATE OF body, subject, deleted_at ON messages
+  `CREATE TRIGGER messages_search_changed AFTER UPDATE OF body, subject, deleted_at, has_attachments ON messages
     FOR EACH ROW WHEN (OLD.sequence IS NOT NULL AND (OLD.body IS DISTINCT FROM NEW.body
-      OR OLD.subject IS DISTINCT FROM NEW.subject OR OLD.deleted_at IS DISTINCT FROM NEW.deleted_at))
+      OR OLD.subject IS DISTINCT FROM NEW.subject OR OLD.deleted_at IS DISTINCT FROM NEW.deleted_at
+      OR OLD.has_attachments <> NEW.has_attachments))
     EXECUTE FUNCTION note_changed_for_search()`,
 
   // A purge deletes the oldest messages of a conversation.

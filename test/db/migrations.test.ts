@@ -52,7 +52,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0026_reading.ts': '1f9edadf1deb982f',
   '0027_directory.ts': '4303b4e0a3b189d2',
   '0028_reactions.ts': '12d88e9262f685fd',
-  '0029_search.ts': 'b36d88c8b5ff64a3',
+  '0029_search.ts': '12ad1ce4e7ef276b',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

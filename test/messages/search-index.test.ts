@@ -1,0 +1,183 @@
+/** What keeps the index of the search whole: one node at a time, deaths, holes, purges, and messages from before it. */
+
+import t from 'tap';
+import { purgeConversation, purgePrefix } from '../../src/compliance/purge.ts';
+import { deleteEmptyConversation } from '../../src/conversations/conversation-store.ts';
+import { insertVoids } from '../../src/messages/timeline-store.ts';
+import { createMetrics } from '../../src/metrics.ts';
+import { newId } from '../../src/protocol/ids.ts';
+import { absorbed, blocksOf, type IndexedText } from '../../src/search/block.ts';
+import { Indexer } from '../../src/search/indexer.ts';
+import { lexemesOf } from '../../src/search/lexemes.ts';
+import { matchFields } from '../../src/search/match.ts';
+import { parseQuery } from '../../src/search/query.ts';
+import { addConversation, createGround, log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+
+const ground = await createGround(t);
+const { database } = ground;
+
+t.test('blocks: full ones, long texts, long times, holes', (t) => {
+  const subject = { conversationId: 'cnv_1', accountId: 'acc_1', lexemes: lexemesOf('acc_1') };
+  const text = (sequence: number, body: string, at = '2026-11-01T00:00:00Z'): IndexedText => ({
+    ...{ sequence, texts: [body], at, authorId: 'act_1', senderId: null, hasFile: false },
+  });
+  const ranges = (rows: readonly IndexedText[], last: number) =>
+    blocksOf(subject, 1, last, rows).map(({ first, last, missing }) => [first, last, missing]);
+  const many = Array.from({ length: 130 }, (_, index) => text(index + 1, `word${index}`));
+  t.strictSame(ranges(many, 130), [
+    [1, 64, []],
+    [65, 128, []],
+    [129, 130, []],
+  ]);
+  t.strictSame(ranges([text(1, 'x'.repeat(50_000)), text(2, 'y'.repeat(50_000))], 2), [
+    [1, 1, []],
+    [2, 2, []],
+  ]);
+  t.strictSame(ranges([text(1, 'a'), text(2, 'b', '2026-11-20T00:00:00Z')], 2), [
+    [1, 1, []],
+    [2, 2, []],
+  ]);
+  t.strictSame(ranges([text(2, 'a'), text(4, 'b')], 5), [[1, 5, [1, 3, 5]]]);
+  t.end();
+});
+
+t.test('small blocks are put together in eights', (t) => {
+  let sizes: number[] = [];
+  let written = 0;
+  for (let n = 0; n < 640; n++) {
+    const taken = absorbed(sizes.slice(0, 16), 1);
+    const size = 1 + sizes.slice(0, taken).reduce((sum, one) => sum + one, 0);
+    written += size;
+    sizes = [size, ...sizes.slice(taken)];
+  }
+  t.strictSame(sizes, Array(10).fill(64));
+  t.ok(written <= 640 * 3, 'each message three times at most');
+  t.end();
+});
+
+t.test('a hostile text and a hostile query take time in proportion to their length', (t) => {
+  const field = { name: 'body', text: 'a '.repeat(10_000) };
+  for (const q of ['a '.repeat(127), `"${'a '.repeat(126)}"`, '日 '.repeat(127)]) {
+    const beganMs = process.cpuUsage().user / 1_000;
+    for (let n = 0; n < 5; n++) matchFields(parseQuery(q), [field]);
+    t.ok(process.cpuUsage().user / 1_000 - beganMs < 5_000, q.slice(0, 8));
+  }
+  t.end();
+});
+
+t.test('two indexers and two that die at it: every message once, and nothing waits', async (t) => {
+  const id = await addConversation(ground);
+  const stopped = [start(), start()];
+  await send(id, 1, 300);
+  await Promise.all(stopped.map((indexer) => indexer.close()));
+  await send(id, 301, 700);
+  // A round that is rolled back leaves its changes.
+  await database
+    .transaction(async (tx) => {
+      await tx.kysely.deleteFrom('search_changes').execute();
+      throw new Error('died');
+    })
+    .catch(() => undefined);
+  const indexers = [start(), start()];
+  t.teardown(() => Promise.all(indexers.map((indexer) => indexer.close())));
+  await indexed();
+  t.strictSame(await covered(id), { messages: 700, through: 700, gaps: 0 });
+});
+
+t.test('a message that commits behind later ones is brought in, a void settles its number', async (t) => {
+  const id = await addConversation(ground);
+  const indexer = start();
+  t.teardown(() => indexer.close());
+  await send(id, 1, 3);
+  await send(id, 6, 8);
+  await indexed();
+  t.strictSame(await covered(id), { messages: 6, through: 8, gaps: 2 });
+  await send(id, 4, 4);
+  await insertVoids(database, [{ conversationId: id, sequence: 5 }]);
+  await indexed();
+  await send(id, 9, 9);
+  await indexed();
+  t.strictSame(await covered(id), { messages: 8, through: 9, gaps: 0 });
+});
+
+t.test('purged messages leave the index with the commit, the others of their block come back', async (t) => {
+  const id = await addConversation(ground);
+  const indexer = start();
+  t.teardown(() => indexer.close());
+  await send(id, 1, 100);
+  await indexed();
+  t.equal(await blocksWith(id, 'number70'), 1);
+  await database.transaction((tx) => purgePrefix(tx, id, 70));
+  t.equal(await blocksWith(id, 'number70'), 0);
+  await indexed();
+  t.strictSame(await covered(id), { messages: 30, through: 100, gaps: 0 });
+  t.equal(await blocksWith(id, 'number71'), 1);
+  await database.transaction(async (tx) => {
+    while ((await purgeConversation(tx, id))?.more === true);
+    await deleteEmptyConversation(tx, id);
+  });
+  const left = 'SELECT FROM search_blocks WHERE conversation_id = $1';
+  t.equal((await database.pool.query(left, [id])).rowCount, 0, 'with the row of its title');
+});
+
+t.test('conversations from before search are indexed in the background', async (t) => {
+  const ids = await Promise.all(Array.from({ length: 40 }, () => addConversation(ground)));
+  for (const id of ids) await send(id, 1, 3);
+  const long = await addConversation(ground);
+  await send(long, 1, 900);
+  await database.pool.query('TRUNCATE search_blocks, search_changes');
+  await database.pool.query(`UPDATE search_progress SET filled_through = ''`);
+  const indexer = start();
+  t.teardown(() => indexer.close());
+  const isFilled = async () => {
+    const { rows } = await database.pool.query('SELECT FROM search_progress WHERE filled_through IS NULL');
+    return rows.length === 1;
+  };
+  await until(isFilled, { what: 'all conversations are indexed' });
+  await indexed();
+  for (const id of ids) t.match(await covered(id), { messages: 3, through: 3, gaps: 0 });
+  t.strictSame(await covered(long), { messages: 900, through: 900, gaps: 0 });
+});
+
+function start(): Indexer {
+  return new Indexer({ database, metrics: createMetrics(), log });
+}
+
+/** Writes messages with these numbers, and has their row leave the outbox. */
+async function send(conversationId: string, first: number, last: number): Promise<void> {
+  const numbers = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  await database.pool.query(
+    `WITH sent AS (
+       INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, body)
+       SELECT m.id, $1, $2, m.sequence, 'chat', 'sent', 'internal', 'number' || m.sequence
+       FROM unnest($3::text[], $4::bigint[]) AS m(id, sequence) RETURNING id
+     )
+     INSERT INTO outbox (topic, payload) SELECT 'messages.sent', jsonb_build_object('messages',
+       jsonb_agg(jsonb_build_object('id', id, 'conversation_id', $2::text))) FROM sent`,
+    [ground.accountId, conversationId, numbers.map(() => newId('message')), numbers],
+  );
+  await database.pool.query('DELETE FROM outbox');
+}
+
+async function indexed(): Promise<void> {
+  const waiting = 'SELECT FROM search_changes';
+  await until(async () => (await database.pool.query(waiting)).rowCount === 0, { what: 'all is indexed' });
+}
+
+async function covered(id: string): Promise<object> {
+  const { rows } = await database.pool.query(
+    `SELECT sum(messages)::int AS messages, max(last_sequence)::int AS through,
+       coalesce(sum(cardinality(missing)), 0)::int AS gaps FROM search_blocks WHERE conversation_id = $1 AND first_sequence > 0`,
+    [id],
+  );
+  return rows[0];
+}
+
+async function blocksWith(id: string, word: string): Promise<number> {
+  const { rows } = await database.pool.query(
+    `SELECT FROM search_blocks WHERE conversation_id = $1 AND terms::text LIKE $2`,
+    [id, `%:${word}'%`],
+  );
+  return rows.length;
+}
