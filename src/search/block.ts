@@ -171,11 +171,13 @@ export function absorbed(sizes: readonly number[], fresh: number): number {
 
 function levelOf(messages: number): number {
   if (messages < TOGETHER) return 0;
-  return messages < BLOCK_MESSAGES ? 1 : FULL;
+  return messages < WORTHWHILE ? 1 : FULL;
 }
 
 const TOGETHER = 8;
 const FULL = 2;
+/** Messages of a block that is left as it is: under load blocks are this large from the start, and writing them twice gains little. */
+const WORTHWHILE = 24;
 
 /** How many of the last blocks `absorbed` looks at. */
 export const TRAILING_BLOCKS = 2 * TOGETHER;
