@@ -6,6 +6,7 @@ import { ApiError } from '../protocol/errors.ts';
 import type { UserProfile } from '../resources/user.ts';
 import { lockAccount } from './accounts.ts';
 import { requireAnotherAdmin } from './activation.ts';
+import { enqueueActorChanged } from './actor-changed.ts';
 import { requireGrant } from './grants.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 import { findRoleById } from './roles.ts';
@@ -62,7 +63,8 @@ export async function writeUser(
     .set({ name, ...(hasNewRole && { role_id }), updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', id)
     .execute();
-  await enqueueRightsChanged(tx, [id]);
+  if (name === user.name) await enqueueRightsChanged(tx, [id]);
+  else await enqueueActorChanged(tx, id);
   await audit(tx, {
     ...{ accountId, conversationId: null, actorId: actor.id, action: 'user.updated' },
     details: { user_id: id, fields, ...(hasNewRole && { from: user.role_id, to: role_id }) },

@@ -1,4 +1,5 @@
 import { sql, type Updateable } from 'kysely';
+import { enqueueActorChanged } from '../accounts/actor-changed.ts';
 import { createActor } from '../accounts/actors.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { Db, Tx } from '../db/handle.ts';
@@ -140,7 +141,8 @@ export async function updateAgent(
       .set({ name, role_id, updated_at: sql<string>`later_than(updated_at)` })
       .where('id', '=', row.actor_id)
       .execute();
-    await enqueueRightsChanged(tx, [row.actor_id]);
+    if (name === row.name) await enqueueRightsChanged(tx, [row.actor_id]);
+    else await enqueueActorChanged(tx, row.actor_id);
   }
   return updated;
 }

@@ -1,4 +1,5 @@
 import { EVERYTHING } from '../access/rights.ts';
+import { ACTOR_CHANGED } from '../accounts/actor-changed.ts';
 import type { Triggers } from '../agents/triggers/triggers.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
 import { Sealer } from '../audit/sealer.ts';
@@ -11,6 +12,7 @@ import { JobRunner } from '../compliance/jobs/runner.ts';
 import { purgeDeleted } from '../compliance/purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
 import { RetentionSweep } from '../compliance/sweep.ts';
+import { showChangedActor } from '../conversations/changed-actor.ts';
 import {
   CONVERSATION_ASSIGNED,
   CONVERSATION_CREATED,
@@ -215,6 +217,7 @@ export function openMessaging(
     handle(CONVERSATIONS_READ, async ({ read }) => {
       for (const one of read) await markConversationRead({ database, timeline }, one);
     }),
+    handle(ACTOR_CHANGED, (changed) => showChangedActor(database, changed)),
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),

@@ -302,6 +302,20 @@ t.test('a change of rights reaches open sockets within a second', async (t) => {
   t.equal(await socket.closed, 4202, 'a deactivated user');
 });
 
+t.test('a new name reaches open screens', async (t) => {
+  const person = await personWith(app, ['messaging:read']);
+  const { body } = await call<Conversation>('POST', CONVERSATIONS, {
+    token: grace.access_token,
+    body: { type: 'group', participants: [{ type: 'user', actor_id: person.id }] },
+  });
+  const socket = await open(grace.access_token);
+  socket.send({ type: 'subscribe', id: '1', conversation_id: body.id });
+  await socket.frame(({ type }) => type === 'caught_up');
+  await call('PATCH', '/v1/me', { token: person.token, body: { name: 'Ruth Teitelbaum' } });
+  const { data } = await socket.frame(({ event }) => event === 'participant.updated');
+  t.match(data, { actor: { id: person.id, name: 'Ruth Teitelbaum' } });
+});
+
 t.test('groups: by id, renamed, with other members', async (t) => {
   const { body: group } = await call<MessagingGroup>('POST', GROUPS, {
     body: { name: 'Watch', members: [ada.id] },
@@ -474,6 +488,8 @@ function holds(what: string, condition: () => Promise<boolean>): Promise<unknown
 
 interface Frame {
   readonly type: string;
+  readonly event?: string;
+  readonly data?: object;
   readonly reason?: string;
   readonly conversation_id?: string;
 }

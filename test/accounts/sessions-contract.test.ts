@@ -95,6 +95,25 @@ t.test('a session that is ended: its tokens, its tickets and its sockets, on eve
   t.equal(await refusal('DELETE', `${MINE}/${id}`, { token: kept.access_token }), ABSENT, 'once');
 });
 
+t.test('a user that loses a permission loses what sockets of another node follow', async (t) => {
+  const person = await personWith(app, ['messaging:read']);
+  const { body } = await call<{ id: string }>('POST', '/v1/messaging/conversations', {
+    body: { type: 'group', participants: [{ type: 'user', actor_id: person.id }] },
+  });
+  const { socket } = await open(other.baseUrl, person.token);
+  const frames: { readonly type: string; readonly reason?: string }[] = [];
+  socket.on('message', (data) => frames.push(JSON.parse(String(data))));
+  socket.send(JSON.stringify({ type: 'subscribe', id: '1', conversation_id: body.id }));
+  const received = (type: string, reason?: string) =>
+    until(() => frames.some((frame) => frame.type === type && frame.reason === reason), {
+      ...{ what: type, timeoutMs: 60_000 },
+    });
+  await received('caught_up');
+  const { status } = await call('PATCH', `/v1/roles/${person.roleId}`, { body: { permissions: [] } });
+  t.equal(status, 200);
+  await received('resync', 'revoked');
+});
+
 t.test('all other sessions of the caller, and all of a user', async (t) => {
   const { person, token } = await signedIn();
   const others = [await signIn(person), await signIn(person)];

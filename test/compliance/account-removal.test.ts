@@ -140,6 +140,13 @@ async function fill(): Promise<void> {
     { headers: { 'Idempotency-Key': randomUUID() } },
   );
   await cases.upload('never attached sturgeon.txt');
+  await database.kysely
+    .insertInto('avatars')
+    .values({
+      ...{ id: 'ava_1', account_id: id, actor_id: vera.id },
+      ...{ s3_key: await cases.upload('sturgeon.png'), content_type: 'image/png' },
+    })
+    .execute();
   await cases.draft(caseId, { body: 'sturgeon' });
   await cases.sent(caseId, {
     body: 'sturgeon',

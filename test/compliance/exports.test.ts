@@ -209,6 +209,14 @@ t.test('a person: a user, and a customer', async (t) => {
     },
   }));
   await database.kysely.insertInto('platform_events').values(events).execute();
+  const image = await cases.upload('me.png');
+  await database.kysely
+    .insertInto('avatars')
+    .values({
+      ...{ id: newId('avatar'), account_id: demo.account_id, actor_id: grace.id },
+      ...{ s3_key: image, content_type: 'image/png' },
+    })
+    .execute();
   const shown = await exported(app, `/v1/users/${grace.id}/exports`);
   const { files, path } = await downloaded(shown, dataDir);
   const [browser] = lines(files, 'push_subscriptions.jsonl');
@@ -216,7 +224,9 @@ t.test('a person: a user, and a customer', async (t) => {
   t.match(lines(files, 'blocks.jsonl'), [{ actor_id: vera.id, blocker_id: grace.id }]);
   t.equal(lines(files, 'blocks.jsonl').length, 1, 'its own alone');
   t.notOk('p256dh' in browser! || 'auth' in browser!, 'without keys');
-  t.match(JSON.parse(files.get('profile.json')!), { id: grace.id, name: 'Grace Hopper', email: grace.email });
+  const profile = JSON.parse(files.get('profile.json')!);
+  t.match(profile, { id: grace.id, name: 'Grace Hopper', email: grace.email, avatar_url: `files/${image}` });
+  t.ok(files.has(`files/${image}`), 'with its image');
   const messages = lines<{ id: string; body: string; author_id: string }>(files, 'messages.jsonl');
   t.ok(messages.every(({ author_id }) => author_id === grace.id));
   for (const wanted of [sent.id, mine.id]) t.ok(messages.some(({ id }) => id === wanted));

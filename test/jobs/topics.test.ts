@@ -24,6 +24,7 @@ t.test('every topic has one handler on a node', async (t) => {
 // Rows outlive the release that wrote them: a topic that is renamed leaves them without a handler.
 t.test('topics keep the names under which rows of earlier releases are stored', async (t) => {
   t.strictSame(defined.map(([, , name]) => name).sort(), [
+    'actors.changed',
     'agent_runs.approval',
     'agent_runs.due',
     'agent_runs.ended',

@@ -6,7 +6,7 @@ import type { Database } from '../../db/database.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import { newId } from '../../protocol/ids.ts';
-import { enqueueRightsChanged } from '../rights-changed.ts';
+import { enqueueActorChanged } from '../actor-changed.ts';
 
 /** The path below which avatars are served; the id of the avatar follows. */
 export const AVATARS_PATH = '/v1/avatars/';
@@ -66,7 +66,7 @@ export class Avatars {
       .set({ avatar_url: image && this.#urlOf(id), updated_at: sql<string>`later_than(updated_at)` })
       .where('id', '=', actorId)
       .execute();
-    await enqueueRightsChanged(tx, [actorId]);
+    await enqueueActorChanged(tx, actorId);
   }
 
   /** Returns the bytes and the type of an avatar; undefined if there is no such one. */
