@@ -2,31 +2,32 @@ import type { ConversationRead } from '../conversations/outbox-topics.ts';
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
+import { type Pending, unreadOf } from './pending-store.ts';
 
 /**
- * Moves the actor's positions in conversations whose rows are unread, and in those that are pending, to the highest number
- * that it may see. Returns those that moved forward.
+ * Moves the actor's positions, in conversations in which it has something unread, to the highest number that it may see.
+ * Returns those that moved.
  */
 export function moveAllPositions(
   tx: Tx,
   actorId: string,
-  pendingIds: readonly string[],
+  pending: Pending,
   forCustomer: boolean,
 ): Promise<ConversationRead[]> {
-  return tx.query(MOVE_ALL, actorId, pendingIds, forCustomer);
+  return tx.query(MOVE_ALL, actorId, pending.ids, unreadOf(pending), forCustomer);
 }
 
 // Locked in one fixed order, so that two such transactions cannot deadlock.
 const MOVE_ALL = statement<
-  [actorId: string, pendingIds: readonly string[], forCustomer: boolean],
+  [actorId: string, pendingIds: readonly string[], unreadIds: readonly string[], forCustomer: boolean],
   ConversationRead
 >({
   name: 'move-all-read-positions',
   text: `
     WITH candidates AS (
-      SELECT conversation_id FROM inbox_rows WHERE actor_id = $1 AND is_unread
-      UNION
-      SELECT unnest($2::text[])
+      SELECT conversation_id FROM inbox_rows WHERE actor_id = $1 AND is_unread AND conversation_id <> ALL($2::text[])
+      UNION ALL
+      SELECT unnest($3::text[])
     ), due AS MATERIALIZED (
       SELECT p.id, p.read_sequence AS after, head.sequence
       FROM candidates k
@@ -37,7 +38,7 @@ const MOVE_ALL = statement<
         CROSS JOIN LATERAL (
           SELECT m.sequence FROM messages m
           WHERE m.conversation_id = p.conversation_id AND m.sequence > p.read_sequence AND m.status = 'sent'
-            AND (NOT $3::boolean OR m.visibility <> 'internal')
+            AND (NOT $4::boolean OR m.visibility <> 'internal')
           ORDER BY m.sequence DESC LIMIT 1
         ) head
       ORDER BY p.id

@@ -35,7 +35,7 @@ export async function markUnread(
 export async function markAllRead(tx: Tx, principal: Principal): Promise<readonly ConversationRead[]> {
   const { actor, customer } = principal;
   const pending = await readPending(tx, principal, 'own');
-  const moved = await moveAllPositions(tx, actor.id, pending.ids, customer);
+  const moved = await moveAllPositions(tx, actor.id, pending, customer);
   if (actor.type === 'user' && !customer) {
     for (let start = 0; start < moved.length; start += POSITIONS_AT_ONCE) {
       await enqueue(tx, CONVERSATIONS_READ, { read: moved.slice(start, start + POSITIONS_AT_ONCE) });

@@ -17,6 +17,11 @@ export interface Pending {
   readonly unread: readonly boolean[];
 }
 
+/** Returns the ids of those in which the reader has something unread. */
+export function unreadOf({ ids, unread }: Pending): readonly string[] {
+  return ids.filter((_, place) => unread[place]);
+}
+
 /** Whose rows are read: the caller's own, or those of all conversations of its account. */
 export type Scope = 'own' | 'account';
 

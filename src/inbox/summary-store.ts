@@ -4,7 +4,7 @@ import { statement } from '../db/statement.ts';
 import type { InboxSummary } from '../protocol/resources/inbox-summary.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readInbox } from './list-store.ts';
-import { readPending, type Scope, scopeOf } from './pending-store.ts';
+import { readPending, type Scope, scopeOf, unreadOf } from './pending-store.ts';
 
 /**
  * Returns the caller's summary. `unread` counts what the list by activity shows with `filter` `unread`; what the caller has
@@ -12,10 +12,9 @@ import { readPending, type Scope, scopeOf } from './pending-store.ts';
  */
 export async function readInboxSummary(db: Querier, principal: Principal): Promise<InboxSummary> {
   const pending = await readPending(db, principal, 'own');
-  const unread = pending.ids.filter((_, place) => pending.unread[place]);
   const { accountId, actor, customer } = principal;
   const [[row], latest] = await Promise.all([
-    db.query(SUMMARIES[scopeOf(principal)], accountId, actor.id, pending.ids, unread),
+    db.query(SUMMARIES[scopeOf(principal)], accountId, actor.id, pending.ids, unreadOf(pending)),
     readInbox(db, principal, { includesDirect: false }, { order: 'activity', page: LATEST, asOf: undefined }),
   ]);
   const { lanes, ...counts } = row!;

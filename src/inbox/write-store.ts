@@ -30,13 +30,13 @@ export async function writeDue(db: Querier, limit: number): Promise<WrittenConve
 }
 
 /** Any number that nothing else of Parley locks. */
-const LOCK = 7_230_915_025;
+export const INBOX_LOCK = 7_230_915_025;
 
 const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: WrittenConversation | null }>({
   name: 'write-due-inbox-rows',
   text: `
     WITH turn AS MATERIALIZED (
-      SELECT pg_try_advisory_xact_lock(${LOCK}) AS is_ours
+      SELECT pg_try_advisory_xact_lock(${INBOX_LOCK}) AS is_ours
     ), due AS MATERIALIZED (
       SELECT d.conversation_id AS id, bool_or(d.is_rescan) AS is_rescan, bool_or(d.actor_id IS NULL) AS is_whole,
         coalesce(array_agg(DISTINCT d.actor_id::text) FILTER (WHERE d.actor_id IS NOT NULL), '{}') AS actor_ids

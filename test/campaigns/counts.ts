@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { InboxSummary } from '../../src/protocol/resources/inbox-summary.ts';
 import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
 import type { Participant } from '../../src/protocol/resources/participant.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
@@ -35,11 +36,13 @@ const LANES = 8;
 const USERS = 3;
 const ROUNDS = 6;
 const FEED = '/v1/messaging/notifications';
+const CONVERSATIONS = '/v1/messaging/conversations';
 
 /**
- * Random histories of conversations of three users over two nodes: sends, mentions, mutes, reading, marks of one and of all
- * notifications, deletions, some of them at the same moment. After each, the counts that both nodes answer are those of
- * a slow re-count of what was acknowledged, and in the end those of the rows.
+ * Random histories of conversations of three users over two nodes: sends, mentions, mutes, reading, marks as unread, marks of
+ * one and of all notifications and conversations, deletions, some of them at the same moment. After each, the counts that
+ * both nodes answer, of notifications, of a conversation's messages and of unread conversations, are those of a slow
+ * re-count of what was acknowledged, and in the end those of the rows.
  */
 export async function counts(
   t: Teardown,
@@ -57,8 +60,9 @@ export async function counts(
       );
       for (let next = seeds.shift(); next !== undefined; next = seeds.shift()) {
         try {
-          await new History(nodes, users, new Random(next), figures.acts).run();
-          const compared = await agreeing(nodes, users);
+          const history = new History(nodes, users, new Random(next), figures.acts);
+          await history.run();
+          const compared = (await agreeing(nodes, users)) + (await history.unreadAgreeing());
           figures.compared += compared;
         } catch (error) {
           figures.problems.push(`history ${next}: ${error instanceof Error ? error.message : error}`);
@@ -73,6 +77,7 @@ export async function counts(
     await outboxDone(t, cluster.databaseUrl);
     for (const users of lanes) figures.compared += await agreeing(nodes, users);
     figures.problems.push(...(await rowsThatDiffer(t, cluster.databaseUrl, lanes.flat())));
+    figures.problems.push(...(await inboxRowsThatDiffer(t, cluster.databaseUrl, lanes.flat())));
   }
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   return { seed, histories, ...figures, seconds };
@@ -98,6 +103,8 @@ class User {
   readonly noted = new Map<string, Noted>();
   /** How far the user has read each conversation. */
   readonly positions = new Map<string, number>();
+  /** What was sent in each of its conversations. */
+  readonly timelines = new Map<string, readonly Sent[]>();
 
   static async create(node: TestNode, name: string): Promise<User> {
     const id = await createPerson(node, name, `${name}@example.com`);
@@ -123,6 +130,25 @@ class User {
     this.positions.set(conversationId, Math.max(sequence, this.positions.get(conversationId) ?? 0));
   }
 
+  /** Moves the position back; what was read until then stays read. */
+  unread(conversationId: string, sequence: number): void {
+    this.count();
+    this.positions.set(conversationId, Math.min(sequence - 1, this.positions.get(conversationId) ?? 0));
+  }
+
+  /** The slow re-count of unread messages. */
+  unreadIn(conversationId: string): number {
+    const position = this.positions.get(conversationId) ?? 0;
+    const unread = (this.timelines.get(conversationId) ?? []).filter(
+      ({ author, sequence, isDeleted }) => author !== this && sequence > position && !isDeleted,
+    );
+    return unread.length;
+  }
+
+  get unreadConversations(): readonly string[] {
+    return [...this.timelines.keys()].filter((id) => this.unreadIn(id) > 0);
+  }
+
   /** The slow re-count. */
   count(): Count {
     const count = { unseen: 0, unread: 0, total: 0 };
@@ -141,6 +167,7 @@ interface Sent {
   readonly id: string;
   readonly author: User;
   readonly sequence: number;
+  isDeleted: boolean;
 }
 
 class History {
@@ -168,10 +195,12 @@ class History {
   async run(): Promise<void> {
     await this.#begin();
     for (let round = 0; round < ROUNDS; round++) {
-      const alone = this.#random.below(8);
+      const alone = this.#random.below(10);
       if (alone === 0) await this.#markAll(this.#random.pick(this.#users));
       if (alone === 1) await this.#toggleMute(this.#random.pick(this.#users));
-      if (alone <= 1) continue;
+      if (alone === 2) await this.#unread(this.#random.pick(this.#users), this.#random.pick(this.#sent));
+      if (alone === 3) await this.#readAll(this.#random.pick(this.#users));
+      if (alone <= 3) continue;
       const acts = [this.#act(), ...(this.#random.below(2) === 0 ? [this.#act()] : [])];
       await Promise.all(acts.map((act) => act()));
     }
@@ -186,6 +215,7 @@ class History {
     const path = `/v1/messaging/conversations/${made.id}/participants`;
     const members = await this.#call<List<Participant>>(200, 'GET', path, undefined, owner);
     for (const { id, actor } of members.data) this.#participants.set(actor?.id ?? '', id);
+    for (const user of this.#users) user.timelines.set(made.id, this.#sent);
     for (const user of others) user.note(made.id, { conversationId: made.id, sequence: 0 });
     await agreeing(this.#nodes, others);
     await this.#send(owner, []);
@@ -225,7 +255,7 @@ class History {
       if (user === author || (this.#muted.has(user) && !mentions.includes(user.id))) continue;
       user.note(id, { conversationId: this.#conversationId, sequence: sequence! });
     }
-    this.#sent.push({ id, author, sequence: sequence! });
+    this.#sent.push({ id, author, sequence: sequence!, isDeleted: false });
     this.#did('sent');
   }
 
@@ -234,6 +264,46 @@ class History {
     await this.#call(200, 'POST', path, { sequence }, user);
     user.read(this.#conversationId, sequence);
     this.#did('read');
+  }
+
+  async #unread(user: User, { sequence }: Sent): Promise<void> {
+    // What has not been marked yet behind the position would be found behind the new one.
+    await until(() => this.#shows(user), { what: 'the feed as the model has it' });
+    const path = `${CONVERSATIONS}/${this.#conversationId}/actions/mark-unread`;
+    await this.#call(200, 'POST', path, { sequence }, user);
+    user.unread(this.#conversationId, sequence);
+    this.#did('unread');
+  }
+
+  async #readAll(user: User): Promise<void> {
+    const path = `${CONVERSATIONS}/actions/mark-all-read`;
+    const { unread } = await this.#call<InboxSummary>(200, 'POST', path, undefined, user);
+    if (unread > 0) throw new Error(`${unread} conversations are unread once all are read`);
+    for (const id of user.unreadConversations) user.read(id, user.timelines.get(id)!.at(-1)!.sequence);
+    this.#did('readAll');
+  }
+
+  /** Waits for nothing: what was acknowledged is counted at once, on both nodes. Returns how many answers were compared. */
+  async unreadAgreeing(): Promise<number> {
+    let compared = 0;
+    for (const user of this.#users) {
+      for (const node of this.#nodes) {
+        const ask = async <Body>(path: string) =>
+          expect(200, await node.call('GET', path, undefined, user.token)) as Body;
+        const id = this.#conversationId;
+        const wanted = user.unreadIn(id);
+        const { unread } = await ask<Conversation>(`${CONVERSATIONS}/${id}`);
+        if (unread !== wanted) throw new Error(`${unread} unread messages in place of ${wanted}`);
+        const summary = await ask<InboxSummary>(`${CONVERSATIONS}/summary`);
+        const inAll = user.unreadConversations.length;
+        if (summary.unread !== inAll) throw new Error(`${summary.unread} unread in place of ${inAll}`);
+        const page = await ask<List<Conversation>>(`${CONVERSATIONS}?order=activity&filter=unread&limit=100`);
+        const isListed = page.data.some((one) => one.id === id);
+        if (inAll <= 100 && isListed !== wanted > 0) throw new Error(`listed as unread: ${isListed}`);
+        compared += 3;
+      }
+    }
+    return compared;
   }
 
   async #mark(user: User, move: 'see' | 'read' | 'dismiss', nth: number): Promise<void> {
@@ -288,7 +358,8 @@ class History {
     this.#did(notifications);
   }
 
-  async #delete({ id, author }: Sent): Promise<void> {
+  async #delete(sent: Sent): Promise<void> {
+    const { id, author } = sent;
     const { status } = await this.#node().call(
       'DELETE',
       `/v1/messaging/messages/${id}`,
@@ -296,6 +367,7 @@ class History {
       author.token,
     );
     if (status !== 200 && status !== 410) throw new Error(`a deletion was answered ${status}`);
+    sent.isDeleted = true;
     for (const user of this.#users) {
       const noted = user.noted.get(id);
       if (noted !== undefined) user.raise(noted, 'dismissed');
@@ -363,6 +435,26 @@ async function rowsThatDiffer(t: Teardown, url: string, users: readonly User[]):
     const isSame =
       of('unseen') === unseen && of('unseen', 'seen') === unread && of('unseen', 'seen', 'read') === total;
     return isSame ? [] : `the rows of ${user.id} are not those of the model`;
+  });
+}
+
+/** The users whose rows of the inbox, once written, are not unread where the model is. */
+async function inboxRowsThatDiffer(t: Teardown, url: string, users: readonly User[]): Promise<string[]> {
+  const pool = poolOf(t, url);
+  const left = async () => (await pool.query('SELECT FROM inbox_due LIMIT 1')).rowCount ?? 0;
+  await until(async () => (await left()) === 0, { what: 'rows of the inbox' });
+  const { rows } = await pool.query<{ actor_id: string; conversation_id: string; is_unread: boolean }>(
+    'SELECT actor_id, conversation_id, is_unread FROM inbox_rows WHERE actor_id = ANY($1)',
+    [users.map(({ id }) => id)],
+  );
+  const unread = new Set(
+    rows.flatMap((row) => (row.is_unread ? `${row.actor_id} ${row.conversation_id}` : [])),
+  );
+  return users.flatMap((user) => {
+    const isSame = [...user.timelines.keys()].every(
+      (id) => unread.has(`${user.id} ${id}`) === user.unreadIn(id) > 0,
+    );
+    return isSame ? [] : `the inbox rows of ${user.id} are not those of the model`;
   });
 }
 

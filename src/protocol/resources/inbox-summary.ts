@@ -62,7 +62,7 @@ describe(InboxSummary, {
   snoozed: 'Number of conversations that the caller has snoozed. 0 to customers.',
   lanes: 'Number of cases in each lane that the caller may read and has not hidden. 0 to customers.',
   latest:
-    'The first ten conversations in the order of activity. A client that holds a list moves them to its top; where none of them was at the top before, more may have moved, and it reads the first page again.',
+    'The first ten conversations in the order of activity. A client that holds a list moves them to its top. Where all ten are later than what it knows (`as_of` of the list, then the first of the last event), more may have moved, and it reads the first page again.',
   as_of:
     'The moment that this describes. What was committed later is told by events, or by the next request.',
 });

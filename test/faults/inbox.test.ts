@@ -1,0 +1,186 @@
+/** The inbox over two nodes: a node that dies before its rows are written, and walks beside writes. */
+
+import pg from 'pg';
+import t from 'tap';
+import { WebSocket } from 'ws';
+import { INBOX_LOCK } from '../../src/inbox/write-store.ts';
+import type { List } from '../../src/protocol/lists.ts';
+import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { InboxSummary } from '../../src/protocol/resources/inbox-summary.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { Client } from '../gateway/fixture.ts';
+import { startCluster } from '../support/cluster.ts';
+import type { TestNode } from '../support/node.ts';
+import { Random } from '../support/random.ts';
+import { until } from '../support/until.ts';
+
+const PATH = '/v1/messaging/conversations';
+const cluster = await startCluster(t);
+const { ada, grace } = cluster.nodes[0].demo.users;
+const pool = new pg.Pool({ connectionString: cluster.databaseUrl, max: 3 });
+t.teardown(() => pool.end());
+
+t.test('a node that is killed between a commit and its inbox rows leaves nothing wrong', async (t) => {
+  const { nodes } = cluster;
+  const [first, second] = [await create(nodes[0]), await create(nodes[0])];
+  await written();
+  for (const isMarked of [false, true]) {
+    // While the test has the lock of the writer, no node can write rows.
+    const holder = await pool.connect();
+    await holder.query('SELECT pg_advisory_lock($1)', [INBOX_LOCK]);
+    const place = async () => (await list(nodes[1], 'order=activity&limit=1')).data[0]?.id;
+    const before = await place();
+    const moved = before === first ? second : first;
+    await nodes[0].send(moved, {}, ada.access_token);
+    if (isMarked) {
+      const marks = async () =>
+        (await pool.query('SELECT FROM inbox_due WHERE conversation_id = $1', [moved])).rowCount;
+      await until(marks, { what: 'a mark' });
+    }
+    await nodes[0].kill('SIGKILL');
+    t.notOk(await isUnreadInRows(moved), 'its row is not written');
+    t.equal(await place(), moved, 'the page is right all the same');
+    const unread = await list(nodes[1], 'filter=unread&order=activity');
+    t.ok(unread.data.some(({ id }) => id === moved));
+    t.ok((await summary(nodes[1])).unread > 0);
+    await holder.query('SELECT pg_advisory_unlock($1)', [INBOX_LOCK]);
+    holder.release();
+    await until(() => isUnreadInRows(moved), { what: 'the other node to write the row' });
+    t.equal(await place(), moved);
+    await markAllRead();
+    await cluster.restart(0);
+  }
+});
+
+t.test('walks beside writes, and events, together are whole', async (t) => {
+  const random = new Random(25);
+  const nodes = cluster.nodes.map((node) => node.at(NEWEST_VERSION));
+  const ids = new Set<string>();
+  for (let n = 0; n < 40; n++) ids.add(await create(nodes[0]!));
+  const { shown: everything } = await walk(nodes[0]!, 25, async () => undefined);
+  for (const { id } of everything) ids.add(id);
+  const all = [...ids];
+  const socket = await open(nodes[1]!);
+  t.teardown(() => socket.close());
+
+  for (let round = 0; round < 8; round++) {
+    const eventsBefore = socket.frames.length;
+    const writes: Promise<unknown>[] = [];
+    const write = () => {
+      const by = random.pick([ada, grace]);
+      writes.push(random.pick(nodes).send(random.pick(all), {}, by.access_token));
+    };
+    const node = random.pick(nodes);
+    const { shown, asOf } = await walk(node, 3 + random.below(8), async () => {
+      for (let n = random.below(5); n > 0; n--) write();
+      if (random.below(3) === 0) await Promise.all(writes);
+    });
+    t.equal(new Set(shown.map(({ id }) => id)).size, shown.length, 'no conversation comes twice');
+    await Promise.all(writes);
+    await written();
+    const { latest: final } = await summary(node);
+    await until(
+      () => {
+        const last = updates(socket.frames).at(-1);
+        return last !== undefined && JSON.stringify(last.latest) === JSON.stringify(final);
+      },
+      { what: 'the last event' },
+    );
+
+    // What a client does with it: it holds the walk, and moves what events name.
+    const held = new Map<string, string>();
+    const hold = (id: string, at: string) => held.set(id, at > (held.get(id) ?? '') ? at : held.get(id)!);
+    for (const one of shown) hold(one.id, one.last_message_at ?? one.created_at);
+    let knownThrough = asOf;
+    for (const { latest } of updates(socket.frames.slice(eventsBefore))) {
+      for (const { conversation_id, activity_at } of latest) hold(conversation_id, activity_at);
+      const isGap = latest.at(-1)!.activity_at > knownThrough;
+      knownThrough = latest[0]!.activity_at;
+      if (!isGap) continue;
+      const { data } = await list(node, 'order=activity&limit=100');
+      for (const one of data) hold(one.id, one.last_message_at ?? one.created_at);
+    }
+    t.strictSame([...held.keys()].sort(), all.toSorted(), 'nothing is missing');
+    const order = [...held].sort(([, a], [, b]) => (a < b ? 1 : -1)).map(([id]) => id);
+    const { data } = await list(node, 'order=activity&limit=100');
+    t.strictSame(
+      order.slice(0, 10),
+      data.slice(0, 10).map(({ id }) => id),
+      'and its order is that of the server',
+    );
+  }
+});
+
+async function create(node: TestNode): Promise<string> {
+  const participants = [{ type: 'user', actor_id: grace.id }];
+  const { status, body } = await node.call('POST', PATH, { type: 'group', participants }, ada.access_token);
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return String((body as { id?: unknown }).id);
+}
+
+type Inbox = List<Conversation> & { readonly as_of: string };
+
+async function list(node: TestNode, query: string): Promise<Inbox> {
+  return follow(node, `${PATH}?${query}`);
+}
+
+async function follow(node: TestNode, path: string): Promise<Inbox> {
+  const { status, body } = await node.at(NEWEST_VERSION).call('GET', path, undefined, grace.access_token);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body as unknown as Inbox;
+}
+
+async function walk(node: TestNode, limit: number, between: () => Promise<unknown>) {
+  const shown: Conversation[] = [];
+  let asOf = '';
+  for (let next: string | null = `${PATH}?order=activity&limit=${limit}`; next !== null; ) {
+    const page: Inbox = await follow(node, next);
+    shown.push(...page.data);
+    asOf = page.as_of;
+    next = page.page_info.next_page_url;
+    await between();
+  }
+  return { shown, asOf };
+}
+
+async function summary(node: TestNode): Promise<InboxSummary> {
+  const path = `${PATH}/summary`;
+  const { body } = await node.at(NEWEST_VERSION).call('GET', path, undefined, grace.access_token);
+  return body as unknown as InboxSummary;
+}
+
+async function markAllRead(): Promise<void> {
+  const node = cluster.nodes[1].at(NEWEST_VERSION);
+  await node.call('POST', `${PATH}/actions/mark-all-read`, undefined, grace.access_token);
+}
+
+async function isUnreadInRows(conversationId: string): Promise<boolean> {
+  const { rows } = await pool.query<{ is_unread: boolean }>(
+    'SELECT is_unread FROM inbox_rows WHERE actor_id = $1 AND conversation_id = $2',
+    [grace.id, conversationId],
+  );
+  return rows[0]?.is_unread === true;
+}
+
+/** Resolves when every row is written. */
+function written() {
+  const left = async () => (await pool.query('SELECT FROM inbox_due UNION ALL SELECT FROM outbox')).rowCount;
+  return until(async () => (await left()) === 0, { what: 'rows of the inbox' });
+}
+
+async function open(node: TestNode): Promise<Client> {
+  const headers = {
+    Authorization: `Bearer ${grace.access_token}`,
+    'Service-Version': NEWEST_VERSION,
+    'Service-Account': node.demo.account_id,
+  };
+  const client = new Client(new WebSocket(`${node.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  await client.frame('ready');
+  return client;
+}
+
+function updates(frames: Client['frames']): InboxSummary[] {
+  return frames.flatMap(({ event, data }) =>
+    event === 'inbox.updated' ? [data as unknown as InboxSummary] : [],
+  );
+}
