@@ -1,6 +1,9 @@
 import type { List } from '../protocol/lists.ts';
+import type { MessageInclude } from '../protocol/resources/chat-message.ts';
+import type { ConversationInclude } from '../protocol/resources/conversation.ts';
 import type { Me } from '../protocol/resources/me.ts';
 import type { Person } from '../protocol/resources/person.ts';
+import type { SearchHit, SearchType } from '../protocol/resources/search-hit.ts';
 import { Conversations } from './conversations.ts';
 import { pagesOf } from './pages.ts';
 import type { FetchOptions } from './rest.ts';
@@ -11,6 +14,21 @@ export interface PeopleFilter {
   readonly q?: string;
   /** 25 by default, 100 at most. */
   readonly limit?: number;
+}
+
+/** The query of Search. Filters but `include` and `limit` are for messages. */
+export interface SearchFilter {
+  /** `messages` by default. */
+  readonly type?: SearchType;
+  readonly conversation_id?: string;
+  readonly author_id?: string;
+  /** RFC 3339. */
+  readonly before?: string;
+  readonly after?: string;
+  readonly has?: 'file';
+  /** 25 by default, 100 at most. */
+  readonly limit?: number;
+  readonly include?: readonly (MessageInclude | ConversationInclude)[];
 }
 
 /** What a client does over REST alone. All of it rejects as `fetch` does. */
@@ -32,6 +50,14 @@ export abstract class Api {
   /** Yields pages of the users and agents whom the caller may write to. */
   people(filter: PeopleFilter = {}): AsyncGenerator<List<Person>, void, undefined> {
     return pagesOf<Person>((path, options) => this.fetch(path, options), '/v1/messaging/people', {
+      ...filter,
+    });
+  }
+
+  /** Yields pages of what has these words, best first: messages, or conversations by title and members. */
+  search(q: string, filter: SearchFilter = {}): AsyncGenerator<List<SearchHit>, void, undefined> {
+    return pagesOf<SearchHit>((path, options) => this.fetch(path, options), '/v1/messaging/search', {
+      q,
       ...filter,
     });
   }

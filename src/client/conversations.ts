@@ -8,7 +8,7 @@ import type {
   CreateConversationBody,
   WorkflowStatus,
 } from '../protocol/resources/conversation.ts';
-import type { INBOX_FILTERS, INBOX_ORDERS } from '../protocol/resources/inbox-summary.ts';
+import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '../protocol/resources/inbox-summary.ts';
 import { type Fetch, pagesOf, queryOf } from './pages.ts';
 
 /** The query of List Conversations. All but `q`, `type`, `audience` and single values require version 1.2.harbor-preview.1. */
@@ -53,6 +53,11 @@ export class Conversations {
 
   get(id: string, include: readonly ConversationInclude[] = []): Promise<Conversation> {
     return this.#fetch<Conversation>(`${PATH}/${encodeURIComponent(id)}${queryOf({ include })}`);
+  }
+
+  /** Returns counts over all conversations; `inbox.updated` brings them when they change. Requires version 1.2.harbor-preview.1. */
+  summary(): Promise<InboxSummary> {
+    return this.#fetch<InboxSummary>(`${PATH}/summary`);
   }
 
   /** Starts a conversation; a direct message that exists is returned. */

@@ -3,12 +3,14 @@
 export type { Actor } from '../protocol/resources/actor.ts';
 export type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 export type { Conversation, CreateConversationBody } from '../protocol/resources/conversation.ts';
+export type { InboxSummary } from '../protocol/resources/inbox-summary.ts';
 export type { Me } from '../protocol/resources/me.ts';
 export type { Notification } from '../protocol/resources/notification.ts';
 export type { Participant } from '../protocol/resources/participant.ts';
 export type { Person } from '../protocol/resources/person.ts';
+export type { SearchHit } from '../protocol/resources/search-hit.ts';
 export type { ConnectionEnd } from './after-close.ts';
-export type { PeopleFilter } from './api.ts';
+export type { PeopleFilter, SearchFilter } from './api.ts';
 export type { CallOptions } from './call-scope.ts';
 export { Client, type ConversationSubscription as Subscription, type SubscribeOptions } from './client.ts';
 export { ClientClosed } from './client-closed.ts';

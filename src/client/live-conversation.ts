@@ -3,6 +3,7 @@ import type { List } from '../protocol/lists.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { MEMBERSHIPS, Participant } from '../protocol/resources/participant.ts';
+import type { MessageReactions } from '../protocol/resources/reaction.ts';
 import type { PresenceStatus } from '../protocol/socket/activity.ts';
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';
 import type { EventOf } from '../protocol/socket/event-data.ts';
@@ -220,6 +221,22 @@ export class LiveConversation {
     }
   }
 
+  /** Moves the read position back before a message, which is unread again with all behind it. Requires version 1.2.harbor-preview.1. */
+  async markUnread(sequence: number): Promise<void> {
+    await this.#host.fetch(`${this.#path}/actions/mark-unread`, { method: 'POST', body: { sequence } });
+    this.#markedRead = Math.min(this.#markedRead, sequence - 1);
+  }
+
+  /** Adds a reaction of the caller's. Requires version 1.2.harbor-preview.1. Rejects as Client.fetch does. */
+  react(messageId: string, emoji: string): Promise<void> {
+    return this.#react('PUT', messageId, emoji);
+  }
+
+  /** Takes a reaction of the caller's back. Rejects as Client.fetch does. */
+  unreact(messageId: string, emoji: string): Promise<void> {
+    return this.#react('DELETE', messageId, emoji);
+  }
+
   /** Uploads a file for an attachment of a message that is then sent. Rejects as Client.upload does. */
   upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
     return this.#host.upload(file, options);
@@ -227,8 +244,7 @@ export class LiveConversation {
 
   /** Yields pages of the members, in the order in which they joined. Requires version 1.2.harbor-preview.1. Rejects as Client.fetch does. */
   members(filter: MemberFilter = {}): AsyncGenerator<List<Participant>, void, undefined> {
-    const path = `/v1/messaging/conversations/${encodeURIComponent(this.id)}/participants`;
-    return pagesOf<Participant>(this.#host.fetch, path, { ...filter });
+    return pagesOf<Participant>(this.#host.fetch, `${this.#path}/participants`, { ...filter });
   }
 
   /** Ends the subscription. Messages that are being sent are still sent. */
@@ -239,6 +255,17 @@ export class LiveConversation {
     this.#stopDeclaring?.();
     for (const stop of this.#typing.values()) stop();
     this.#typing.clear();
+  }
+
+  get #path(): string {
+    return `/v1/messaging/conversations/${encodeURIComponent(this.id)}`;
+  }
+
+  async #react(method: 'PUT' | 'DELETE', messageId: string, emoji: string): Promise<void> {
+    const path = `/v1/messaging/messages/${encodeURIComponent(messageId)}/reactions/${encodeURIComponent(emoji)}`;
+    const { reactions } = await this.#host.fetch<MessageReactions>(path, { method });
+    this.#timeline.react(messageId, reactions);
+    this.#changed();
   }
 
   #send(key: string, request: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
@@ -283,6 +310,9 @@ export class LiveConversation {
         }
         break;
       }
+      case 'message.reacted':
+        this.#timeline.react(frame.data.message_id, frame.data.reactions);
+        break;
       case 'presence':
         this.#presence.set(frame.data.actor_id, frame.data.status);
         break;

@@ -1,6 +1,7 @@
 import type { ErrorObject } from '../protocol/errors.ts';
 import type { List } from '../protocol/lists.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
+import { covers, isVersion } from '../protocol/versions.ts';
 import { Backoff } from './backoff.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import { type ClientError, clientError } from './client-error.ts';
@@ -89,13 +90,20 @@ export class Rest {
     limit = 100,
   ): Promise<Page> {
     const bound = 'after' in range ? `after_sequence=${range.after}` : `before_sequence=${range.before}`;
-    const path = `${messagesOf(conversationId)}?${bound}&limit=${limit}&${EXPANDED}`;
+    const path = `${messagesOf(conversationId)}?${bound}&limit=${limit}&${this.#expanded}`;
     const { data, page_info } = await this.fetch<List<ChatMessage>>(path);
     return { messages: data, more: page_info.has_next_page };
   }
 
   message(id: string): Promise<ChatMessage> {
-    return this.fetch<ChatMessage>(`/v1/messaging/messages/${encodeURIComponent(id)}?${EXPANDED}`);
+    return this.fetch<ChatMessage>(`/v1/messaging/messages/${encodeURIComponent(id)}?${this.#expanded}`);
+  }
+
+  /** The sub-objects that events have, and the reactions, which have events of their own. */
+  get #expanded(): string {
+    const { version } = this.#options;
+    const hasReactions = isVersion(version) && covers(version, '1.2.harbor-preview.1');
+    return `include[]=sender&include[]=attachments${hasReactions ? '&include[]=reactions' : ''}`;
   }
 
   /** The network is back: waiting tries are made now. */
@@ -232,6 +240,5 @@ export function randomId(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-const EXPANDED = 'include[]=sender&include[]=attachments';
 const MOST_TRIES = 5;
 const TRY_MS = 30_000;

@@ -1,5 +1,6 @@
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { MessageReaction, ReactionCount } from '../protocol/resources/reaction.ts';
 import type { Message, StreamingText } from './conversation-feed.ts';
 
 /** A message that the server has. */
@@ -48,6 +49,8 @@ export class Timeline {
   readonly #taken = new Map<string, LocalMessage>();
   /** Changes of messages that a page which is being loaded may have in an older state. */
   #held: Map<string, Message> | undefined;
+  /** The same of reactions. */
+  #heldReactions = new Map<string, readonly ReactionCount[]>();
   #all: readonly TimelineMessage[] | undefined;
 
   constructor(host: TimelineHost) {
@@ -100,6 +103,25 @@ export class Timeline {
     this.#all = undefined;
   }
 
+  /** Sets the reactions to a message. `mine` is in answers; an event names the first actors alone. */
+  react(messageId: string, reactions: readonly (ReactionCount | MessageReaction)[]): void {
+    const index = this.#sent.findIndex(({ id }) => id === messageId);
+    const known = this.#sent[index];
+    if (known === undefined) {
+      if (this.#held !== undefined) this.#heldReactions.set(messageId, reactions);
+      return;
+    }
+    const own = this.#host.actor()?.id ?? '';
+    const wasMine = new Set(known.reactions?.filter(({ mine }) => mine).map(({ emoji }) => emoji));
+    const isMine = ({ emoji, count, actor_ids: ids }: ReactionCount) =>
+      ids.includes(own) || (count > ids.length && wasMine.has(emoji));
+    this.#sent[index] = {
+      ...known,
+      reactions: reactions.map((one) => ({ ...one, mine: 'mine' in one ? one.mine : isMine(one) })),
+    };
+    this.#all = undefined;
+  }
+
   /** Adds a page that `load` fetches, with the changes that arrive while it does. Rejects as `load` does. */
   async load(load: () => Promise<readonly Message[]>): Promise<void> {
     this.#held ??= new Map();
@@ -109,9 +131,12 @@ export class Timeline {
         this.receive(message);
         const newer = held.get(message.id);
         if (newer !== undefined) this.receive(newer);
+        const reactions = this.#heldReactions.get(message.id);
+        if (reactions !== undefined) this.react(message.id, reactions);
       }
     } finally {
       this.#held = undefined;
+      this.#heldReactions.clear();
     }
   }
 
@@ -198,6 +223,7 @@ export class Timeline {
       sender: message.sender ?? known.sender,
       attachments: message.attachments ?? known.attachments,
       client_message_id: message.client_message_id ?? known.client_message_id,
+      ...(message.reactions ? {} : { reactions: known.reactions ?? null }),
       delivery: 'sent',
       key: known.key,
     };

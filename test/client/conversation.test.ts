@@ -10,8 +10,10 @@ import {
 } from '../../src/client/index.ts';
 import { Timeline } from '../../src/client/timeline.ts';
 import type { XhrLike } from '../../src/client/upload.ts';
+import type { List } from '../../src/protocol/lists.ts';
 import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
@@ -276,6 +278,80 @@ t.test('a request is repeated, and a change happens once', async (t) => {
   await t.rejects(client.fetch('/v1/account', { timeoutMs: 0 }), { name: 'TimeoutError' });
 });
 
+t.test('reactions, on both sides, live and after a break', async (t) => {
+  const id = await groupOf('reactions');
+  const network = await openNetwork(t, app.baseUrl);
+  const version = NEWEST_VERSION;
+  const mine = open(t, { version }).conversation(id);
+  const client = open(t, { version, token: grace.access_token, url: network.url });
+  const theirs = client.conversation(id);
+  await Promise.all([mine.opened, theirs.opened]);
+  const { id: messageId } = await mine.send('ahoy');
+  await until(() => theirs.messages.length === 1, { what: 'the message' });
+  const reactionsOf = ({ messages: [first] }: LiveConversation) =>
+    first?.delivery === 'sent' ? (first.reactions ?? []) : [];
+  const shown = (conversation: LiveConversation) =>
+    reactionsOf(conversation)
+      .map(({ emoji, count, mine }) => `${emoji}${count}${mine ? ' mine' : ''}`)
+      .join(', ');
+  await mine.react(messageId, '👍');
+  t.equal(shown(mine), '👍1 mine');
+  await until(() => shown(theirs) === '👍1', { what: 'the reaction' });
+  await theirs.react(messageId, '👍');
+  await until(() => shown(mine) === '👍2 mine', { what: 'the second' });
+  await edit(messageId);
+  await until(() => mine.messages[0]?.body === 'edited', { what: 'the edit' });
+  t.equal(shown(mine), '👍2 mine', 'an edit keeps them');
+
+  network.target = 'http://127.0.0.1:1';
+  network.cut();
+  await until(() => client.state === 'offline', { what: 'offline' });
+  await mine.unreact(messageId, '👍');
+  network.target = app.baseUrl;
+  await until(() => shown(theirs) === '👍1 mine', { what: 'what was taken back' });
+  const late = open(t, { version }).conversation(id);
+  await late.opened;
+  t.equal(shown(late), '👍1');
+  await t.rejects(late.react(messageId, 'no emoji'), { name: 'RestRefused', status: 400 });
+});
+
+t.test('the caller, people, members, search and what is unread', async (t) => {
+  const id = await groupOf('directory');
+  const client = open(t, { version: NEWEST_VERSION, token: grace.access_token });
+  t.match(await client.me(), { actor: { id: grace.id }, permissions: /messaging:read/ });
+  t.match(await all(client.people({ q: 'Ada' })), [{ id: ada.id, type: 'user' }]);
+  const conversation = client.conversation(id);
+  await conversation.opened;
+  t.equal(client.actor?.id, grace.id);
+  const members = await all(conversation.members({ limit: 1 }));
+  t.strictSame(members.map(({ actor }) => actor?.id).sort(), [ada.id, grace.id].sort());
+
+  await sendMany(id, 2, 'lanterns');
+  await until(() => conversation.messages.length === 2, { what: 'the messages' });
+  await until(async () => (await client.conversations.summary()).unread > 0, { what: 'something unread' });
+  const counts: number[] = [];
+  client.on('inbox.updated', ({ unread }) => counts.push(unread));
+  await conversation.markRead();
+  await conversation.markUnread(2);
+  t.match(await client.conversations.get(id), { unread: 1, last_read_sequence: 1 });
+  await conversation.markRead();
+  t.match(await client.conversations.get(id), { unread: 0 });
+  await until(() => counts.length > 0, { what: 'new counts' });
+  const [first] = await all(client.conversations.list({ order: 'activity', limit: 1 }), 1);
+  t.equal(first?.id, id);
+
+  const hits = await until(
+    async () => {
+      const found = await all(client.search('lanterns', { conversation_id: id }));
+      return found.length === 2 ? found : undefined;
+    },
+    { what: 'hits' },
+  );
+  t.match(hits[0], { conversation_id: id, message: { body: /lanterns/ }, highlights: [{ field: 'body' }] });
+  const titles = await all(client.search('directory', { type: 'conversations' }));
+  t.match(titles, [{ conversation: { id } }]);
+});
+
 t.test('a file: uploaded with progress, and sent', async (t) => {
   const id = await groupOf('files');
   const conversation = open(t, { XMLHttpRequest: FetchingXhr }).conversation(id);
@@ -404,9 +480,21 @@ async function edit(messageId: string | null): Promise<void> {
   if (status !== 200) throw new Error(`an edit was answered ${status}`);
 }
 
-async function sendMany(id: string, count: number): Promise<void> {
+/** The items of so many pages. */
+async function all<T>(pages: AsyncIterable<List<T>>, mostPages = 100): Promise<T[]> {
+  const items: T[] = [];
+  let read = 0;
+  for await (const { data } of pages) {
+    items.push(...data);
+    read += 1;
+    if (read === mostPages) break;
+  }
+  return items;
+}
+
+async function sendMany(id: string, count: number, word = ''): Promise<void> {
   for (let n = 1; n <= count; n++) {
-    const body = { body: String(n), client_message_id: `${count}-${n}` };
+    const body = { body: `${n} ${word}`.trim(), client_message_id: `${count}-${n}` };
     const { status } = await app.call('POST', `/v1/messaging/conversations/${id}/messages`, {
       token: ada.access_token,
       body,

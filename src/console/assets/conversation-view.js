@@ -25,7 +25,7 @@ export class ConversationView {
       },
       'Members',
     );
-    this.timeline = new Timeline(person, this.conversation, { marksNotes: false, report });
+    this.timeline = new Timeline(person, this.conversation, { report });
     this.status = element('p', { class: 'status' });
     this.composer = new Composer(person, this.conversation, { hints, report });
     this.root = element(
@@ -128,8 +128,10 @@ export class ConversationView {
     this.badge.setAttribute('aria-label', `${count} with something unread`);
   }
 
-  focus() {
-    this.composer.focus();
+  /** The keyboard goes on in the composer, or at the message that a search has found. */
+  focus(sequence) {
+    if (sequence === undefined) this.composer.focus();
+    else this.conversation.opened.then(() => this.timeline.show(sequence)).catch(this.report);
   }
 
   close() {

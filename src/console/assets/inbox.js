@@ -8,11 +8,11 @@ const PAGE = 20;
 /** This person's conversations, the one with the newest message first, and a search over them. */
 export class Inbox {
   constructor(person, { isTeam, open, changed, report }) {
-    this.person = person;
-    this.openRow = open;
-    this.changed = changed;
-    this.report = report;
     const { key, name, client } = person;
+    this.person = person;
+    this.client = client;
+    this.openRow = open;
+    this.report = report;
     this.search = element('input', {
       type: 'search',
       id: `${key}-search`,
@@ -42,6 +42,11 @@ export class Inbox {
       this.more,
     );
     for (const event of EVENTS) client.on(event, () => this.reloadSoon());
+    client.on('inbox.updated', ({ unread }) => {
+      changed(unread);
+      this.reloadSoon();
+    });
+    client.conversations.summary().then(({ unread }) => changed(unread), report);
     void this.reload();
   }
 
@@ -52,27 +57,19 @@ export class Inbox {
 
   /** Loads the first page again: events say only that something has moved. */
   async reload() {
-    const pages = this.person.client.conversations.list({
-      order: 'activity',
-      include: ['last_message', 'participants'],
-      limit: PAGE,
-      ...(this.filter.value === '' ? {} : { filter: this.filter.value }),
-      ...(this.search.value.trim() === '' ? {} : { q: this.search.value }),
-    });
+    const words = this.search.value.trim();
+    const pages = words === '' ? this.listed() : this.found(words);
     this.pages = pages;
     try {
-      const page = await pages.next();
+      const { value: page } = await pages.next();
       // A newer question is under way.
       if (this.pages !== pages) return;
-      const focused = this.rows.contains(document.activeElement)
-        ? document.activeElement.dataset.id
-        : undefined;
+      const focused = this.rows.contains(document.activeElement) ? document.activeElement.dataset.id : '';
       this.rows.replaceChildren();
-      this.unread = 0;
       this.show(page);
-      if (focused !== undefined) this.focus(focused);
-      const count = this.rows.childElementCount;
-      this.summary.textContent = this.search.value === '' ? '' : `${count} conversations found.`;
+      if (focused !== '') this.focus(focused);
+      const isMore = page?.more === true ? ' or more' : '';
+      this.summary.textContent = words === '' ? '' : `${page?.rows.length ?? 0}${isMore} found.`;
     } catch (error) {
       this.report(error);
     }
@@ -80,19 +77,68 @@ export class Inbox {
 
   async append() {
     const { pages } = this;
-    const page = await pages.next();
+    const { value: page } = await pages.next();
     if (this.pages === pages) this.show(page);
   }
 
-  show({ value: page }) {
-    const shown = page?.data ?? [];
-    this.rows.append(...shown.map((conversation) => this.rowOf(conversation)));
-    if (this.rows.childElementCount === 0)
+  show(page) {
+    this.rows.append(...(page?.rows ?? []));
+    if (this.rows.childElementCount === 0) {
       this.rows.append(element('li', { class: 'nothing' }, 'Nothing here.'));
-    this.more.hidden = page?.page_info.has_next_page !== true;
-    if (this.filter.value !== '' || this.search.value !== '') return;
-    this.unread += shown.filter(({ unread }) => unread > 0).length;
-    this.changed(this.unread);
+    }
+    this.more.hidden = page?.more !== true;
+  }
+
+  async *listed() {
+    const pages = this.client.conversations.list({
+      order: 'activity',
+      include: ['last_message', 'participants'],
+      limit: PAGE,
+      ...(this.filter.value === '' ? {} : { filter: this.filter.value }),
+    });
+    for await (const { data, page_info: info } of pages) {
+      yield { rows: data.map((conversation) => this.rowOf(conversation)), more: info.has_next_page };
+    }
+  }
+
+  /** Conversations that are called so, in front of messages that say so. */
+  async *found(words) {
+    const named = this.client.search(words, { type: 'conversations', include: ['participants'], limit: 5 });
+    const { value: first } = await named.next();
+    let rows = (first?.data ?? []).map(({ conversation }) => this.rowOf(conversation));
+    for await (const page of this.client.search(words, {
+      include: ['sender', 'conversation'],
+      limit: PAGE,
+    })) {
+      rows = [...rows, ...page.data.map((hit) => this.hitOf(hit))];
+      yield { rows, more: page.page_info.has_next_page };
+      rows = [];
+    }
+  }
+
+  hitOf({ conversation_id: id, message, highlights }) {
+    const place = message.conversation?.title ?? 'a direct message';
+    return element(
+      'li',
+      {},
+      element(
+        'button',
+        {
+          type: 'button',
+          class: 'row',
+          'data-id': message.id,
+          onclick: () => this.openRow(id, message.sequence),
+        },
+        element(
+          'span',
+          { class: 'title' },
+          message.sender?.name ?? 'Parley',
+          element('small', {}, ` in ${place}`),
+        ),
+        element('time', { datetime: message.created_at }, timeOf(message.created_at)),
+        element('span', { class: 'preview' }, ...marked(highlights[0], message.body ?? '')),
+      ),
+    );
   }
 
   rowOf(conversation) {
@@ -126,6 +172,20 @@ export class Inbox {
   }
 }
 
+/** The text around the words that were found, which are marked. */
+function marked(highlight, body) {
+  if (highlight === undefined) return [body];
+  const { text, ranges } = highlight;
+  const ends = [0, ...ranges.map(({ end }) => end)];
+  return [
+    ...ranges.flatMap(({ start, end }, i) => [
+      text.slice(ends[i], start),
+      element('mark', {}, text.slice(start, end)),
+    ]),
+    text.slice(ends.at(-1)),
+  ];
+}
+
 /** A direct message is called by the other person. */
 export function titleOf({ title, participants }, ownId) {
   if (title !== null) return title;
@@ -141,9 +201,8 @@ const FILTERS = {
   snoozed: 'Snoozed',
 };
 
-/** What says that the list has changed. */
+/** What says that the list has changed, beside `inbox.updated`. */
 const EVENTS = [
-  'inbox.updated',
   'conversation.added',
   'conversation.removed',
   'notification.created',

@@ -24,7 +24,7 @@ export class Pane {
     this.approvals = this.isTeam ? new Approvals(person, agentId, this.report) : undefined;
     this.inbox = new Inbox(person, {
       isTeam: this.isTeam,
-      open: (id) => this.open(id, { focus: true }),
+      open: (id, sequence) => this.open(id, { focus: true, sequence }),
       changed: (unread) => this.showUnread(unread),
       report: this.report,
     });
@@ -61,8 +61,8 @@ export class Pane {
     if (state === 'live') this.error.textContent = '';
   }
 
-  /** `focus`: the person asked for it, so the keyboard goes on there. */
-  open(id, { focus = false } = {}) {
+  /** `focus`: the person asked for it, so the keyboard goes on there; at the message of that number, if there is one. */
+  open(id, { focus = false, sequence } = {}) {
     this.view?.close();
     this.error.textContent = '';
     this.view = new ConversationView(this.person, id, {
@@ -75,7 +75,7 @@ export class Pane {
     });
     this.view.showUnread(this.unread);
     this.place.replaceChildren(this.view.root);
-    if (focus) this.view.focus();
+    if (focus) this.view.focus(sequence);
   }
 
   showInbox(id) {

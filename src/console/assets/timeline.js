@@ -95,21 +95,94 @@ export class Timeline {
       element('p', { class: 'text' }, textOf(message)),
       ...this.filesOf(message),
       ...this.footOf(message),
+      ...this.reactionsOf(message),
     );
   }
 
-  headingOf({ visibility, created_at: at, kind, email_status: mail }, name) {
+  /** The reactions of all, as buttons that add or take back one's own. */
+  reactionsOf({ id, reactions }) {
+    const given = reactions ?? [];
+    if (given.length === 0) return [];
+    const buttons = given.map(({ emoji, count, mine }) =>
+      element(
+        'button',
+        {
+          type: 'button',
+          class: 'reaction',
+          'aria-pressed': String(mine),
+          onclick: () => this.react(id, emoji, mine),
+        },
+        `${emoji} ${count}`,
+      ),
+    );
+    return [element('div', { class: 'reactions', role: 'group', 'aria-label': 'Reactions' }, ...buttons)];
+  }
+
+  /** The reactions to choose from; a message that is not there to be reacted to has none. */
+  menuOf({ id, delivery, sender, deleted_at: deletedAt }) {
+    if (delivery !== 'sent' || sender === null || deletedAt !== null) return [];
+    const buttons = EMOJIS.map(([emoji, label]) =>
+      element(
+        'button',
+        {
+          type: 'button',
+          class: 'reaction',
+          'aria-label': label,
+          onclick: () => this.react(id, emoji, false),
+        },
+        emoji,
+      ),
+    );
+    return [
+      element(
+        'details',
+        { class: 'menu' },
+        element('summary', { 'aria-label': 'React', title: 'React' }, '☺'),
+        element('span', { class: 'reactions', role: 'group', 'aria-label': 'React with' }, ...buttons),
+      ),
+    ];
+  }
+
+  react(id, emoji, isMine) {
+    const done = isMine ? this.conversation.unreact(id, emoji) : this.conversation.react(id, emoji);
+    done.catch(this.report);
+  }
+
+  /** Loads older messages until this number is there, and shows it. */
+  async show(sequence) {
+    const isThere = () => this.conversation.messages.some((message) => message.sequence === sequence);
+    for (let pages = 0; pages < MOST_PAGES && !isThere() && this.conversation.hasOlder; pages++) {
+      await this.conversation.loadOlder();
+    }
+    this.draw();
+    const message = this.conversation.messages.find((one) => one.sequence === sequence);
+    if (message === undefined) return;
+    this.isAtEnd = false;
+    const { row } = this.items.get(message.key);
+    row.classList.add('found');
+    row.tabIndex = -1;
+    row.focus({ preventScroll: true });
+    this.root.scrollTop = row.offsetTop - this.root.clientHeight / 2;
+  }
+
+  headingOf(message, name) {
+    const { visibility, created_at: at, kind, email_status: mail } = message;
     const marks = [
       ...(this.marksNotes && visibility === 'internal' ? ['note to the team'] : []),
       ...(kind === 'email' ? ['by mail'] : mail ? [`mail ${mail}`] : []),
     ];
     return element(
-      'p',
+      'div',
       { class: 'by' },
-      element('strong', {}, name),
-      marks.map((mark) => ` · ${mark}`).join(''),
-      ' ',
-      element('time', { datetime: at }, timeOf(at)),
+      element(
+        'span',
+        {},
+        element('strong', {}, name),
+        marks.map((mark) => ` · ${mark}`).join(''),
+        ' ',
+        element('time', { datetime: at }, timeOf(at)),
+      ),
+      ...this.menuOf(message),
     );
   }
 
@@ -151,6 +224,17 @@ export class Timeline {
     if (this.isAtEnd) this.root.scrollTop = this.root.scrollHeight;
   }
 }
+
+const EMOJIS = [
+  ['👍', 'Thumbs up'],
+  ['❤️', 'Heart'],
+  ['🎉', 'Party popper'],
+  ['😄', 'Laughing'],
+  ['👀', 'Eyes'],
+];
+
+/** Most pages of older messages that are loaded to show one. */
+const MOST_PAGES = 25;
 
 function textOf({ body, deleted_at: deletedAt, redaction }) {
   if (deletedAt === null || deletedAt === undefined) return body ?? '';

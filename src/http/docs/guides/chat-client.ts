@@ -27,21 +27,24 @@ client.on('state', (state) => render({ state })); // connecting, catching_up, li
 client.on('error', ({ message, willRetry }) => render({ problem: willRetry ? undefined : message }));`,
 )}
 <h2 id="inbox">The list of conversations</h2>
-<p>The list comes in pages. A client shows the first and asks for the next as the person scrolls. It asks again when its own feed says that
-something changed, or that it has a gap (<code>stale</code>).</p>
+<p>The list comes in pages, the conversation with the newest message first. A client shows the first page and asks for the next as the person
+scrolls. <code>inbox.updated</code> brings the counts of the badge, once a second at most, and says that something has moved; <code>stale</code> says that the
+own feed has a gap.</p>
 ${example(
   'js',
   `
 async function showInbox() {
-  const pages = client.conversations.list({ limit: 30, include: ['last_message', 'participants'] });
+  const pages = client.conversations.list({ order: 'activity', include: ['last_message', 'participants'] });
   const { value: first } = await pages.next();
   render({ inbox: first.data.map(({ id, title, unread }) => ({ id, title, unread })) });
-  return first.data;
 }
-for (const event of ['conversation.added', 'conversation.removed', 'notification.created', 'stale']) {
-  client.on(event, () => showInbox());
+for (const event of ['inbox.updated', 'conversation.added', 'conversation.removed', 'stale']) {
+  client.on(event, () => showInbox().catch(console.error));
 }
-const inbox = await showInbox();`,
+client.on('inbox.updated', ({ unread }) => render({ badge: unread }));
+await showInbox();
+const { unread } = await client.conversations.summary();
+render({ badge: unread });`,
 )}
 <h2 id="conversation">An open conversation</h2>
 <p>The view holds the messages in order, with the ones that are being sent behind them. <code>key</code> names the same element from the
@@ -59,6 +62,19 @@ conversation.on('change', () => {
 await conversation.opened;
 if (conversation.hasOlder) await conversation.loadOlder(); // when the person scrolls to the top`,
 )}
+<h2 id="find">Finding</h2>
+<p>A search finds messages that the person may read at that moment, with the places of the words. A new conversation begins with somebody
+from <code>people</code>.</p>
+${example(
+  'js',
+  `
+for await (const { data } of client.search('crane', { include: ['sender'] })) {
+  render({ hits: data.map(({ message, highlights }) => ({ from: message.sender?.name, highlights })) });
+  break; // one page is enough for now
+}
+const { value: people } = await client.people({ q: 'Grace' }).next();
+render({ people: people.data.map(({ name, presence }) => ({ name, presence })) });`,
+)}
 <h2 id="write">Writing</h2>
 <p><code>send</code> shows the message at once and repeats the request until it is answered. What was definitely refused stays as
 <code>failed</code> with its error: offer <code>conversation.retry(key)</code> and <code>conversation.discard(key)</code>.</p>
@@ -66,7 +82,8 @@ ${example(
   'js',
   `
 conversation.typing(); // at each keystroke
-conversation.send('Ahoy!');`,
+const { id } = await conversation.send('Ahoy!');
+await conversation.react(id, '👍'); // unreact takes it back`,
 )}
 <h2 id="read">Reading</h2>
 <p>Mark what the person has seen: when the conversation is opened, and at each message while the page is visible. That also marks its
