@@ -12,6 +12,8 @@ import { type Kysely, sql } from 'kysely';
  * pins: one row for each message that is, or was, pinned; `pinned_at` is null once it is not.
  *
  * thread_reads: how far an actor has read the replies to a message, beside its position in the conversation.
+ *
+ * message_revisions.mentions, attachment_ids: both can be edited too.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
@@ -57,4 +59,6 @@ const STATEMENTS = [
     read_sequence bigint NOT NULL,
     PRIMARY KEY (message_id, actor_id)
   )`,
+
+  'ALTER TABLE message_revisions ADD COLUMN mentions text[], ADD COLUMN attachment_ids text[]',
 ];

@@ -53,6 +53,7 @@ import { WritePath } from '../messages/write-path.ts';
 import { notifyAdded } from '../notifications/added.ts';
 import { notifyAssigned } from '../notifications/assigned.ts';
 import { markConversationRead } from '../notifications/mark-conversation.ts';
+import { followMentions } from '../notifications/mentions-changed.ts';
 import { notifyNotSent } from '../notifications/not-sent.ts';
 import { planNotifications } from '../notifications/notify.ts';
 import { draftsChanged } from '../notifications/proposed.ts';
@@ -221,7 +222,10 @@ export function openMessaging(
     handle(PARTICIPANT_ADDED, (added) => notifyAdded(database, added)),
     handle(SYSTEM_EVENT, (event) => appendSystemEvent(writePath, event)),
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),
-    handle(MESSAGE_EDITED, contentChanged),
+    handle(MESSAGE_EDITED, async (edited) => {
+      await contentChanged(edited);
+      await followMentions({ database, directory }, edited);
+    }),
     handle(MESSAGE_DELETED, async (deleted) => {
       await contentChanged(deleted);
       const message = await readMessage(database, deleted.message_id);

@@ -1,11 +1,9 @@
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
 import { ApiError, invalid, notFound } from '../protocol/errors.ts';
-import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { AttachmentInput } from '../protocol/resources/chat-message.ts';
 import type { ObjectStore } from './storage.ts';
 import { readUploads, type Upload } from './uploads.ts';
-
-type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
 
 /** An uploaded file in the form that a message stores. */
 export interface ClaimedFile {
@@ -22,12 +20,14 @@ export interface ClaimedFile {
  * give a file a new name; its other fields must equal those of the upload. Rejects with ApiError `resource_not_found` for a
  * key that the account did not get within the last day (customers get none), `resource_conflict` if the bytes have not been
  * uploaded, `validation_failed` if the message contradicts the upload; else with the error of the store.
+ * `places`: where each stands in the request, if not in this order.
  */
 export async function claimUploads(
   db: Db,
   store: ObjectStore,
   principal: Principal,
   attachments: readonly AttachmentInput[],
+  places?: readonly number[],
 ): Promise<ReadonlyMap<number, ClaimedFile>> {
   const named = [...attachments.entries()].filter(([, { kind }]) => kind === 'file' || kind === 'image');
   if (named.length === 0) return NONE;
@@ -35,9 +35,10 @@ export async function claimUploads(
   const uploads = principal.customer
     ? new Map<string, Upload>()
     : await readUploads(db, principal.accountId, [...keys]);
-  for (const [index, input] of named) checkClaim(index, input, uploads.get(input.s3_key!));
+  const placeOf = (index: number) => places?.[index] ?? index;
+  for (const [index, input] of named) checkClaim(placeOf(index), input, uploads.get(input.s3_key!));
   const claimed = await Promise.all(
-    named.map(async ([index, input]) => [index, await claim(store, index, input, uploads)] as const),
+    named.map(async ([index, input]) => [index, await claim(store, placeOf(index), input, uploads)] as const),
   );
   return new Map(claimed);
 }

@@ -333,6 +333,9 @@ interface MessageRevisionsTable {
   body: string | null;
   subject: string | null;
   cc: string[] | null;
+  /** Null in rows of an earlier version. */
+  mentions: string[] | null;
+  attachment_ids: string[] | null;
   replaced_by: string;
   replaced_at: Time;
 }

@@ -6,7 +6,7 @@ import type { Db } from '../db/handle.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { Entity } from '../protocol/resources/actor.ts';
-import type { SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { AttachmentInput, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 import { visibleToCustomers } from '../resources/message.ts';
 import { allMentions } from './mentions.ts';
@@ -96,10 +96,17 @@ async function readReferences(
     const id = body[param];
     if (id !== undefined) await checkMessage(db, principal, facts, id, param);
   }
-  const named = namedResources(body);
+  return readNamed(db, facts.accountId, namedResources(body));
+}
+
+async function readNamed(
+  db: Db,
+  accountId: string,
+  named: readonly NamedResource[],
+): Promise<ReadonlyMap<string, Entity>> {
   const found = await readEntities(
     db,
-    facts.accountId,
+    accountId,
     named.map(({ ref }) => ref),
   );
   for (const { ref, param } of named) {
@@ -126,18 +133,30 @@ async function checkMessage(
 }
 
 /** Returns the body's references to resources of the account, each with its field. */
-function namedResources(body: SendMessageBody): { ref: EntityRef; param: string }[] {
-  const named: { ref: EntityRef; param: string }[] = [];
+function namedResources(body: SendMessageBody): NamedResource[] {
+  const named: NamedResource[] = [];
   if (body.link_resource_type !== undefined && body.link_resource_id !== undefined) {
     const ref = { type: body.link_resource_type, id: body.link_resource_id };
     named.push({ ref, param: 'link_resource_id' });
   }
-  for (const [index, attachment] of (body.attachments ?? []).entries()) {
-    if (attachment.kind !== 'resource') continue;
-    const ref = { type: attachment.resource_type!, id: attachment.resource_id! };
-    named.push({ ref, param: `attachments[${index}].resource_id` });
-  }
-  return named;
+  const { attachments = [] } = body;
+  return [...named, ...namedAttachments(attachments, [...attachments.keys()])];
+}
+
+function namedAttachments(
+  attachments: readonly AttachmentInput[],
+  places: readonly number[],
+): NamedResource[] {
+  return attachments.flatMap(({ kind, resource_type: type, resource_id: id }, index) =>
+    kind === 'resource'
+      ? { ref: { type: type!, id: id! }, param: `attachments[${places[index]}].resource_id` }
+      : [],
+  );
+}
+
+interface NamedResource {
+  readonly ref: EntityRef;
+  readonly param: string;
 }
 
 /** Returns one of the resources that readReferences found. */
@@ -149,7 +168,21 @@ function resourceOf(
   return type === undefined || id === undefined ? undefined : resources.get(refKey({ type, id }));
 }
 
-type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
+/**
+ * Returns new attachments of a message that exists, after checking what they refer to. `places`: where each stands in the
+ * request. Throws ApiError as `compose` does.
+ */
+export async function composeAttachments(
+  db: Db,
+  store: ObjectStore,
+  principal: Principal,
+  inputs: readonly AttachmentInput[],
+  places: readonly number[],
+): Promise<NewAttachment[]> {
+  const resources = await readNamed(db, principal.accountId, namedAttachments(inputs, places));
+  const files = await claimUploads(db, store, principal, inputs, places);
+  return inputs.map((input, index) => newAttachment(input, index, files.get(index), resources));
+}
 
 function newAttachment(
   input: AttachmentInput,

@@ -10,12 +10,13 @@ import { ApiError } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
+import { type EditedAttachments, replaceAttachments } from './edited-attachments.ts';
 import { outsideUpdateOf } from './events.ts';
 import { allMentions } from './mentions.ts';
 import { MESSAGE_EDITED } from './outbox-topics.ts';
 import { keepRevision } from './revision-store.ts';
 import { cancelScheduled, reschedule } from './scheduled.ts';
-import { lockMessage, updateMessage } from './store.ts';
+import { lockMessage, readAttachmentIds, updateMessage } from './store.ts';
 import { withdrawContent } from './withdraw-content.ts';
 
 /** A message that the caller may read, and the caller. */
@@ -34,33 +35,33 @@ export async function editMessage(
   tx: Tx,
   { principal, facts, row }: EditRequest,
   body: EditMessageBody,
+  attachments?: EditedAttachments,
 ): Promise<MessageRow> {
   const held = await lockAgainstHold(tx, row.conversation_id);
   let current = await lockMessage(tx, row);
   checkEdit(principal, facts, current, body);
-  const content = changedContent(current, body);
-  if (content !== undefined) {
-    await auditEdit(tx, principal, current, {
-      fields: Object.keys(content),
-      ...(held && { revision: await keepRevision(tx, principal, current) }),
+  const content = changedContent(current, body, facts);
+  // Read before they are replaced.
+  const attachmentIds = held ? await readAttachmentIds(tx, current) : [];
+  const hasReplaced = attachments !== undefined && (await replaceAttachments(tx, current, attachments, held));
+  if (content !== undefined || hasReplaced) {
+    const before = current;
+    await auditEdit(tx, principal, before, {
+      fields: [...Object.keys(content ?? {}), ...(hasReplaced ? ['attachments'] : [])],
+      ...(held && { revision: await keepRevision(tx, principal, before, attachmentIds) }),
     });
-    current = await updateMessage(tx, current, {
+    current = await updateMessage(tx, before, {
       ...content,
-      // The mentions of a sent message cannot change: their notifications exist already.
-      ...(current.status !== 'sent' && {
-        mentions: allMentions(
-          { listed: current.mentions ?? [], text: content.body, authorId: current.author_id },
-          facts,
-        ),
-      }),
+      ...(hasReplaced && { has_attachments: attachments.length > 0 }),
       edited_at: sql<string>`clock_timestamp()`,
       edited_by: principal.actor.id,
     });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
     const { id, conversation_id } = current;
     await enqueueChanged(tx, [{ event, id, stream: conversation_id }]);
-    if (current.status === 'sent' && content.body !== undefined) {
-      await enqueue(tx, MESSAGE_EDITED, { message_id: id, conversation_id });
+    if (current.status === 'sent') {
+      const mentions = differenceOf(before.mentions, current.mentions);
+      await enqueue(tx, MESSAGE_EDITED, { message_id: id, conversation_id, mentions });
     }
   }
   const { scheduled_at: at } = body;
@@ -99,20 +100,38 @@ interface Content {
   readonly body?: string | null;
   readonly subject?: string | null;
   readonly cc?: string[] | null;
+  readonly mentions?: string[] | null;
 }
 
 /** Returns undefined if the edit changes nothing. */
-function changedContent(row: MessageRow, { body, subject, cc }: EditMessageBody): Content | undefined {
+function changedContent(
+  row: MessageRow,
+  { body, subject, cc, mentions }: EditMessageBody,
+  facts: ConversationFacts,
+): Content | undefined {
+  // Those of a sent message change where the edit says so: their notifications exist already.
+  const isMentioning = mentions !== undefined || (row.status !== 'sent' && body !== undefined);
+  const listed = mentions ?? row.mentions ?? [];
+  const named = isMentioning
+    ? allMentions({ listed, text: body ?? row.body, authorId: row.author_id }, facts)
+    : row.mentions && [...row.mentions];
   const content: Content = {
     ...(body !== undefined && { body: body || null }),
     ...(subject !== undefined && { subject: subject || null }),
     // A mail without copies goes to none; one that does not state them goes to those of the thread.
     ...(cc !== undefined && { cc: cc.length === 0 && row.channel !== 'email' ? null : cc }),
+    ...(differenceOf(row.mentions, named).length > 0 && { mentions: named }),
   };
   const changes = (Object.keys(content) as (keyof Content)[]).some(
     (name) => JSON.stringify(content[name]) !== JSON.stringify(row[name]),
   );
   return changes ? content : undefined;
+}
+
+/** Returns the ids that are in one of the two. */
+function differenceOf(one: readonly string[] | null, other: readonly string[] | null): string[] {
+  const [ids, others] = [one ?? [], other ?? []];
+  return [...ids.filter((id) => !others.includes(id)), ...others.filter((id) => !ids.includes(id))];
 }
 
 /** Edits of sent messages are audited only under a legal hold: all participants receive the event anyway. */

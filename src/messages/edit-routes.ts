@@ -1,18 +1,19 @@
+import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../protocol/resources/chat-message.ts';
 import { MessageOutcome } from '../protocol/resources/message-outcome.ts';
 import { Body, Include } from '../protocol/schema.ts';
-import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import { deleteMessage, editMessage } from './edit-message.ts';
+import { claimEdited } from './edited-attachments.ts';
 import { outcomeOf } from './message-outcome.ts';
 import { readableMessage } from './readable-message.ts';
 
 export interface EditRoutesOptions {
   readonly database: Database;
-  readonly files: Downloads;
+  readonly files: ObjectStore;
   readonly directory: ConversationDirectory;
 }
 
@@ -49,9 +50,13 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       body: EditMessageBody,
       status: 200,
       response: ChatMessage,
-      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      async change(tx, { principal, query, body }, { row, facts }) {
-        const edited = await editMessage(tx, { principal, facts, row }, body);
+      async prepare({ principal, params, body }) {
+        const readable = await readableMessage(sources, principal, params.id!);
+        // Asks the store of files, so it stands before the transaction.
+        return { ...readable, attachments: await claimEdited(database, files, principal, body) };
+      },
+      async change(tx, { principal, query, body }, { row, facts, attachments }) {
+        const edited = await editMessage(tx, { principal, facts, row }, body, attachments);
         return expandMessage(tx, files, principal, edited, query['include[]']);
       },
     }),

@@ -6,7 +6,7 @@ import type { ConversationFacts } from '../conversations/directory.ts';
 import { ApiError, invalid } from '../protocol/errors.ts';
 import type { EditMessageBody } from '../protocol/resources/chat-message.ts';
 import type { MessageRow } from '../resources/message.ts';
-import { notMail } from './send-rules.ts';
+import { checkMentions, notMail } from './send-rules.ts';
 
 /**
  * Checks whether the caller may make this edit (docs/contract.md#editing-and-deleting): authors may edit what they
@@ -106,16 +106,17 @@ export function requireFinished({ streaming_state }: MessageRow): void {
 function checkFields(
   facts: ConversationFacts,
   row: MessageRow,
-  { body, subject, cc, scheduled_at }: EditMessageBody,
+  { body, subject, cc, scheduled_at, mentions, attachments }: EditMessageBody,
 ): void {
-  const hasOtherContent = row.has_attachments || row.resource_id !== null;
-  if (body === '' && !hasOtherContent) {
+  const hasAttachments = attachments === undefined ? row.has_attachments : attachments.length > 0;
+  if (!(body ?? row.body) && !hasAttachments && row.resource_id === null) {
     throw new ApiError(
       'missing_field',
       'A message without attachments and without a resource needs a body.',
       { param: 'body' },
     );
   }
+  checkMentions(mentions ?? [], facts);
   const isMail = row.visibility === 'external' && row.channel === 'email' && isBridged(facts);
   if (subject && !isMail) throw notMail('subject');
   if (cc?.length && !isMail) throw notMail('cc');

@@ -12,13 +12,18 @@ export interface MessagesSent {
   readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
 }
 
-/** A message was edited: its notifications get the new text (notifications/refresh.ts). */
-export const MESSAGE_EDITED = defineTopic<ContentChanged>('messages.edited');
+/** A message was edited: its notifications get the new text (notifications/refresh.ts) and follow its mentions. */
+export const MESSAGE_EDITED = defineTopic<MessageEdited>('messages.edited');
 export const MESSAGE_DELETED = defineTopic<ContentChanged>('messages.deleted');
 
 export interface ContentChanged {
   readonly message_id: string;
   readonly conversation_id: string;
+}
+
+export interface MessageEdited extends ContentChanged {
+  /** The actors that it mentions now and did not before, or the other way round. Absent: none. */
+  readonly mentions?: readonly string[];
 }
 
 /**

@@ -6,7 +6,12 @@ import type { MessageRow } from '../resources/message.ts';
 import type { RevisionRow } from '../resources/message-revision.ts';
 
 /** Stores the content of `row` before an edit replaces it. Returns the number of the revision. */
-export async function keepRevision(tx: Tx, { actor }: Principal, row: MessageRow): Promise<number> {
+export async function keepRevision(
+  tx: Tx,
+  { actor }: Principal,
+  row: MessageRow,
+  attachmentIds: readonly string[],
+): Promise<number> {
   const { revision } = await tx.kysely
     .insertInto('message_revisions')
     .values({
@@ -16,6 +21,8 @@ export async function keepRevision(tx: Tx, { actor }: Principal, row: MessageRow
       body: row.body,
       subject: row.subject,
       cc: row.cc === null ? null : [...row.cc],
+      mentions: [...(row.mentions ?? [])],
+      attachment_ids: [...attachmentIds],
       replaced_by: actor.id,
     })
     .returning('revision')
@@ -35,7 +42,7 @@ export function readRevisions(db: Db, messageId: string, page: KeysetPage): Prom
 
 const REVISIONS = keysetList<[messageId: string], RevisionRow>({
   name: 'list-message-revisions',
-  columns: `r.message_id, r.revision, r.body, r.subject, r.cc, r.replaced_at,
+  columns: `r.message_id, r.revision, r.body, r.subject, r.cc, r.mentions, r.attachment_ids, r.replaced_at,
       CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
         'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
       ) END AS replaced_by`,

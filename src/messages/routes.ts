@@ -1,9 +1,9 @@
+import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { type Answered, defineRoute, type Route } from '../http/route.ts';
 import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { Body, Include } from '../protocol/schema.ts';
-import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import type { EncodedMessages } from '../resources/message.ts';
 import { actionRoutes } from './action-routes.ts';
@@ -25,7 +25,7 @@ export interface MessageRoutesOptions {
   readonly sender: Sender;
   readonly lockedWrites: LockedWrites;
   readonly database: Database;
-  readonly files: Downloads;
+  readonly files: ObjectStore;
   readonly directory: ConversationDirectory;
   readonly timeline: Timeline;
   readonly encoded: EncodedMessages;

@@ -4,7 +4,7 @@ import { isBridged, replyChannel } from '../conversations/bridge.ts';
 import type { ConversationFacts } from '../conversations/directory.ts';
 import { ApiError, conversationArchived, invalid, missingField } from '../protocol/errors.ts';
 import type { AttachmentKind } from '../protocol/resources/attachment.ts';
-import type { Channel, SendMessageBody } from '../protocol/resources/chat-message.ts';
+import type { AttachmentInput, Channel, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
@@ -128,8 +128,6 @@ function checkLink(body: SendMessageBody): void {
   if (id !== undefined && type === undefined) throw missingField('link_resource_type');
 }
 
-type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
-
 /** The fields of each kind of attachment (docs/contract.md#attachments); fields of the other kinds are refused. */
 const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
 const FIELDS_OF = {
@@ -142,7 +140,7 @@ const FIELDS_OF = {
   Record<'required' | 'optional', readonly (keyof AttachmentInput)[]>
 >;
 
-function checkAttachment(attachment: AttachmentInput, index: number): void {
+export function checkAttachment(attachment: AttachmentInput, index: number): void {
   const { required, optional } = FIELDS_OF[attachment.kind];
   for (const field of required) {
     if (!attachment[field]) throw missingField(`attachments[${index}].${field}`);
@@ -168,7 +166,7 @@ function isWebAddress(text: string): boolean {
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
 }
 
-function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
+export function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
   for (const [index, id] of mentions.entries()) {
     const member = facts.members.get(mentionedActor(id, facts));
     if (member === undefined || member.deactivated) {

@@ -230,7 +230,7 @@ const REPLACE_NAME = statement<
 const READ_REVISIONS = statement<[messageIds: readonly string[]], RevisionRow>({
   name: 'read-revisions-of-messages',
   text: `
-    SELECT r.message_id, r.revision, r.body, r.subject, r.cc, r.replaced_at,
+    SELECT r.message_id, r.revision, r.body, r.subject, r.cc, r.mentions, r.attachment_ids, r.replaced_at,
       CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
         'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
       ) END AS replaced_by

@@ -60,7 +60,8 @@ function categoryOf(row: Notifying, sender: Actor | null): PlannedNotification['
   return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
 }
 
-function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: boolean): string {
+/** The title of the notification of a message. */
+export function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: boolean): string {
   // The message has no author: it comes from the conversation itself.
   if (sender === null) return title ?? 'Announcement';
   const name = sender.name ?? 'Someone';

@@ -10,7 +10,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   get_message:
     'Returns one message, whatever its status. Until it is sent, a scheduled message is there for its author, the team of a case, and callers that see the whole account only. A deleted message is returned as its tombstone.',
   update_message:
-    'Edits a sent or scheduled message, as its author, or a draft, as an actor that may send here. What is absent stays; only a scheduled message takes `scheduled_at`. A deleted message answers `resource_gone`, one that has ended without being sent `resource_conflict`.',
+    'Edits a sent or scheduled message, as its author, or a draft, as an actor that may send here. What is absent stays; only a scheduled message takes `scheduled_at`. `mentions` and `attachments` replace the list: a participant that is mentioned for the first time is notified, and an attachment that is not named by its `id` is removed, which a legal hold prevents. A deleted message answers `resource_gone`, one that has ended without being sent `resource_conflict`.',
   delete_message:
     'Deletes a sent message, as its author or as an owner or admin of the conversation or the account. Its tombstone keeps its `sequence` in the timeline, without body and attachments, and the links to its files stop working. Deleting it again answers `resource_gone`. Under legal hold, and for a message that was never sent, the answer is `resource_conflict`: drafts are rejected and scheduled messages canceled instead.',
   redact_message:

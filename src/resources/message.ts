@@ -223,6 +223,7 @@ function forTeam(
     reply_to_id: row.reply_to_id,
     reactions: expansions.reactions === undefined ? null : [...expansions.reactions],
     thread: expansions.thread ?? null,
+    mentions: row.mentions === null ? [] : [...row.mentions],
   };
 }
 
@@ -279,6 +280,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     author_id: null,
     agent_run: null,
     cc: null,
+    mentions: null,
     email_status: null,
     edited_by: null,
     // The message that the team replies to may be one of its own notes.

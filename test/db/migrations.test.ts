@@ -51,7 +51,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0025_inbox.ts': '38e04de94e48bc3a',
   '0026_reading.ts': '1f9edadf1deb982f',
   '0027_directory.ts': '4303b4e0a3b189d2',
-  '0028_reactions.ts': '12d88e9262f685fd',
+  '0028_reactions.ts': '05ec5cf6273a35bf',
   '0029_search.ts': '12ad1ce4e7ef276b',
 };
 

@@ -131,6 +131,17 @@ const REFERENCES: readonly Reference[] = [
     (id) => message({ mentions: [id] }),
     '422 validation_failed mentions[0]',
   ),
+  reference(
+    'update_message',
+    'mentions[]',
+    'actor',
+    (id) => ({ mentions: [id] }),
+    '422 validation_failed mentions[0]',
+  ),
+  reference('update_message', 'attachments[].id', 'attachment', (id) => ({ attachments: [{ id }] })),
+  reference('update_message', 'attachments[].resource_id', 'entity', (resource_id) => ({
+    attachments: [{ kind: 'resource', resource_type: 'entity', resource_id }],
+  })),
   reference('forward_message', 'conversation_id', 'conversation', (conversation_id) => ({
     conversation_id,
     client_message_id: newId('message'),
@@ -405,6 +416,7 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
   });
   const message = await create(`/v1/messaging/conversations/${conversation.id}/messages`, {
     body: 'ahoy',
+    attachments: [{ kind: 'link', url: 'https://a.example/' }],
     client_message_id: newId('message'),
   });
   const agent = await create('/v1/ai/agents', {
@@ -473,8 +485,14 @@ async function resourcesOf(token: string, accountId: string): Promise<Record<IdK
       { ...job, id: erased, kind: 'user_erasure', options: '{"messages":"keep","held_conversations":[]}' },
     ])
     .execute();
+  const { id: attachment } = await database.kysely
+    .selectFrom('attachments')
+    .select('id')
+    .where('message_id', '=', message.id)
+    .executeTakeFirstOrThrow();
   return {
     actor: zoe.id,
+    attachment,
     export: exported,
     erasure: erased,
     role,

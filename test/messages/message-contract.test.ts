@@ -247,6 +247,144 @@ t.test('forward: the content goes on as a message of the caller, with its files'
   }
 });
 
+t.test('PATCH: mentions', async (t) => {
+  const id = await cases.conversation('internal', user(vera.id));
+  await database.kysely
+    .updateTable('participants')
+    .set({ notifications: 'muted' })
+    .where('conversation_id', '=', id)
+    .where('actor_id', '=', vera.id)
+    .execute();
+  const sent = await cases.sent(id, { body: 'see here' });
+  const notice = async (actor: { access_token: string }) => {
+    const path = `/v1/messaging/notifications?limit=100&include[]=resource`;
+    const { body } = await app.call<List<Notification>>('GET', path, {
+      ...{ token: actor.access_token, ...PREVIEW },
+    });
+    const { category, title, status } = body.data.find(({ message_id }) => message_id === sent.id) ?? {};
+    return category === undefined ? 'none' : `${category} ${status} ${title}`;
+  };
+  const becomes = (actor: { access_token: string }, expected: string) =>
+    until(async () => (await notice(actor)) === expected, { what: expected });
+  const mention = async (mentions: readonly string[]) => {
+    const answer = await edit(sent.id, { mentions }, { ...asGrace(), ...PREVIEW });
+    return message(answer, 200);
+  };
+  const [ORDINARY, MENTION] = ['Grace Hopper in Pier', 'Grace Hopper mentioned you in Pier'];
+  await becomes(ada, `chat.message unseen ${ORDINARY}`);
+  t.equal(await notice(vera), 'none', 'she has muted it');
+
+  const mentioned = await mention([ada.id, vera.id]);
+  t.match(mentioned, { mentions: [ada.id, vera.id], body: 'see here', edited_by: grace.id });
+  await becomes(ada, `chat.mention unseen ${MENTION}`);
+  await becomes(vera, `chat.mention unseen ${MENTION}`);
+  t.strictSame(await mention([ada.id, vera.id]), mentioned, 'an edit that changes nothing leaves no trace');
+  await mention([vera.id]);
+  await becomes(ada, `chat.message unseen ${ORDINARY}`);
+  await mention([]);
+  await becomes(vera, 'none');
+  await mention([vera.id]);
+  await becomes(vera, `chat.mention unseen ${MENTION}`);
+  const reworded = message(await edit(sent.id, { body: '@ada.lovelace' }, { ...asGrace(), ...PREVIEW }), 200);
+  t.strictSame(reworded.mentions, [vera.id], 'the text alone changes none that were sent');
+
+  for (const [fields, options, expected] of [
+    [{ mentions: [newId('actor')] }, PREVIEW, '422 validation_failed mentions[0]'],
+    [{ mentions: Array(51).fill(ada.id) }, PREVIEW, '422 validation_failed mentions'],
+    [{ mentions: [] }, {}, '422 validation_failed mentions'],
+    [{ mentions: [] }, { ...PREVIEW, ...asAda }, FORBIDDEN],
+  ] as const) {
+    const answer = await edit(sent.id, fields, { ...asGrace(), ...options });
+    t.equal(refusalOf(answer), expected, JSON.stringify(fields));
+  }
+  const { id: caseId, customerToken } = await cases.open();
+  const reply = await cases.sent(caseId, { audience: 'customer', mentions: [ada.id] });
+  const seen = await app.call<ChatMessage>('GET', `/v1/messaging/messages/${reply.id}`, {
+    ...{ token: customerToken, ...PREVIEW },
+  });
+  t.equal(seen.body.mentions, null, 'customers do not learn of them');
+});
+
+t.test('PATCH: attachments', async (t) => {
+  const id = await cases.conversation('internal');
+  const s3_key = await cases.upload('list.txt');
+  const sent = await cases.sent(id, { body: 'see', attachments: [{ kind: 'file', s3_key }, LINK] });
+  const change = (attachments: readonly object[], fields: object = {}, options: CallOptions = {}) =>
+    edit(
+      sent.id,
+      { attachments, ...fields },
+      { ...asGrace(), ...PREVIEW, ...options, query: 'include[]=attachments' },
+    );
+  const now = async () => (await cases.read(sent.id, 'include[]=attachments')).attachments!;
+  const [file, link] = await now();
+  const same = await change([{ id: file!.id }, { id: link!.id }]);
+  t.equal(message(same, 200).updated_at, sent.updated_at, 'an edit that changes nothing leaves no trace');
+  const other = { kind: 'link', url: 'https://example.com/other' };
+  const changed = message(await change([other, { id: link!.id }]), 200);
+  t.match(changed, {
+    attachments: [
+      { kind: 'link', url: other.url },
+      { id: link!.id, created_at: link!.created_at },
+    ],
+    edited_by: grace.id,
+  });
+  t.equal(changed.attachments!.length, 2);
+  t.equal((await fetch(file!.url!)).status, 410, 'the links of what was removed end');
+  t.equal(
+    refusalOf(await change([{ kind: 'file', s3_key }])),
+    '404 resource_not_found attachments[0].s3_key',
+  );
+  const added = message(
+    await change([{ id: link!.id }, { kind: 'file', s3_key: await cases.upload('b.txt') }]),
+    200,
+  );
+  t.match(added.attachments, [{ id: link!.id }, { kind: 'file', filename: 'b.txt' }]);
+
+  for (const [attachments, fields, expected] of [
+    [[{ id: newId('attachment') }], {}, '404 resource_not_found attachments[0].id'],
+    [[{ id: link!.id }, { id: link!.id }], {}, '422 validation_failed attachments[1].id'],
+    [[{ id: link!.id, url: other.url }], {}, '422 validation_failed attachments[0].url'],
+    [[{ url: other.url }], {}, '400 missing_field attachments[0].kind'],
+    [[{ id: link!.id }, { kind: 'link' }], {}, '400 missing_field attachments[1].url'],
+    [[{ id: link!.id }, { kind: 'link', url: 'javascript:1' }], {}, '400 invalid_format attachments[1].url'],
+    [
+      [{ id: link!.id }, { kind: 'resource', resource_type: 'entity', resource_id: newId('entity') }],
+      ...[{}, '404 resource_not_found attachments[1].resource_id'],
+    ],
+    [Array(21).fill(other), {}, '422 validation_failed attachments'],
+    [[], { body: '' }, '400 missing_field body'],
+  ] as const) {
+    t.equal(refusalOf(await change(attachments, fields)), expected, JSON.stringify(attachments));
+  }
+  t.equal(refusalOf(await change([], {}, asAda)), FORBIDDEN);
+  const left = (await now()).map((one) => one.id);
+  t.strictSame(
+    left,
+    added.attachments!.map((one) => one.id),
+    'nothing of that has changed it',
+  );
+
+  await cases.set(id, { legal_hold: 'held' });
+  t.equal(refusalOf(await change([{ id: link!.id }])), '409 resource_conflict attachments');
+  const kept = added.attachments!.map((one) => one.id);
+  message(await change([...kept.map((id) => ({ id })), other], { mentions: [ada.id] }), 200);
+  message(await change([...(await now()).map(({ id }) => ({ id })).reverse()]), 200);
+  const revised = await revisionsOf(sent.id, { token: ada.access_token });
+  t.match(revised.data, [
+    { revision: 2, mentions: [ada.id], attachment_ids: [kept[0], kept[1], String] },
+    { revision: 1, mentions: [], attachment_ids: kept },
+  ]);
+  await cases.set(id, { legal_hold: 'released' });
+  const bare = message(await change([]), 200);
+  t.strictSame(bare.attachments, []);
+  const [{ has_attachments }] = (await database.kysely
+    .selectFrom('messages')
+    .select('has_attachments')
+    .where('id', '=', sent.id)
+    .execute()) as [{ has_attachments: boolean }];
+  t.equal(has_attachments, false);
+});
+
 t.test('GET: what the customer sees', async (t) => {
   const { id, customerToken } = await cases.open();
   const note = await cases.sent(id);
@@ -677,7 +815,7 @@ t.test('revisions: what a hold has kept, for callers that may set it', async (t)
   t.strictSame(
     data,
     ['second', 'first'].map((body, index) => ({
-      ...common,
+      ...{ ...common, mentions: [], attachment_ids: [] },
       ...{ revision: 2 - index, body, replaced_by: GRACE, replaced_at: data[index]!.replaced_at },
     })),
   );

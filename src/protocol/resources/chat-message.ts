@@ -91,6 +91,7 @@ export const ChatMessage = Type.Object({
     Nullable(Type.Array(MessageReaction, { maxItems: REACTION_LIMITS.kinds })),
   ),
   thread: Since('1.2.harbor-preview.1', Nullable(Thread)),
+  mentions: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -141,6 +142,8 @@ describe(ChatMessage, {
   reactions:
     'The reactions to the message, by emoji, in the order in which each emoji was first used. Null unless expanded.',
   thread: 'The replies to the message in numbers. Null unless expanded.',
+  mentions:
+    'Ids of the actors that the message mentions, those that its text names included. Null to customers.',
 });
 
 /** What `include[]` of Send Message may name (docs/contract.md#expansion). */
@@ -182,11 +185,27 @@ describe(AttachmentInput, {
   resource_type: 'Kind of the resource that `resource_id` names. Required for `resource`.',
   resource_id: 'Id of the resource. Required for `resource`.',
 });
-demand(AttachmentInput, [
+export type AttachmentInput = Static<typeof AttachmentInput>;
+const KINDS_OF_ATTACHMENT = [
   where('kind', 'file', 's3_key'),
   where('kind', 'image', 's3_key'),
   where('kind', 'link', 'url'),
   where('kind', 'resource', 'resource_type', 'resource_id'),
+];
+demand(AttachmentInput, KINDS_OF_ATTACHMENT);
+
+/** An attachment in an edit: one that the message has, by its id alone, or a new one. */
+const { kind: inputKind, ...inputFields } = AttachmentInput.properties;
+const EditedAttachment = Body({
+  id: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Id of an attachment that the message keeps; alone.' }),
+  ),
+  kind: Type.Optional(inputKind),
+  ...inputFields,
+});
+demand(EditedAttachment, [
+  { required: ['id'] },
+  ...KINDS_OF_ATTACHMENT.map((kind) => ({ ...kind, required: ['kind', ...(kind.required ?? [])] })),
 ]);
 
 /**
@@ -256,6 +275,11 @@ export const EditMessageBody = Body({
   subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
   cc: Type.Optional(Addresses),
   scheduled_at: Type.Optional(Timestamp),
+  mentions: Since('1.2.harbor-preview.1', Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),
+  attachments: Since(
+    '1.2.harbor-preview.1',
+    Type.Array(EditedAttachment, { maxItems: MESSAGE_LIMITS.attachments }),
+  ),
 });
 export type EditMessageBody = Static<typeof EditMessageBody>;
 
@@ -264,6 +288,10 @@ describe(EditMessageBody, {
   subject: 'The new email subject of a customer reply; an empty text clears it.',
   cc: 'The new email recipients in copy; an empty list clears them.',
   scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
+  mentions:
+    'Actor ids of the participants that the message mentions from now on, beside those that its text names. Participants that are mentioned for the first time are notified.',
+  attachments:
+    'What the message carries from now on, in this order: attachments that it has, by `id`, and new ones. The others are removed, which a legal hold prevents.',
 });
 
 /** Body of Forward Message (docs/contract.md#forwarding). */

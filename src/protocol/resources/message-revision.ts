@@ -10,6 +10,8 @@ export const MessageRevision = Type.Object({
   body: Nullable(Type.String()),
   subject: Nullable(Type.String()),
   cc: Nullable(Type.Array(Type.String())),
+  mentions: Nullable(Type.Array(Type.String())),
+  attachment_ids: Nullable(Type.Array(Type.String())),
   replaced_by: Nullable(Actor),
   replaced_at: Timestamp,
 });
@@ -21,6 +23,10 @@ describe(MessageRevision, {
   body: 'The text before the edit. Null where the message had none.',
   subject: 'The email subject before the edit. Null where there was none.',
   cc: 'The email recipients in copy before the edit. Null where there were none.',
+  mentions:
+    'Ids of the actors that the message mentioned before the edit. Null for edits that were made before this field existed.',
+  attachment_ids:
+    'Ids of the attachments that the message had before the edit. Null for edits that were made before this field existed.',
   replaced_by: 'The actor that made the edit.',
   replaced_at: 'When the edit was made.',
 });
