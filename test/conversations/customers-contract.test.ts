@@ -150,7 +150,7 @@ t.test('the participants of a conversation, in pages', async (t) => {
   await conversations.ok('POST', `${PATH}/${id}/actions/hide`, { token: grace.access_token });
   const gone = all.at(-1)!;
   await conversations.ok('DELETE', `${PATH}/${id}/participants/${gone.id}`);
-  const active = await conversations.members(id);
+  const active = await conversations.members(id, { headers: PREVIEW });
   t.strictSame(
     active.map(({ membership }) => membership),
     ['active', 'active', 'hidden', 'active'],
@@ -179,7 +179,11 @@ t.test('the participants of a conversation, in pages', async (t) => {
     `${PATH}/${id}/actions/customer-token`,
     { body },
   );
-  t.strictSame((await list('', { token: access_token })).body.data, [customer], 'customers see themselves');
+  t.strictSame(
+    (await list('', { token: access_token })).body.data,
+    active.slice(1, 2),
+    'customers see themselves',
+  );
   for (const [query, options, expected] of [
     ['', { headers: { ...PREVIEW, Authorization: undefined } }, '401 invalid_credentials Authorization'],
     ['', { headers: {} }, '400 api_version_too_old Service-Version'],

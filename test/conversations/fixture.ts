@@ -43,8 +43,8 @@ export class Conversations {
     return this.ok('PATCH', `${PATH}/${id}`, { body, ...options });
   }
 
-  async members(id: string): Promise<readonly Participant[]> {
-    return (await this.get(id, 'include[]=participants')).participants!;
+  async members(id: string, options: CallOptions = {}): Promise<readonly Participant[]> {
+    return (await this.get(id, 'include[]=participants', options)).participants!;
   }
 
   add(id: string, body: object, options: CallOptions = {}): Promise<Participant> {

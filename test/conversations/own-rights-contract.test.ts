@@ -123,10 +123,12 @@ t.test(
     const page = await (await fetch(`${app.baseUrl}/docs/access`)).text();
     const routes = app.routes.filter(({ own }) => own !== undefined);
     t.strictSame(routes.map(({ name }) => name).sort(), [
+      'block_actor',
       'cancel_scheduled_message',
       'delete_message',
       'remove_participant',
       'send_scheduled_message_now',
+      'unblock_actor',
       'update_message',
       'update_participant',
     ]);
