@@ -271,7 +271,10 @@ function bodyError(errors: readonly AjvError[], root: unknown): ApiError {
   switch (error.keyword) {
     case 'required':
     case 'dependentRequired':
-      return missing(fieldOf(at, error.params.missingProperty), tagsOf(error, error.params.missingProperty));
+      return missing(
+        fieldOf(at, error.params.missingProperty),
+        choicesOf(error, error.params.missingProperty),
+      );
     case 'additionalProperties':
       return unknownField(error, error.params.additionalProperty, at);
     case 'unevaluatedProperties':
@@ -341,6 +344,14 @@ function tagsOf({ parentSchema }: AjvError, field: string): string[] {
   const { discriminator, oneOf = [] } = parentSchema as JsonSchema;
   if (discriminator?.propertyName !== field) return [];
   return oneOf.map(({ properties }) => String(properties?.[field]?.const));
+}
+
+/** Returns the values that a field may have, if the schema lists them. */
+function choicesOf(error: AjvError, field: string): readonly string[] {
+  const tags = tagsOf(error, field);
+  if (tags.length > 0) return tags;
+  const { enum: values = [] } = (error.parentSchema as JsonSchema).properties?.[field] ?? {};
+  return values.map(String);
 }
 
 function missing(param: string, allowed: readonly string[] = []): ApiError {

@@ -6,12 +6,14 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import t from 'tap';
 import { WebSocket } from 'ws';
+import type { SchemaObject } from '../../src/http/openapi/schemas.ts';
 import { COMMANDS } from '../../src/protocol/socket/commands.ts';
 import { EVENTS } from '../../src/protocol/socket/events.ts';
 import { SERVER_FRAMES } from '../../src/protocol/socket/server-frames.ts';
 import { SOCKET_LIMITS } from '../../src/protocol/socket/socket-limits.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
+import { muteFields, THREE_WORDS } from '../support/mute-fields.ts';
 import { until } from '../support/until.ts';
 
 const app = await startTestApp(t);
@@ -46,6 +48,19 @@ t.test('every op, frame and event is in it', async (t) => {
     [],
     'a name stands for one schema',
   );
+});
+
+t.test('nothing in it is without a description', (t) => {
+  const { messages, schemas } = document.components;
+  t.strictSame(
+    Object.entries(schemas).flatMap(([name, schema]) => muteFields(schema, name)),
+    [],
+    'fields',
+  );
+  for (const [name, { summary }] of Object.entries({ ...messages, ...document.operations })) {
+    t.match(summary, THREE_WORDS, name);
+  }
+  t.end();
 });
 
 t.test('the linter of AsyncAPI reports nothing', async (t) => {
@@ -142,12 +157,17 @@ interface AsyncApi {
   readonly operations: Readonly<
     Record<
       string,
-      { readonly action: string; readonly messages: Reference[]; readonly reply?: { messages: Reference[] } }
+      {
+        readonly action: string;
+        readonly summary?: string;
+        readonly messages: Reference[];
+        readonly reply?: { messages: Reference[] };
+      }
     >
   >;
   readonly components: {
-    readonly messages: Readonly<Record<string, { readonly payload: Reference }>>;
-    readonly schemas: Readonly<Record<string, object>>;
+    readonly messages: Readonly<Record<string, { readonly payload: Reference; readonly summary?: string }>>;
+    readonly schemas: Readonly<Record<string, SchemaObject>>;
   };
 }
 

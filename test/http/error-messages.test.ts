@@ -121,6 +121,19 @@ t.test('requirements of values are in plain English', async (t) => {
     );
 });
 
+t.test('a field that is missing is answered with what it may be', (t) => {
+  const read = compile(Body({ kind: OneOf(['a', 'b']), name: Type.String() }));
+  t.equal(
+    messageOf(() => read({ name: 'x' })),
+    'This field is required. It must be one of: a, b.',
+  );
+  t.equal(
+    messageOf(() => read({ kind: 'a' })),
+    'This field is required.',
+  );
+  t.end();
+});
+
 t.test('an unknown field or parameter is answered with the one that was meant', async (t) => {
   const readMessage = compile(SendMessageBody);
   const readQuery = compileQuery(

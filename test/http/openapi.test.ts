@@ -11,10 +11,11 @@ import { PERMISSIONS } from '../../src/protocol/permissions.ts';
 import { Body, Nullable, OneOf, Timestamp } from '../../src/protocol/schema.ts';
 import { STATE_MACHINES } from '../../src/protocol/states/state-machines.ts';
 import { compile } from '../../src/protocol/validation.ts';
-import { VERSIONS } from '../../src/protocol/versions.ts';
+import { NEWEST_VERSION, VERSIONS } from '../../src/protocol/versions.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { Contract, type WireAnswer } from '../support/contract.ts';
+import { muteFields, THREE_WORDS } from '../support/mute-fields.ts';
 
 const app = await startTestApp(t);
 const { text: source, headers: documentHeaders } = await get('/v1/openapi.json');
@@ -120,6 +121,44 @@ t.test('nothing in it is without a description', async (t) => {
   }
   t.strictSame(mute, [], 'fields');
   for (const [name, { description }] of Object.entries(parameters)) described(description, name);
+});
+
+t.test('a wrong value is answered with those that are allowed', async (t) => {
+  const wrong = 'no-such-value';
+  const headers = { 'Service-Version': NEWEST_VERSION };
+  let asked = 0;
+  const ask = async (
+    method: string,
+    path: string,
+    param: string,
+    allowed: readonly unknown[],
+    body?: object,
+  ) => {
+    asked += 1;
+    const answer = await app.call(method, path, { headers, ...(body === undefined ? {} : { body }) });
+    const { error } = answer.body;
+    const isNamed = allowed.every((value) => value === null || error?.message.includes(String(value)));
+    t.ok(error?.param?.startsWith(param) && isNamed, `${method} ${path} ${param}: ${answer.text}`);
+  };
+  for (const { path, method, operation } of operations) {
+    if (operation.security?.length === 0) continue;
+    const { parameters, requestBody } = operation;
+    const known = path.replaceAll(/\{\w+\}/g, 'none');
+    const required = parameters.filter((one) => one.required && one.in === 'query');
+    for (const { name, schema } of parameters) {
+      const values = schema?.enum ?? schema?.items?.enum;
+      if (values === undefined || name === undefined) continue;
+      const others = required.filter((one) => one.name !== name).map((one) => `&${one.name}=x`);
+      await ask(method, `${known}?${name}=${wrong}${others.join('')}`, name, values);
+    }
+    const content = requestBody?.content['application/json'];
+    for (const [name, property] of Object.entries(content?.schema.properties ?? {})) {
+      const { enum: values } = property;
+      if (values === undefined) continue;
+      await ask(method, known, name, values, { ...content!.example, [name]: wrong });
+    }
+  }
+  t.ok(asked > 60, `${asked} requests`);
 });
 
 t.test('files and long heads are in it', async (t) => {
@@ -434,6 +473,8 @@ interface OperationObject {
   readonly description: string;
   readonly parameters: readonly {
     readonly name?: string;
+    readonly in?: string;
+    readonly required?: boolean;
     readonly $ref?: string;
     readonly description?: string;
     readonly schema?: SchemaObject;
@@ -452,21 +493,6 @@ interface Content {
       readonly examples?: object;
     };
   };
-}
-
-const THREE_WORDS = /\w+\W+\w+\W+\w+/;
-
-/** Fields of a schema, at any depth, that have no description. Schemas without a type are conditions. */
-function muteFields(schema: SchemaObject, at: string): string[] {
-  const { properties = {}, items, additionalProperties: values, anyOf = [], oneOf = [] } = schema;
-  const inner = [items, values, ...anyOf, ...oneOf].filter((part) => typeof part === 'object');
-  return [
-    ...Object.entries(properties).flatMap(([name, property]) => [
-      ...(THREE_WORDS.test(property.description ?? '') ? [] : [`${at}.${name}`]),
-      ...muteFields(property, `${at}.${name}`),
-    ]),
-    ...inner.filter(({ type }) => type !== undefined).flatMap((part) => muteFields(part, at)),
-  ];
 }
 
 /** Without any of the headers that the API asks for. */

@@ -1,5 +1,6 @@
 import { ApiError, invalid, missingField } from '../../protocol/errors.ts';
 import {
+  COMMANDS,
   type CommandFrame,
   commandSchema,
   isOp,
@@ -98,7 +99,7 @@ function requireOp(type: unknown): Op {
   if (typeof type !== 'string') {
     throw new ApiError('invalid_format', 'Must be a string.', { param: 'type' });
   }
-  if (!isOp(type)) throw invalid('type', 'There is no such frame type.');
+  if (!isOp(type)) throw invalid('type', `Must be one of: ${Object.keys(COMMANDS).join(', ')}.`);
   return type;
 }
 

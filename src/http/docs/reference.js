@@ -1,6 +1,6 @@
 // Runs in the browser: finds endpoints, opens what an address names, copies commands.
 
-const search = document.getElementById('search');
+const search = document.getElementById('finder');
 const filter = document.getElementById('filter');
 const found = document.getElementById('found');
 const contents = document.getElementById('contents');

@@ -92,7 +92,7 @@ export const MessageDelta = Type.Object({
   message_id: MessageId,
   attempt: Attempt,
   offset: described(Length, 'Where the piece begins, in UTF-16 units from the start of the text.'),
-  text: described(Type.String(), 'The piece.'),
+  text: described(Type.String(), 'The piece of text, which begins at `offset`.'),
 });
 export type MessageDelta = Static<typeof MessageDelta>;
 export const MessageReset = Type.Object({
