@@ -193,7 +193,7 @@ export const COMMANDS: Commands<AdminContext> = {
       const { id: accountId } = await findAccount(tx, account);
       const { id: roleId } = await findRole(tx, accountId, role);
       const { user } = await createUser(tx, { accountId, name, email, roleId });
-      return { object: 'user', ...user, name, role_id: roleId };
+      return { object: 'user', ...user, name, role_id: roleId, avatar_url: null };
     }),
   },
   'user list': {

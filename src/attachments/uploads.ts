@@ -119,7 +119,7 @@ export async function readUploads(
 }
 
 /**
- * Removes files that neither a message, nor a run of an agent, nor an export, nor a mail refers to: those that were not attached in time, and those
+ * Removes files that neither a message, nor a run of an agent, nor an export, nor a mail, nor an avatar refers to: those that were not attached in time, and those
  * whose last message was deleted. Safe on several nodes at once, and again after a failure. Rejects with the error of the
  * store or the database.
  */
@@ -165,18 +165,21 @@ const IS_OVERDUE = `attached_at IS NULL AND (
     created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'
     OR withdrawn_at < clock_timestamp() - interval '${WITHDRAWN_FOR_S} seconds')`;
 
-const IS_ATTACHED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
+/** What has the file is shown with a link to it. */
+const IS_LINKED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key)
-  OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key)
-  OR EXISTS (SELECT FROM avatars v WHERE v.s3_key = u.s3_key))`;
+  OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key))`;
+
+/** Avatars have addresses of their own: a link that ended does not work again for their sake. */
+const IS_ATTACHED = `(${IS_LINKED} OR EXISTS (SELECT FROM avatars v WHERE v.s3_key = u.s3_key))`;
 
 const READ_DELETED = statement<[key: string]>({
   name: 'read-deleted-upload',
   text: `
     SELECT FROM (SELECT $1::text AS s3_key) u
     WHERE (NOT EXISTS (SELECT FROM uploads n WHERE n.s3_key = u.s3_key AND n.withdrawn_at IS NULL)
-        AND NOT ${IS_ATTACHED})
+        AND NOT ${IS_LINKED})
       OR EXISTS (SELECT FROM uploads n JOIN accounts o ON o.id = n.account_id
         WHERE n.s3_key = u.s3_key AND o.deleted_at IS NOT NULL)
       OR (SELECT bool_and(c.deleted_at IS NOT NULL) FROM (

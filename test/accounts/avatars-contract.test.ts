@@ -118,6 +118,27 @@ t.test('replaced and cleared: the address before shows nothing, and the file goe
   );
 });
 
+t.test('a deleted message loses its link to a file that is an avatar too', async (t) => {
+  const person = await personWith(app, []);
+  const key = await upload(PNG);
+  const { body: message } = await call<{ id: string }>(
+    'POST',
+    `${CONVERSATIONS}/${demo.conversations.group}/messages`,
+    {
+      body: { body: 'me', client_message_id: randomUUID(), attachments: [{ kind: 'image', s3_key: key }] },
+    },
+  );
+  const { body } = await call<Me>('PATCH', '/v1/me', { token: person.token, body: { avatar_s3_key: key } });
+  const { body: sent } = await call<{ id: string; attachments: { url: string }[] }>(
+    'GET',
+    `/v1/messaging/messages/${message.id}?include[]=attachments`,
+  );
+  t.equal((await fetch(sent.attachments[0]!.url)).status, 200);
+  t.equal(await refusal('DELETE', `/v1/messaging/messages/${sent.id}`), '200');
+  t.equal((await fetch(sent.attachments[0]!.url)).status, 410);
+  t.equal((await fetch(body.actor.avatar_url!)).status, 200, 'which stays');
+});
+
 t.test('of other users, agents and groups', async (t) => {
   const person = await personWith(app, []);
   const { body: user } = await call<User>('PATCH', `/v1/users/${person.id}`, {

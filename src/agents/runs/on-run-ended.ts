@@ -4,8 +4,8 @@ import type { WritePath } from '../../messages/write-path.ts';
 import type { NewNotification } from '../../notifications/insert-store.ts';
 import { notifyUsers } from '../../notifications/notify-users.ts';
 import { derivedId } from '../../protocol/ids.ts';
-import { presentActor } from '../../protocol/resources/actor.ts';
 import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
+import { readActors } from '../../resources/actor.ts';
 import { readMessage } from '../../resources/message.ts';
 import { preview } from '../../resources/preview.ts';
 import type { RunEnded } from './outbox-topics.ts';
@@ -75,7 +75,7 @@ async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun):
       ...{ reply_to_id: null, resource_type: null, resource_id: null },
       ...{ streaming_state: null, client_message_id: null, attachments: [] },
     },
-    sender: presentActor({ id: run.actor_id, type: 'agent', name: run.name, handle: null, avatar_url: null }),
+    sender: (await readActors(database, [run.actor_id])).get(run.actor_id) ?? null,
     audience: 'internal',
   });
 }
