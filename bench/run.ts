@@ -23,6 +23,7 @@ import { P12 } from './p12-steady-load.ts';
 import { P13 } from './p13-growth.ts';
 import { P14 } from './p14-start.ts';
 import { runPlot } from './plot.ts';
+import { SEARCH } from './search.ts';
 import { SLOW_READERS } from './slow-readers.ts';
 import { WEBHOOKS } from './webhooks.ts';
 
@@ -40,6 +41,7 @@ const WORKS: readonly Work[] = [
   P12,
   P13,
   P14,
+  SEARCH,
   SLOW_READERS,
   WEBHOOKS,
 ];

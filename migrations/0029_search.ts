@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * search_blocks: the words of up to 64 consecutive messages of a conversation; the row with `first_sequence` 0 has the
+ * search_blocks: the words of up to 16 consecutive messages of a conversation; the row with `first_sequence` 0 has the
  * words of its title and of its members' names. `terms` are lexemes of src/search/lexemes.ts. `missing` are the numbers
  * of the range whose words are not in `terms`: they had no row, or their message has changed since.
  *

@@ -28,7 +28,7 @@ export interface Block {
 }
 
 /** Messages of a full block. */
-export const BLOCK_MESSAGES = 64;
+export const BLOCK_MESSAGES = 16;
 
 /** A conversation whose messages are cut into blocks. */
 interface Subject {
@@ -141,13 +141,13 @@ function textOf(terms: Iterable<string>): string {
 
 /** Characters of all texts of a block: a tsvector has room for 1 MiB. */
 const MAX_CHARACTERS = 60_000;
-const MAX_SPAN_MS = 7 * 86_400_000;
+const MAX_SPAN_MS = 86_400_000;
 /** Of a block without a row: no search looks there. */
 const NEVER = '1970-01-01T00:00:00Z';
 
 /**
- * Returns how many of the last blocks a new one takes in, given how many messages they have, the newest first: eight small
- * blocks become one, and eight of those a full one, so that a message is written three times at most and most messages of
+ * Returns how many of the last blocks a new one takes in, given how many messages they have, the newest first: four small
+ * blocks become one, and four of those a full one, so that a message is written three times at most and most messages of
  * a slow conversation are in full blocks.
  */
 export function absorbed(sizes: readonly number[], fresh: number): number {
@@ -174,10 +174,10 @@ function levelOf(messages: number): number {
   return messages < WORTHWHILE ? 1 : FULL;
 }
 
-const TOGETHER = 8;
+const TOGETHER = 4;
 const FULL = 2;
 /** Messages of a block that is left as it is: under load blocks are this large from the start, and writing them twice gains little. */
-const WORTHWHILE = 24;
+const WORTHWHILE = 8;
 
 /** How many of the last blocks `absorbed` looks at. */
 export const TRAILING_BLOCKS = 2 * TOGETHER;

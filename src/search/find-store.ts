@@ -20,45 +20,66 @@ export interface Candidate {
   readonly subject: string | null;
 }
 
-/** Where reading blocks goes on: behind this one, the newest first. */
-export interface BlockKey {
-  readonly to_at: string;
+/** A block that may have a match. */
+export interface FoundBlock {
   readonly conversation_id: string;
   readonly first_sequence: number;
-}
-
-export interface BlocksRead<Item> {
-  readonly items: readonly Item[];
-  /** How many blocks were read, of which the last is `last`. */
-  readonly blocks: number;
-  readonly last: BlockKey | undefined;
+  readonly last_sequence: number;
+  readonly from_at: string;
+  readonly to_at: string;
 }
 
 /** How blocks are found: by the index of their words, or among the newest ones of the account. */
 export type Way = 'words' | 'newest';
 
-/** Returns the readable messages of the next blocks that may have a match, `limit` blocks at most. */
-export async function readBlocks(
+export interface BlockRequest {
+  /** A tsquery. */
+  readonly terms: string;
+  readonly period: Period;
+  /** Behind this one; undefined: the first ones. */
+  readonly after: FoundBlock | undefined;
+  readonly limit: number;
+}
+
+/** Returns the next blocks of conversations that the caller may read, the newest first. */
+export function readBlocks(
   db: Querier,
   scope: Scope,
   way: Way,
-  { terms, filters, period, after, limit }: BlockRequest & { readonly filters: MessageFilters },
-): Promise<BlocksRead<Candidate>> {
-  const rows = await db.query(
+  { terms, period, after, limit }: BlockRequest,
+): Promise<FoundBlock[]> {
+  const { to_at, conversation_id, first_sequence } = after ?? BEFORE_ALL;
+  const place = [to_at, conversation_id, first_sequence] as const;
+  return db.query(
     READ_BLOCKS[way],
     ...scopeValues(scope),
-    ...blockValues({ terms, period, after, limit }),
-    filters.authorId,
-    filters.hasFile,
+    terms,
+    period.upper,
+    period.lower,
+    limit,
+    ...place,
   );
-  return gather(rows);
 }
 
-export interface BlockRequest {
-  readonly terms: string;
-  readonly period: Period;
-  readonly after: BlockKey | undefined;
-  readonly limit: number;
+/** Returns the messages of blocks that the caller may find. */
+export function readMessagesIn(
+  db: Querier,
+  scope: Scope,
+  { authorId, hasFile }: MessageFilters,
+  period: Period,
+  blocks: readonly FoundBlock[],
+): Promise<Candidate[]> {
+  return db.query(
+    READ_MESSAGES_IN,
+    ...scopeValues(scope),
+    period.upper,
+    period.lower,
+    authorId,
+    hasFile,
+    blocks.map((block) => block.conversation_id),
+    blocks.map((block) => block.first_sequence),
+    blocks.map((block) => block.last_sequence),
+  );
 }
 
 /** Returns the readable messages of what changed last, which blocks may not have yet. */
@@ -105,13 +126,15 @@ export interface ConversationCandidate {
   }[];
 }
 
-/** Returns the readable conversations that may have a match, by the index of their words. */
-export async function readHeadBlocks(
+/** Returns the conversations of blocks with `first_sequence` 0 that the caller may find. */
+export function readConversationsIn(
   db: Querier,
   scope: Scope,
-  request: BlockRequest,
-): Promise<BlocksRead<ConversationCandidate>> {
-  return gather(await db.query(READ_HEAD_BLOCKS, ...scopeValues(scope), ...blockValues(request)));
+  { upper, lower }: Period,
+  blocks: readonly FoundBlock[],
+): Promise<ConversationCandidate[]> {
+  const ids = blocks.map((block) => block.conversation_id);
+  return db.query(READ_CONVERSATIONS_IN, ...scopeValues(scope), upper, lower, ids);
 }
 
 /** Returns readable conversations that changed last. */
@@ -119,39 +142,7 @@ export function readRecentHeads(db: Querier, scope: Scope, period: Period): Prom
   return db.query(READ_RECENT_HEADS, ...scopeValues(scope), period.upper, period.lower);
 }
 
-type BlockValues = readonly [
-  terms: string,
-  upper: string,
-  lower: string,
-  limit: number,
-  toAt: string,
-  conversationId: string,
-  firstSequence: number,
-];
-
-function blockValues({ terms, period, after, limit }: BlockRequest): BlockValues {
-  const { to_at, conversation_id, first_sequence } = after ?? BEFORE_ALL;
-  return [terms, period.upper, period.lower, limit, to_at, conversation_id, first_sequence];
-}
-
-const BEFORE_ALL: BlockKey = { to_at: 'infinity', conversation_id: '', first_sequence: 0 };
-
-/** The place of a block, with an item of it; the item is null where the block has none that the caller may find. */
-type Joined<Item extends { id: string }> = BlockKey & { [Name in keyof Item]: Item[Name] | null };
-
-function gather<Item extends { id: string }>(rows: readonly Joined<Item>[]): BlocksRead<Item> {
-  const last = rows.at(-1);
-  const keys = new Set(rows.map((row) => `${row.conversation_id} ${row.first_sequence}`));
-  return {
-    items: rows.filter((row): row is Joined<Item> & Item => row.id !== null),
-    blocks: keys.size,
-    last: last && {
-      to_at: last.to_at,
-      conversation_id: last.conversation_id,
-      first_sequence: last.first_sequence,
-    },
-  };
-}
+const BEFORE_ALL = { to_at: 'infinity', conversation_id: '', first_sequence: 0 } as const;
 
 const CANDIDATE = `m.id, ${SENT_AT} AS at, left(m.body, ${SEARCHED_CHARACTERS}) AS body, m.subject`;
 
@@ -187,31 +178,58 @@ const SOURCES: Readonly<Record<Way, string>> = {
     )`,
 };
 
-const SORTED = `
-      SELECT * FROM found WHERE account_id = $1 AND ${IN_PERIOD} ORDER BY ${NEWEST_FIRST}`;
+type BlockParams = Scoped<
+  [
+    terms: string,
+    upper: string,
+    lower: string,
+    limit: number,
+    toAt: string,
+    conversationId: string,
+    firstSequence: number,
+  ]
+>;
 
-function readBlocksBy(
-  way: Way,
-): Statement<Scoped<[...BlockValues, authorId: string | null, hasFile: boolean]>, Joined<Candidate>> {
+function readBlocksBy(way: Way): Statement<BlockParams, FoundBlock> {
   return statement({
     name: `search-read-blocks-by-${way}`,
     text: `
-    WITH ${SOURCES[way]}, page AS MATERIALIZED (
-      SELECT f.* FROM (${SORTED} OFFSET 0) f
-      WHERE EXISTS (SELECT FROM conversations c WHERE c.id = f.conversation_id AND ${IS_READABLE} OFFSET 0)
-      LIMIT $9
-    )
-    SELECT f.to_at, f.conversation_id, f.first_sequence, m.* FROM page f LEFT JOIN LATERAL (
-      SELECT ${CANDIDATE} FROM messages m
-      WHERE m.conversation_id = f.conversation_id AND m.sequence BETWEEN f.first_sequence AND f.last_sequence
-        AND m.sequence IS NOT NULL AND ${isFindable('$7', '$8', '$13', '$14')}
-      OFFSET 0
-    ) m ON true
-    ORDER BY f.to_at DESC, f.conversation_id DESC, f.first_sequence DESC`,
+    WITH ${SOURCES[way]}
+    SELECT f.conversation_id, f.first_sequence, f.last_sequence, f.from_at, f.to_at FROM (
+      SELECT * FROM found WHERE account_id = $1 AND ${IN_PERIOD} ORDER BY ${NEWEST_FIRST} OFFSET 0
+    ) f
+    WHERE EXISTS (SELECT FROM conversations c WHERE c.id = f.conversation_id AND ${IS_READABLE} OFFSET 0)
+    LIMIT $9`,
   });
 }
 
 const READ_BLOCKS = { words: readBlocksBy('words'), newest: readBlocksBy('newest') };
+
+const READ_MESSAGES_IN = statement<
+  Scoped<
+    [
+      upper: string,
+      lower: string,
+      authorId: string | null,
+      hasFile: boolean,
+      conversationIds: readonly string[],
+      firsts: readonly number[],
+      lasts: readonly number[],
+    ]
+  >,
+  Candidate
+>({
+  name: 'search-read-messages-in',
+  text: `
+    SELECT m.* FROM unnest($10::text[], $11::bigint[], $12::bigint[]) AS b(conversation_id, first, last)
+    CROSS JOIN LATERAL (
+      SELECT m.conversation_id, ${CANDIDATE} FROM messages m
+      WHERE m.conversation_id = b.conversation_id AND m.sequence BETWEEN b.first AND b.last
+        AND m.sequence IS NOT NULL AND ${isFindable('$6', '$7', '$8', '$9')}
+      OFFSET 0
+    ) m
+    WHERE EXISTS (SELECT FROM conversations c WHERE c.id = b.conversation_id AND ${IS_READABLE} OFFSET 0)`,
+});
 
 /** Changes that are looked through: what is committed within some seconds at full load. */
 const RECENT = {
@@ -281,16 +299,16 @@ const CONVERSATION_CANDIDATE = `c.id, c.created_at AS at, c.title, CASE WHEN $4:
         ) a
       ) END AS members`;
 
-const READ_HEAD_BLOCKS = statement<Scoped<BlockValues>, Joined<ConversationCandidate>>({
-  name: 'search-read-head-blocks',
+const READ_CONVERSATIONS_IN = statement<
+  Scoped<[upper: string, lower: string, ids: readonly string[]]>,
+  ConversationCandidate
+>({
+  name: 'search-read-conversations-in',
   text: `
-    WITH found AS MATERIALIZED (
-      SELECT ${COLUMNS} FROM search_blocks WHERE terms @@ $6::tsquery
-    )
-    SELECT f.to_at, f.conversation_id, f.first_sequence, c.* FROM (${SORTED} OFFSET 0) f CROSS JOIN LATERAL (
-      SELECT ${CONVERSATION_CANDIDATE} FROM conversations c WHERE c.id = f.conversation_id AND ${IS_READABLE} OFFSET 0
-    ) c
-    LIMIT $9`,
+    SELECT c.id AS conversation_id, c.* FROM unnest($8::text[]) AS n(id) CROSS JOIN LATERAL (
+      SELECT ${CONVERSATION_CANDIDATE} FROM conversations c
+      WHERE c.id = n.id AND c.created_at <= $6::timestamptz AND c.created_at > $7::timestamptz AND ${IS_READABLE} OFFSET 0
+    ) c`,
 });
 
 const READ_RECENT_HEADS = statement<Scoped<[upper: string, lower: string]>, ConversationCandidate>({

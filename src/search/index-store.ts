@@ -18,12 +18,17 @@ export async function readWaiting(db: Querier): Promise<Waiting> {
   return row!;
 }
 
-/** Keeps every other node from indexing until the transaction ends. Returns false if one is at it. */
-export async function lockIndex(tx: Tx): Promise<boolean> {
+/**
+ * Keeps every other node from indexing until the transaction ends, and returns what waits. Returns undefined if another
+ * node is at it, or no round may begin.
+ */
+export async function lockIndex(tx: Tx): Promise<Waiting | undefined> {
   // What a crash of Postgres loses is indexed again: changes leave the queue in the same transaction.
   await sql`SET LOCAL synchronous_commit = off`.execute(tx.kysely);
   const [row] = await tx.query(LOCK, INDEX_LOCK);
-  return row!.locked && (await readWaiting(tx)).is_due;
+  if (!row!.locked) return undefined;
+  const waiting = await readWaiting(tx);
+  return waiting.is_due ? waiting : undefined;
 }
 
 /** Rows of search_changes, put together. */

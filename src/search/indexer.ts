@@ -1,30 +1,9 @@
 import type { Database } from '../db/database.ts';
-import type { Tx } from '../db/handle.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { absorbed, type Block, blocksOf, headOf, type IndexedText } from './block.ts';
-import {
-  type Changes,
-  deleteBlocks,
-  deleteGone,
-  insertBlocks,
-  lockIndex,
-  noteConversationsOf,
-  readBlocksWith,
-  readHeads,
-  readStandings,
-  readTexts,
-  readUnfilled,
-  readWaiting,
-  returnConversations,
-  type Standing,
-  type TextRange,
-  type TextRow,
-  takeChanges,
-  writeProgress,
-} from './index-store.ts';
-import { lexemesOf } from './lexemes.ts';
+import { indexSome, MAX_MESSAGES } from './index-round.ts';
+import { readWaiting } from './index-store.ts';
 
 export interface IndexerOptions {
   readonly database: Database;
@@ -38,8 +17,9 @@ export interface IndexerOptions {
  * so that a node that dies loses nothing, and nothing is done twice.
  *
  * A round of up to MAX_MESSAGES follows the one before as soon as that many messages may have been sent at the rate that
- * search keeps up with, or once the indexer has rested nine times as long as it worked, whichever is sooner: beyond that
- * rate it takes a tenth of a core, and lags. What it has not reached is found without it (recent-store.ts).
+ * search keeps up with, so 3,500 a second are indexed within a second or two. Where more is sent the index lags, and from
+ * then on rests nine times as long as it works: a tenth of a core. What it has not reached is found without it
+ * (`readRecent`, find-store.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;
@@ -66,209 +46,13 @@ export class Indexer {
     metrics.searchLagSeconds.set(Math.max(0, waiting.lag ?? 0));
     if (signal.aborted || !waiting.is_due || (waiting.lag === null && waiting.is_filled)) return;
     const beganMs = performance.now();
-    const done = await database.transaction((tx) => this.#round(tx, waiting.is_filled));
+    const done = await database.transaction(indexSome);
     if (done === undefined) return;
     clearTimeout(this.#next);
     if (done.messages >= MAX_MESSAGES / 2) this.#next = setTimeout(() => this.#loop.wake(), done.restMs + 1);
     metrics.searchIndexed.inc(done.messages);
     metrics.searchRoundSeconds.observe((performance.now() - beganMs) / 1_000);
   }
-
-  /** Returns undefined where another node is at it. */
-  async #round(tx: Tx, isFilled: boolean): Promise<{ messages: number; restMs: number } | undefined> {
-    const beganMs = performance.now();
-    if (!(await lockIndex(tx))) return undefined;
-    const round = new Round(tx, await takeChanges(tx, MAX_MESSAGES));
-    const filled = isFilled || round.size > MAX_MESSAGES / 4 ? undefined : await round.fill();
-    const messages = await round.run();
-    const workedMs = performance.now() - beganMs;
-    const restMs = Math.round(Math.min(workedMs * REST, Math.max(0, messages / MESSAGES_A_MS - workedMs)));
-    await writeProgress(tx, restMs, filled);
-    return { messages, restMs };
-  }
-}
-
-class Round {
-  readonly #tx: Tx;
-  /** Conversations with new messages: about how many. */
-  readonly #fresh = new Map<string, number>();
-  readonly #changed: { conversationId: string; id: string }[] = [];
-  readonly #heads: Set<string>;
-  readonly #actors: Set<string>;
-
-  constructor(tx: Tx, changes: readonly Changes[]) {
-    this.#tx = tx;
-    for (const { sent_of, sent_ids, changed_ids, changed_of } of changes) {
-      for (const [index, id] of sent_of.entries()) this.#addFresh(id, sent_ids[index] === '' ? WHOLE : 1);
-      for (const [index, id] of changed_ids.entries()) {
-        this.#changed.push({ conversationId: changed_of[index]!, id });
-      }
-    }
-    this.#heads = new Set(changes.flatMap(({ conversation_ids }) => conversation_ids));
-    this.#actors = new Set(changes.flatMap(({ actor_ids }) => actor_ids));
-  }
-
-  get size(): number {
-    return [...this.#fresh.values()].reduce((sum, count) => sum + count, this.#heads.size);
-  }
-
-  /** Adds conversations from before search. Returns the progress that is reached with this round. */
-  async fill(): Promise<string | null> {
-    const ids = await readUnfilled(this.#tx, FILLED_AT_ONCE);
-    for (const id of ids) {
-      this.#addFresh(id, WHOLE);
-      this.#heads.add(id);
-    }
-    return ids.length < FILLED_AT_ONCE ? null : ids.at(-1)!;
-  }
-
-  /** Returns how many messages it read. */
-  async run(): Promise<number> {
-    const tx = this.#tx;
-    if (this.#actors.size > 0) await noteConversationsOf(tx, [...this.#actors]);
-    if (this.#heads.size > 0) await this.#writeHeads([...this.#heads]);
-    const standings = this.#fresh.size === 0 ? [] : await readStandings(tx, [...this.#fresh.keys()]);
-    const plan = new Plan();
-    for (const standing of standings) plan.addStanding(standing, this.#fresh.get(standing.id)!);
-    if (this.#changed.length > 0) await this.#addChanged(plan);
-    if (plan.ranges.length === 0) return 0;
-
-    const limit = Math.max(MIN_OF_RANGE, Math.ceil(MAX_MESSAGES / plan.ranges.length));
-    const rows = await readTexts(tx, plan.ranges, limit);
-    const { blocks, unread } = plan.blocksOf(rows, limit);
-    if (unread.length > 0) await returnConversations(tx, unread);
-    if (plan.replaced.length > 0) await deleteBlocks(tx, plan.replaced);
-    if (blocks.length > 0) await insertBlocks(tx, blocks);
-    return rows.length;
-  }
-
-  #addFresh(id: string, count: number): void {
-    this.#fresh.set(id, (this.#fresh.get(id) ?? 0) + count);
-  }
-
-  async #writeHeads(ids: readonly string[]): Promise<void> {
-    const tx = this.#tx;
-    await deleteGone(tx, ids);
-    await deleteBlocks(
-      tx,
-      ids.map((conversationId) => ({ conversationId, first: 0 })),
-    );
-    const heads = (await readHeads(tx, ids)).map(({ id, account_id, title, names, created_at }) => {
-      const subject = { conversationId: id, accountId: account_id, lexemes: lexemesOf(account_id) };
-      return headOf(subject, [title ?? '', ...names], created_at);
-    });
-    await insertBlocks(tx, heads);
-  }
-
-  /** Blocks that have a message which has changed since it was read for them. */
-  async #addChanged(plan: Plan): Promise<void> {
-    const found = await readBlocksWith(
-      this.#tx,
-      this.#changed.map(({ conversationId }) => conversationId),
-      this.#changed.map(({ id }) => id),
-    );
-    const ids = [...new Set(found.map((block) => block.conversation_id))].filter((id) => !plan.has(id));
-    const standings = ids.length === 0 ? [] : await readStandings(this.#tx, ids);
-    for (const standing of standings) plan.addStanding(standing, 0);
-    for (const { conversation_id, first, last } of found) plan.rewrite(conversation_id, { first, last });
-  }
-}
-
-/** Which blocks a round writes, from which rows, and in place of which. */
-class Plan {
-  readonly ranges: TextRange[] = [];
-  readonly replaced: { conversationId: string; first: number }[] = [];
-  readonly #standings = new Map<string, Standing>();
-  readonly #replaced = new Set<string>();
-
-  has(conversationId: string): boolean {
-    return this.#standings.has(conversationId);
-  }
-
-  /** `fresh`: about how many messages are behind the last block; 0: only earlier ones changed. */
-  addStanding(standing: Standing, fresh: number): void {
-    this.#standings.set(standing.id, standing);
-    const { id: conversationId, blocks, incomplete } = standing;
-    const trailing = blocks ?? [];
-    if (fresh > 0) this.#addFresh(standing, trailing, fresh);
-    for (const block of incomplete ?? []) this.rewrite(conversationId, block);
-  }
-
-  #addFresh(
-    { id: conversationId, purged_through }: Standing,
-    trailing: NonNullable<Standing['blocks']>,
-    fresh: number,
-  ): void {
-    const oldest = Date.now() / 1_000 - ABSORBED_SECONDS;
-    const young = trailing.findIndex(({ from }) => from < oldest);
-    const candidates = young === -1 ? trailing : trailing.slice(0, young);
-    const taken = candidates.slice(
-      0,
-      absorbed(
-        candidates.map(({ messages }) => messages),
-        fresh,
-      ),
-    );
-    for (const { first } of taken) this.#replace(conversationId, first);
-    const from = taken.at(-1)?.first ?? (trailing[0]?.last ?? 0) + 1;
-    this.ranges.push({ conversationId, first: Math.max(from, purged_through + 1), last: null });
-  }
-
-  /** A block is written again from the present rows. */
-  rewrite(conversationId: string, { first, last }: { readonly first: number; readonly last: number }): void {
-    const standing = this.#standings.get(conversationId);
-    if (standing === undefined || !this.#replace(conversationId, first)) return;
-    const begin = Math.max(first, standing.purged_through + 1);
-    if (begin <= last) this.ranges.push({ conversationId, first: begin, last });
-  }
-
-  /** `unread`: conversations that have more rows than were read. */
-  blocksOf(rows: readonly TextRow[], limit: number): { blocks: Block[]; unread: string[] } {
-    const byRange = Map.groupBy(rows, ({ place }) => place);
-    const blocks: Block[] = [];
-    const unread = new Set<string>();
-    for (const [index, { conversationId, first, last }] of this.ranges.entries()) {
-      const ofRange = byRange.get(index + 1) ?? [];
-      if (ofRange.length === limit) unread.add(conversationId);
-      const end = last ?? ofRange.at(-1)?.sequence;
-      if (end === undefined) continue;
-      const accountId = this.#standings.get(conversationId)!.account_id;
-      const subject = { conversationId, accountId, lexemes: lexemesOf(accountId) };
-      blocks.push(...blocksOf(subject, first, end, ofRange.map(indexedText)));
-    }
-    return { blocks, unread: [...unread] };
-  }
-
-  #replace(conversationId: string, first: number): boolean {
-    const key = `${conversationId} ${first}`;
-    if (this.#replaced.has(key)) return false;
-    this.#replaced.add(key);
-    this.replaced.push({ conversationId, first });
-    return true;
-  }
-}
-
-function indexedText(row: TextRow): IndexedText {
-  return {
-    sequence: row.sequence,
-    texts: row.is_shown ? [row.body, row.subject] : null,
-    at: row.at,
-    authorId: row.author_id,
-    senderId: row.sender_id,
-    hasFile: row.has_attachments,
-  };
 }
 
 const ROUND_EVERY_MS = 500;
-/** Messages of a round, about. */
-const MAX_MESSAGES = 4_096;
-/** The rate up to which everything is indexed within a second or so: 3,500 a second. */
-const MESSAGES_A_MS = 3.5;
-const REST = 9;
-/** Rows that are read of each range at least: a full block and what it may take in. */
-const MIN_OF_RANGE = 256;
-/** The count of a conversation that is indexed from where it stands. */
-const WHOLE = 64;
-const FILLED_AT_ONCE = 16;
-/** Older blocks are not taken in: a block covers few days. */
-const ABSORBED_SECONDS = 6 * 86_400;

@@ -4,7 +4,12 @@ import type { KeysetPage } from '../db/keyset.ts';
 import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
 import { type ConversationRow, readConversationsById } from '../resources/conversation.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
-import { type ConversationCandidate, readHeadBlocks, readRecentHeads } from './find-store.ts';
+import {
+  type ConversationCandidate,
+  readBlocks,
+  readConversationsIn,
+  readRecentHeads,
+} from './find-store.ts';
 import { lexemesOf } from './lexemes.ts';
 import { type Match, matchFields } from './match.ts';
 import { anyOf, indexQuery, type Phrase } from './query.ts';
@@ -40,7 +45,8 @@ export async function searchConversations(
   const matches = new Map<string, Match<ShownField>>();
   return readResults(
     {
-      readBlocks: (after, limit, period) => readHeadBlocks(db, scope, { terms, period, after, limit }),
+      readBlocks: (after, limit, period) => readBlocks(db, scope, 'words', { terms, period, after, limit }),
+      readItems: (period, blocks) => readConversationsIn(db, scope, period, blocks),
       readRecent: (period) => readRecentHeads(db, scope, period),
       match(conversation) {
         const matched = matchFields(phrases, fieldsOf(conversation));

@@ -5,11 +5,12 @@ import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
 import {
-  type BlockKey,
   type Candidate,
+  type FoundBlock,
   type MessageFilters,
   readBlocks,
   readFound,
+  readMessagesIn,
   readRecent,
   type Way,
 } from './find-store.ts';
@@ -37,15 +38,16 @@ export async function searchMessages(
   principal: Principal,
   { phrases, deadlineMs, authorId, hasFile, ...limits }: MessageSearch,
   page: KeysetPage,
-): Promise<Result<Candidate, Match, FoundMessage>[]> {
+): Promise<Result<Candidate, Match<ShownField>, FoundMessage>[]> {
   const scope = await readScope(db, principal, limits);
   if (scope.few?.length === 0) return [];
   const filters = { authorId, hasFile };
   const terms = termsOf(phrases, filters, scope);
   const match = (fields: Fields) => matchFields(phrases, fieldsOf(fields));
-  return readResults(
+  return readResults<Candidate, Match<ShownField>, FoundMessage>(
     {
-      readBlocks: blockReader(db, scope, terms, filters),
+      readBlocks: blockReader(db, scope, terms),
+      readItems: (period, blocks) => readMessagesIn(db, scope, filters, period, blocks),
       readRecent: (period) => readRecent(db, scope, filters, period),
       match,
       deadlineMs,
@@ -85,12 +87,12 @@ function termsOf(phrases: readonly Phrase[], { authorId, hasFile }: MessageFilte
  * A word that many blocks have is found among the newest ones, any other one by the index of the words, which would read
  * every block that has it.
  */
-function blockReader(db: Db, scope: Scope, terms: string, filters: MessageFilters) {
+function blockReader(db: Db, scope: Scope, terms: string) {
   let way: Way = scope.few === undefined ? 'newest' : 'words';
-  return async (after: BlockKey | undefined, limit: number, period: Period) => {
-    const request = { terms, filters, period, after, limit };
-    const read = await readBlocks(db, scope, way, request);
-    if (way === 'words' || read.blocks === limit) return read;
+  return async (after: FoundBlock | undefined, limit: number, period: Period) => {
+    const request = { terms, period, after, limit };
+    const blocks = await readBlocks(db, scope, way, request);
+    if (way === 'words' || blocks.length === limit) return blocks;
     way = 'words';
     return readBlocks(db, scope, way, request);
   };

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BlockKey, BlocksRead } from './find-store.ts';
+import type { FoundBlock } from './find-store.ts';
 import type { Period } from './scope.ts';
 
 /** What was found, before it is ranked. */
@@ -15,13 +15,15 @@ export interface Window<Item, M> {
 }
 
 export interface WalkOptions<Item extends Timed, M> {
-  /** The next blocks behind one, the newest first; fewer than `limit` are the last. */
+  /** The next blocks behind one that have something of the period, the newest first; fewer than `limit` are the last. */
   readonly readBlocks: (
-    after: BlockKey | undefined,
+    after: FoundBlock | undefined,
     limit: number,
     period: Period,
-  ) => Promise<BlocksRead<Item>>;
-  /** What no block may have. */
+  ) => Promise<readonly FoundBlock[]>;
+  /** What of the period is in these blocks. */
+  readonly readItems: (period: Period, blocks: readonly FoundBlock[]) => Promise<readonly Item[]>;
+  /** What of the period may be in no block. */
   readonly readRecent: (period: Period) => Promise<readonly Item[]>;
   readonly match: (item: Item) => M | undefined;
   /** Milliseconds of `performance.now()` after which the walk gives up. */
@@ -42,7 +44,7 @@ export class WalkTooLongError extends Error {}
  * into another, stays where it was. Throws WalkTooLongError.
  */
 export async function readWindow<Item extends Timed, M>(
-  { readBlocks, readRecent, match, deadlineMs }: WalkOptions<Item, M>,
+  { readBlocks, readItems, readRecent, match, deadlineMs }: WalkOptions<Item, M>,
   period: Period,
   enough: number,
 ): Promise<Window<Item, M>> {
@@ -60,25 +62,35 @@ export async function readWindow<Item extends Timed, M>(
   };
   // Before the blocks: what is indexed in between is in both, and not in neither.
   await compare(await readRecent(period));
-  let after: BlockKey | undefined;
+  // Blocks with something that is older than what was read.
+  let open: readonly FoundBlock[] = [];
+  let upper = period.upper;
+  let after: FoundBlock | undefined;
   let limit = FIRST_BLOCKS;
   for (;;) {
-    const { items, blocks, last } = await readBlocks(after, limit, period);
-    await compare(items);
-    const lower = blocks < limit ? period.lower : last!.to_at;
+    const blocks = await readBlocks(after, limit, period);
+    after = blocks.at(-1);
+    const isLast = blocks.length < limit;
     // Blocks that are still unread end at `lower` at the latest.
+    const lower = isLast ? period.lower : after!.to_at;
+    open = [...open, ...blocks];
+    // Blocks of many conversations end at about the same time: of each, only what is between the two times is read.
+    if (lower < upper) {
+      await compare(await readItems({ upper, lower }, open));
+      open = open.filter(({ from_at }) => from_at <= lower);
+      upper = lower;
+    }
     const complete = [...hits.values()].filter(({ item }) => item.at > lower);
-    const isShorter = lower < period.upper;
-    if (blocks < limit || (isShorter && complete.length >= enough)) {
+    if (isLast || (lower < period.upper && complete.length >= enough)) {
       return { period: { upper: period.upper, lower }, hits: complete };
     }
     if (performance.now() > deadlineMs) throw new WalkTooLongError();
-    after = last;
-    limit = Math.min(limit * 2, MOST_BLOCKS);
+    limit = Math.min(limit * GROWTH, MOST_BLOCKS);
   }
 }
 
 const FIRST_BLOCKS = 32;
-const MOST_BLOCKS = 256;
+const GROWTH = 4;
+const MOST_BLOCKS = 1_024;
 /** For this long the comparison may keep other requests waiting. */
 const TURN_MS = 5;

@@ -52,7 +52,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0026_reading.ts': '1f9edadf1deb982f',
   '0027_directory.ts': '4303b4e0a3b189d2',
   '0028_reactions.ts': '05ec5cf6273a35bf',
-  '0029_search.ts': '12ad1ce4e7ef276b',
+  '0029_search.ts': '24ebad27b1be0106',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

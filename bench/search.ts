@@ -1,0 +1,179 @@
+import { sql } from 'kysely';
+import type { Principal } from '../src/access/principal.ts';
+import { createAccount } from '../src/accounts/accounts.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { createLog } from '../src/log.ts';
+import { newId } from '../src/protocol/ids.ts';
+import { presentActor } from '../src/protocol/resources/actor.ts';
+import { indexSome } from '../src/search/index-round.ts';
+import { parseQuery } from '../src/search/query.ts';
+import { searchMessages } from '../src/search/search-messages.ts';
+import { type Comparison, comparePairs, type Side } from './lib/pairs.ts';
+import { type BenchDatabase, checkpoint, startPostgres } from './lib/postgres.ts';
+import { type ProcessorTime, startMeter } from './lib/processor-time.ts';
+import { comparisonRow, count, type Row } from './lib/row.ts';
+import type { Session, Work } from './lib/work.ts';
+
+/**
+ * Searches among many messages against the same among ten thousand, and what indexing a message costs. Both run in this
+ * process, so the time of the generator is theirs.
+ */
+export const SEARCH: Work = { name: 'search', title: 'searches among many messages', fullOnly: true, run };
+
+async function run(session: Session): Promise<void> {
+  const { disposer, full, say, timing } = session;
+  const size = full ? FULL_SIZE : SHORT_SIZE;
+  const databases = await startPostgres(disposer, ['large', 'small']);
+  await session.part(`search, ${count(size)} messages`, async () => {
+    const large = await Archive.fill(databases.large, size, say);
+    const small = await Archive.fill(databases.small, SMALL, say);
+    const rows: Row[] = [];
+    const comparisons: Record<string, Comparison> = {};
+    for (const [name, search] of Object.entries(SEARCHES)) {
+      const work = `search, ${name}, ${count(size)} messages`;
+      const comparison = await comparePairs({
+        ours: large.side(`${count(size)} messages`, search),
+        control: small.side(`${count(SMALL)} messages`, search),
+        onBlock: (side, { figure }) => say(`  ${name}, ${side}: ${figure.toFixed(2)} ms`),
+        ...timing,
+      });
+      comparisons[work] = comparison;
+      rows.push(comparisonRow(work, comparison, 'ms'));
+    }
+    const { node, postgres, generator } = large.indexing;
+    const facts = {
+      'indexing a message, µs of node': node ?? generator ?? 0,
+      'indexing a message, µs of Postgres': postgres ?? 0,
+      'share of a core at 3,500 messages a second': `${((((generator ?? 0) + (postgres ?? 0)) * 3_500) / 10_000).toFixed(1)} %`,
+      conversations: CONVERSATIONS,
+      'conversations of the member': OWN,
+    };
+    for (const [name, value] of Object.entries(facts)) say(`  ${name}: ${value}`);
+    return { rows, comparisons, facts };
+  });
+}
+
+interface Search {
+  readonly q: string;
+  readonly by: 'admin' | 'member';
+}
+
+const SEARCHES: Readonly<Record<string, Search>> = {
+  'a rare word': { q: 'w12345 ', by: 'admin' },
+  'a common word': { q: 'w0 ', by: 'admin' },
+  'a word of one message in a hundred': { q: 'w20 ', by: 'admin' },
+  'the beginning of a word': { q: 'w123', by: 'admin' },
+  'a common and a rare word': { q: 'w1 w3000 ', by: 'admin' },
+  'a common word, of a member': { q: 'w0 ', by: 'member' },
+  'a rare word, of a member': { q: 'w3000 ', by: 'member' },
+};
+
+const SMALL = 10_000;
+const SHORT_SIZE = 100_000;
+const FULL_SIZE = 1_000_000;
+const CONVERSATIONS = 1_000;
+const OWN = 20;
+const BATCH = 50_000;
+const WORDS = 12;
+
+/** A database with messages of one account, all indexed. */
+class Archive {
+  readonly #postgres: BenchDatabase;
+  readonly #callers: Readonly<Record<Search['by'], Principal>>;
+  /** Of a message. */
+  readonly indexing: ProcessorTime;
+
+  static async fill(postgres: BenchDatabase, messages: number, say: Session['say']): Promise<Archive> {
+    const { database } = postgres;
+    await migrate(database, createLog('silent'));
+    const { account } = await database.transaction((tx) => createAccount(tx, { name: 'Bench', plan: 'pro' }));
+    const ids = { account: account.id, admin: newId('actor'), member: newId('actor') };
+    const { kysely } = database;
+    await sql`INSERT INTO actors (id, account_id, type, name)
+      SELECT id, ${ids.account}, 'user', 'Bench' FROM unnest(${[ids.admin, ids.member]}::text[]) AS id`.execute(
+      kysely,
+    );
+    await sql`INSERT INTO conversations (id, account_id, type, title)
+      SELECT 'cnv_' || n, ${ids.account}, 'group', 'Conversation ' || n FROM generate_series(1, ${sql.lit(CONVERSATIONS)}) AS n`.execute(
+      kysely,
+    );
+    await sql`INSERT INTO participants (id, account_id, conversation_id, actor_id, type)
+      SELECT 'prt_' || n, ${ids.account}, 'cnv_' || n, ${ids.member}, 'user' FROM generate_series(1, ${sql.lit(OWN)}) AS n`.execute(
+      kysely,
+    );
+    for (let first = 0; first < messages; first += BATCH) {
+      const last = Math.min(messages, first + BATCH) - 1;
+      // The words follow Zipf's law: one in ln(20,000) is w0.
+      await sql`INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, author_id, sender_id, body, created_at, updated_at)
+        SELECT 'msg_' || lpad(n::text, 24, '0'), ${ids.account}, 'cnv_' || (n % ${sql.lit(CONVERSATIONS)} + 1), n / ${sql.lit(CONVERSATIONS)} + 1,
+          'chat', 'sent', 'internal', ${ids.admin}, ${ids.admin}, t.body, at, at
+        FROM generate_series(${sql.lit(first)}, ${sql.lit(last)}) AS n
+        CROSS JOIN LATERAL (SELECT now() - interval '30 days' + n * interval '1 second' AS at) times
+        CROSS JOIN LATERAL (
+          SELECT string_agg('w' || floor(exp(random() * ln(20000)) - 1)::int, ' ') AS body
+          FROM generate_series(1, ${sql.lit(WORDS)}) AS word WHERE n IS NOT NULL
+        ) t`.execute(kysely);
+    }
+    await sql`TRUNCATE search_changes`.execute(kysely);
+    await sql`UPDATE search_progress SET filled_through = ''`.execute(kysely);
+    const meter = startMeter({ postgres });
+    const startMs = performance.now();
+    for (let isFilled = false; !isFilled; ) {
+      // Without the rest between two rounds.
+      await sql`UPDATE search_progress SET next_round_at = clock_timestamp()`.execute(kysely);
+      await database.transaction(indexSome);
+      const { rows } = await sql`SELECT FROM search_progress WHERE filled_through IS NULL
+        AND NOT EXISTS (SELECT FROM search_changes)`.execute(kysely);
+      isFilled = rows.length === 1;
+    }
+    const indexing = meter(messages);
+    say(`  ${count(messages)} messages indexed after ${Math.round((performance.now() - startMs) / 1_000)} s`);
+    await sql`SELECT gin_clean_pending_list('search_blocks_terms')`.execute(kysely);
+    await sql`ANALYZE search_blocks, messages, conversations, participants`.execute(kysely);
+    await checkpoint(postgres);
+    return new Archive(postgres, ids, indexing);
+  }
+
+  private constructor(
+    postgres: BenchDatabase,
+    ids: Readonly<Record<'account' | Search['by'], string>>,
+    indexing: ProcessorTime,
+  ) {
+    this.#postgres = postgres;
+    this.indexing = indexing;
+    const caller = (id: string, admin: boolean): Principal => ({
+      accountId: ids.account,
+      subscribed: true,
+      actor: presentActor({ id, type: 'user', name: 'Bench', handle: null, avatar_url: null }),
+      customer: false,
+      admin,
+      roleId: null,
+      permissions: new Set(),
+      credential: { kind: 'access_token', id, expiresAtMs: null },
+    });
+    this.#callers = { admin: caller(ids.admin, true), member: caller(ids.member, false) };
+  }
+
+  /** First pages, one after the other: the mean time of one. */
+  side(name: string, { q, by }: Search): Side {
+    const { database } = this.#postgres;
+    const page = { direction: 'next', after: null, fetch: 26, search: q } as const;
+    const filters = { authorId: null, hasFile: false, conversationId: null, before: null, after: null };
+    return {
+      name,
+      run: async (blockMs) => {
+        const meter = startMeter({ postgres: this.#postgres });
+        const startMs = performance.now();
+        let searches = 0;
+        let hits = 0;
+        for (; performance.now() - startMs < blockMs; searches++) {
+          const deadlineMs = Number.POSITIVE_INFINITY;
+          const search = { ...filters, phrases: parseQuery(q), deadlineMs };
+          hits += (await searchMessages(database, this.#callers[by], search, page)).length;
+        }
+        const figure = (performance.now() - startMs) / searches;
+        return { figure, processor: meter(searches), notes: { hits: hits / searches } };
+      },
+    };
+  }
+}
