@@ -28,7 +28,7 @@ export class Composer {
       'aria-label': `Files of ${name}`,
       onchange: () => this.addFiles(),
     });
-    this.list = element('ul', { class: 'uploads', 'aria-label': 'Files to send' });
+    this.list = element('ul', { class: 'uploads', 'aria-label': 'Files to send', hidden: true });
     const hint = (text) =>
       element('button', { type: 'button', class: 'hint', onclick: () => this.send({ body: text }) }, text);
     this.root = element(
@@ -97,6 +97,7 @@ export class Composer {
     entry.row = element('li', { class: 'upload' }, file.name, ' ', progress, remove);
     this.files.add(entry);
     this.list.append(entry.row);
+    this.list.hidden = false;
     try {
       entry.attachment = await this.conversation.upload(file, {
         signal: aborter.signal,
@@ -115,6 +116,7 @@ export class Composer {
     entry.aborter.abort();
     entry.row.remove();
     this.files.delete(entry);
+    this.list.hidden = this.files.size === 0;
   }
 
   focus() {

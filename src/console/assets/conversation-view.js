@@ -64,6 +64,7 @@ export class ConversationView {
     for await (const { data } of this.conversation.members({ limit: 100 })) {
       for (const member of data) if (member.actor !== null) this.members.set(member.actor.id, member);
     }
+    await this.conversation.opened;
     const isCase = isTeam && shown.audience === 'customer';
     this.composer.chooseAudience(isCase);
     this.timeline.open({ marksNotes: isCase, readThrough: this.members.get(ownId)?.last_read_sequence });
@@ -124,8 +125,9 @@ export class ConversationView {
   }
 
   showUnread(count) {
-    this.badge.textContent = count === 0 ? '' : String(count);
-    this.badge.setAttribute('aria-label', `${count} with something unread`);
+    this.badge.replaceChildren(
+      ...(count === 0 ? [] : [String(count), element('span', { class: 'hidden' }, ' with something unread')]),
+    );
   }
 
   /** The keyboard goes on in the composer, or at the message that a search has found. */

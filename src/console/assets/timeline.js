@@ -33,7 +33,10 @@ export class Timeline {
   /** `marksNotes`: marks what the customer does not see. `readThrough`: what was read before this view was opened. */
   open({ marksNotes, readThrough }) {
     this.marksNotes = marksNotes;
-    this.readThrough ??= readThrough ?? undefined;
+    this.unread ??= this.conversation.messages.find(
+      ({ sequence, sender, author_id: authorId }) =>
+        sequence > (readThrough ?? Number.POSITIVE_INFINITY) && (authorId ?? sender?.id) !== this.person.id,
+    ) ?? { key: undefined };
     for (const item of this.items.values()) item.message = undefined;
   }
 
@@ -70,7 +73,7 @@ export class Timeline {
       else this.list.insertBefore(item.row, next);
     }
     this.older.hidden = !hasOlder || messages.length === 0;
-    this.placeNewLine(messages);
+    this.placeNewLine();
     this.toEnd();
   }
 
@@ -85,8 +88,9 @@ export class Timeline {
   }
 
   fill(row, message) {
-    const { sender, delivery, kind, streaming_state: streaming } = message;
-    const isOwn = delivery !== 'sent' || sender?.id === this.person.id;
+    const { sender, author_id: authorId, delivery, kind, streaming_state: streaming } = message;
+    // The team answers customers as Customer Service.
+    const isOwn = delivery !== 'sent' || (authorId ?? sender?.id) === this.person.id;
     const isSystem = sender === null;
     row.className = `message ${isSystem ? 'system' : isOwn ? 'own' : kind} ${delivery}`;
     row.classList.toggle('writing', streaming === 'streaming');
@@ -208,16 +212,10 @@ export class Timeline {
   }
 
   /** Before the first message that was unread when the view was opened. */
-  placeNewLine(messages) {
-    if (this.readThrough === undefined) return;
-    const first = messages.find(
-      ({ sequence, sender }) => sequence > this.readThrough && sender?.id !== this.person.id,
-    );
-    if (first === undefined) this.newLine.remove();
-    else {
-      const { row } = this.items.get(first.key);
-      if (this.newLine.nextSibling !== row) row.before(this.newLine);
-    }
+  placeNewLine() {
+    const row = this.items.get(this.unread?.key)?.row;
+    if (row === undefined) this.newLine.remove();
+    else if (this.newLine.nextSibling !== row) row.before(this.newLine);
   }
 
   toEnd() {
