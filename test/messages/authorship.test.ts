@@ -48,6 +48,7 @@ t.test('a draft that another person edited, before and after its approval', asyn
   t.strictSame(customer, {
     ...team,
     ...{ kind: 'chat', streaming_state: null, created_at: team.sent_at, edited_at: null },
+    mentions: null,
     ...{ author_id: null, edited_by: null, cc: null },
   });
   await agree(t, sockets, draft.id, { team: grace.access_token, customer: customerToken });

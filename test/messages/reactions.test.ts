@@ -193,6 +193,16 @@ t.test('customers react to what they see, and learn of no member of the team', a
   );
 });
 
+t.test('actors that are blocked show nothing new', async (t) => {
+  const { id, customerId, customerToken } = await cases.open();
+  const reply = await cases.sent(id, { audience: 'customer' });
+  await reacted(reply.id, THUMB, customerToken);
+  await ok('POST', `/v1/messaging/actors/${customerId}/actions/block`, ada.access_token);
+  t.equal(await refusal('PUT', reactionPath(reply.id, '🎉'), customerToken), FORBIDDEN);
+  await ok('DELETE', reactionPath(reply.id, THUMB), customerToken);
+  t.strictSame(await shownOn(reply.id), [], 'and may take back what they have shown');
+});
+
 t.test('a message that is deleted or redacted loses its reactions', async (t) => {
   const id = await cases.conversation('internal');
   const [first, second] = [await cases.sent(id), await cases.sent(id)];
