@@ -29,6 +29,9 @@ export async function writeDue(db: Querier, limit: number): Promise<WrittenConve
   return rows.some(({ is_ours }) => !is_ours) ? undefined : rows.flatMap(({ written }) => written ?? []);
 }
 
+/** Marks that a statement looks at. Those of the same conversation behind them stay, and are taken a second later. */
+const MOST_MARKS = 2_000;
+
 /** Any number that nothing else of Parley locks. */
 export const INBOX_LOCK = 7_230_915_025;
 
@@ -37,15 +40,19 @@ const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: Writte
   text: `
     WITH turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(${INBOX_LOCK}) AS is_ours
+    ), oldest AS MATERIALIZED (
+      SELECT d.* FROM turn CROSS JOIN LATERAL (
+        SELECT * FROM inbox_due WHERE turn.is_ours ORDER BY id LIMIT ${MOST_MARKS}
+      ) d
     ), due AS MATERIALIZED (
       SELECT d.conversation_id AS id, bool_or(d.is_rescan) AS is_rescan, bool_or(d.actor_id IS NULL) AS is_whole,
         coalesce(array_agg(DISTINCT d.actor_id::text) FILTER (WHERE d.actor_id IS NOT NULL), '{}') AS actor_ids
-      FROM turn JOIN inbox_due d ON turn.is_ours
-        LEFT JOIN conversation_activity a ON a.conversation_id = d.conversation_id
+      FROM oldest d LEFT JOIN conversation_activity a ON a.conversation_id = d.conversation_id
       WHERE a.written_at IS NULL OR a.written_at < statement_timestamp() - interval '1 second'
       GROUP BY d.conversation_id ORDER BY min(d.id) LIMIT $1
     ), taken AS (
-      DELETE FROM inbox_due d USING due WHERE d.conversation_id = due.id
+      DELETE FROM inbox_due WHERE id = ANY(ARRAY(
+        SELECT oldest.id FROM oldest JOIN due ON due.id = oldest.conversation_id))
     ), found AS MATERIALIZED (
       SELECT due.*, c.account_id, c.audience, s.*, members.count > ${MOST_ROWS} AS is_large,
         (members.count > ${MOST_ROWS}) IS DISTINCT FROM stored.is_large AS is_other_size

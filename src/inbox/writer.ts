@@ -13,7 +13,7 @@ export interface InboxWriterOptions {
 }
 
 /** Conversations a statement, with up to a hundred rows each; more follow in the next one. */
-const MAX_CONVERSATIONS = 50;
+const MAX_CONVERSATIONS = 200;
 
 /** A round without a wake-up, which finds what a sweep of the outbox did not report because it failed. */
 const ROUND_EVERY_MS = 10_000;

@@ -279,7 +279,9 @@ class History {
     const path = `${CONVERSATIONS}/actions/mark-all-read`;
     const { unread } = await this.#call<InboxSummary>(200, 'POST', path, undefined, user);
     if (unread > 0) throw new Error(`${unread} conversations are unread once all are read`);
-    for (const id of user.unreadConversations) user.read(id, user.timelines.get(id)!.at(-1)!.sequence);
+    for (const id of user.unreadConversations) {
+      user.read(id, Math.max(...user.timelines.get(id)!.map(({ sequence }) => sequence)));
+    }
     this.#did('readAll');
   }
 
