@@ -11,6 +11,7 @@ import { Indexer } from '../../src/search/indexer.ts';
 import { lexemesOf } from '../../src/search/lexemes.ts';
 import { matchFields } from '../../src/search/match.ts';
 import { parseQuery } from '../../src/search/query.ts';
+import { readWindow, type WalkOptions, WalkTooLongError } from '../../src/search/walk.ts';
 import { addConversation, createGround, log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
@@ -64,6 +65,30 @@ t.test('a hostile text and a hostile query take time in proportion to their leng
     t.ok(process.cpuUsage().user / 1_000 - beganMs < 5_000, q.slice(0, 8));
   }
   t.end();
+});
+
+t.test('a search that finds blocks without an end, and no hit in them, is given up', async (t) => {
+  let read = 0;
+  const options: WalkOptions<{ id: string; at: string }, object> = {
+    readBlocks: async (_, limit) => {
+      read += limit;
+      const at = new Date(Date.UTC(2026, 0, 1) - read * 1_000).toISOString();
+      const block = {
+        conversation_id: 'cnv_1',
+        first_sequence: 1,
+        last_sequence: 16,
+        from_at: at,
+        to_at: at,
+      };
+      return Array.from({ length: limit }, () => block);
+    },
+    readItems: async (_, blocks) => blocks.map((block, index) => ({ id: `${index}`, at: block.to_at })),
+    readRecent: async () => [],
+    match: () => undefined,
+    deadlineMs: performance.now() + 50,
+  };
+  const period = { lower: '0001-01-01T00:00:00.000Z', upper: '2026-06-01T00:00:00.000Z' };
+  await t.rejects(readWindow(options, period, 1), WalkTooLongError);
 });
 
 t.test('two indexers and two that die at it: every message once, and nothing waits', async (t) => {
