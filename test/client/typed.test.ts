@@ -1,7 +1,15 @@
 /** The SDK's types: tsc checks this file, and each line of `Checks` fails to compile if it is false. */
 
 import t from 'tap';
-import type { Client, ClientEvents, ConversationHandlers, RequestOp } from '../../src/client/index.ts';
+import type {
+  Client,
+  ClientEvents,
+  ConversationFilter,
+  ConversationHandlers,
+  Me,
+  RequestOp,
+  TimelineMessage,
+} from '../../src/client/index.ts';
 import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
 import type { CommandFields, CommandResult } from '../../src/protocol/socket/commands.ts';
@@ -28,6 +36,13 @@ export type Checks = [
   Expect<Equal<CommandResult<'mark_read'>['unread'], number>>,
   Expect<Equal<Extract<HandledEvent, { event: 'typing' }>['data']['state'], 'start' | 'stop'>>,
   Expect<Equal<EventOf<'read'>['data']['sequence'], number>>,
+  Expect<Equal<Data<'inbox.updated'>['unread'], number>>,
+  // Of a conversation: `delivery` tells the messages of the server from local echoes.
+  Expect<Equal<Extract<TimelineMessage, { delivery: 'sent' }>['id'], string>>,
+  Expect<Equal<Extract<TimelineMessage, { id: null }>['delivery'], 'pending' | 'failed'>>,
+  Expect<Accepts<ConversationFilter, { order: 'activity'; filter: 'unread'; status: ['active'] }>>,
+  Expect<Equal<Accepts<ConversationFilter, { order: 'newest' }>, false>>,
+  Expect<Equal<Awaited<ReturnType<Client['me']>>, Me>>,
 ];
 
 /** As an application writes it. */
