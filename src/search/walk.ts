@@ -36,7 +36,9 @@ interface Timed {
 }
 
 /** The walk has looked at too much. */
-export class WalkTooLongError extends Error {}
+export class WalkTooLongError extends Error {
+  override readonly name = 'WalkTooLongError';
+}
 
 /**
  * Reads the hits of a period, the newest first, until there are `enough`: the period of the result is then shorter. Its
