@@ -46,13 +46,13 @@ const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: Writte
       ) d
     ), due AS MATERIALIZED (
       SELECT d.conversation_id AS id, bool_or(d.is_rescan) AS is_rescan, bool_or(d.actor_id IS NULL) AS is_whole,
+        array_agg(d.id) AS mark_ids,
         coalesce(array_agg(DISTINCT d.actor_id::text) FILTER (WHERE d.actor_id IS NOT NULL), '{}') AS actor_ids
       FROM oldest d LEFT JOIN conversation_activity a ON a.conversation_id = d.conversation_id
       WHERE a.written_at IS NULL OR a.written_at < statement_timestamp() - interval '1 second'
       GROUP BY d.conversation_id ORDER BY min(d.id) LIMIT $1
     ), taken AS (
-      DELETE FROM inbox_due WHERE id = ANY(ARRAY(
-        SELECT oldest.id FROM oldest JOIN due ON due.id = oldest.conversation_id))
+      DELETE FROM inbox_due WHERE id = ANY(ARRAY(SELECT unnest(mark_ids) FROM due))
     ), found AS MATERIALIZED (
       SELECT due.*, c.account_id, c.audience, s.*, members.count > ${MOST_ROWS} AS is_large,
         (members.count > ${MOST_ROWS}) IS DISTINCT FROM stored.is_large AS is_other_size
@@ -77,7 +77,10 @@ const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: Writte
       INSERT INTO inbox_rows AS r (actor_id, conversation_id, account_id, activity_at, is_unread)
       SELECT p.actor_id, f.id, f.account_id, CASE WHEN f.is_large THEN NULL ELSE ${activityOf('p', 'f')} END,
         NOT f.is_large AND ${isUnread('p', 'f')}
-      FROM found f JOIN participants p ON p.conversation_id = f.id AND p.${IS_MEMBER} AND p.actor_id IS NOT NULL
+      FROM found f CROSS JOIN LATERAL (
+        SELECT * FROM participants
+        WHERE conversation_id = f.id AND ${IS_MEMBER} AND actor_id IS NOT NULL OFFSET 0
+      ) p
       WHERE (f.is_whole AND NOT f.is_large) OR f.is_other_size OR p.actor_id = ANY(f.actor_ids)
       ON CONFLICT (actor_id, conversation_id) DO UPDATE
         SET activity_at = excluded.activity_at, is_unread = excluded.is_unread
