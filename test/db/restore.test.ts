@@ -6,6 +6,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { createLog } from '../../src/log.ts';
 import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { startNode } from '../support/node.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -22,6 +23,9 @@ t.test(
     const conversationId = original.demo.conversations.group;
     const { body } = await original.send(conversationId);
     await original.call('PATCH', `/v1/messaging/messages/${body.id}`, { body: 'edited' });
+    const newest = original.at(NEWEST_VERSION);
+    await newest.call('PUT', `/v1/messaging/messages/${body.id}/reactions/%F0%9F%91%8D`);
+    await newest.call('POST', `/v1/messaging/messages/${body.id}/actions/pin`);
     const { cursor } = await original.listen(conversationId);
     await original.kill('SIGTERM');
 
@@ -136,7 +140,9 @@ async function rowsOf(
 ): Promise<ReadonlyMap<string, object[]>> {
   const found = new Map<string, object[]>();
   for (const table of tables) {
-    const { rows } = await client.query(`SELECT ${shown} AS shown FROM ${table} r ORDER BY id`);
+    const { rows } = await client.query(
+      `SELECT ${shown} AS shown FROM ${table} r ORDER BY to_jsonb(r) - 'changed_in'`,
+    );
     found.set(table, rows);
   }
   return found;
