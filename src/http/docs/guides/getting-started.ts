@@ -60,6 +60,8 @@ const client = connect({ url: 'https://chat.example.com', account: 'acc_…', to
 const arrived = new Promise((resolve) => {
   client.subscribe('cnv_…', { onMessage: ({ sequence, body }) => resolve(\`\${sequence}: \${body}\`) });
 });
+// A subscription begins with what is sent from now on: it has to be there first.
+await new Promise((resolve) => client.on('state', (state) => state === 'live' && resolve()));
 await client.send('cnv_…', 'The crane is free.');
 console.log(await arrived);
 client.close();`,
