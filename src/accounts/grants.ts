@@ -17,13 +17,13 @@ export function requireGrant(principal: Principal, { type, permissions }: Grant)
   if (type === 'admin') {
     throw new ApiError(
       'insufficient_permissions',
-      'Only callers with an admin role can assign an admin role.',
+      'Only callers with an admin role can assign an admin role, or change those that have it.',
     );
   }
   const beyond = permissions.find((permission) => !principal.permissions.has(permission));
   if (beyond === undefined) return;
   throw new ApiError(
     'insufficient_permissions',
-    `The role behind this credential does not grant ${beyond}, so it cannot assign it.`,
+    `The role behind this credential does not grant ${beyond}, so it can neither assign it nor change those that have it.`,
   );
 }

@@ -142,6 +142,8 @@ t.test('nobody changes more than the caller holds, and an admin remains', async 
     FORBIDDEN,
     'an admin',
   );
+  const renamed = await call('PATCH', `/v1/users/${ada.id}`, { ...as, body: { name: 'X' } });
+  t.match(renamed.text, /or change those that have it/, 'the message fits a change that assigns nothing');
   t.equal(await give(manager.id, low.id), '200', 'oneself, to less');
   await holds('the lesser role', async () => (await give(reader.id, low.id)) === FORBIDDEN);
 

@@ -2,7 +2,7 @@ import { element } from './element.js';
 
 /** Where a message is written, with files and, on a case, the choice of who reads it. */
 export class Composer {
-  constructor(person, conversation, { hints, report }) {
+  constructor(person, conversation, { isTeam, hints, report }) {
     this.conversation = conversation;
     this.report = report;
     this.files = new Set();
@@ -40,15 +40,20 @@ export class Composer {
         'form',
         { onsubmit: (event) => this.submit(event), id: `${key}-form` },
         this.audience,
-        element(
-          'label',
-          { class: 'attach', title: 'Attach files' },
-          element('span', { class: 'icon clip', 'aria-hidden': 'true' }),
-          this.picker,
-        ),
+        ...(isTeam ? [this.attachButton()] : []),
         this.input,
         element('button', { type: 'submit', class: 'send' }, 'Send'),
       ),
+    );
+  }
+
+  /** Customers have none: they cannot upload. */
+  attachButton() {
+    return element(
+      'label',
+      { class: 'attach', title: 'Attach files' },
+      element('span', { class: 'icon clip', 'aria-hidden': 'true' }),
+      this.picker,
     );
   }
 

@@ -27,7 +27,7 @@ export class ConversationView {
     );
     this.timeline = new Timeline(person, this.conversation, { report });
     this.status = element('p', { class: 'status' });
-    this.composer = new Composer(person, this.conversation, { hints, report });
+    this.composer = new Composer(person, this.conversation, { isTeam, hints, report });
     this.root = element(
       'div',
       { class: 'conversation' },

@@ -19,6 +19,7 @@ export class Inbox {
       placeholder: 'Search',
       'aria-label': `Search in the conversations of ${name}`,
       autocomplete: 'off',
+      maxlength: '256',
       oninput: () => this.reloadSoon(),
     });
     this.filter = element(
@@ -71,6 +72,10 @@ export class Inbox {
       const isMore = page?.more === true ? ' or more' : '';
       this.summary.textContent = words === '' ? '' : `${page?.rows.length ?? 0}${isMore} found.`;
     } catch (error) {
+      if (this.pages !== pages) return;
+      // The rows of the search before would pass for its results.
+      if (words !== '') this.rows.replaceChildren();
+      this.more.hidden = true;
       this.report(error);
     }
   }
