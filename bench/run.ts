@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import type { Disposer } from '../src/lifecycle.ts';
 import { runAgainst } from './against.ts';
 import { runGuard } from './guard.ts';
+import { INBOX } from './inbox.ts';
 import { fingerprint } from './lib/checkout.ts';
 import { RESULTS } from './lib/result-file.ts';
 import { Runner } from './lib/runner.ts';
@@ -44,6 +45,7 @@ const WORKS: readonly Work[] = [
   SEARCH,
   SLOW_READERS,
   WEBHOOKS,
+  INBOX,
 ];
 
 const USAGE = `npm run bench                    short blocks, one table: says whether something broke
