@@ -33,17 +33,20 @@ export async function indexSome(tx: Tx): Promise<{ messages: number; restMs: num
   const round = new Round(tx, await takeChanges(tx, MAX_MESSAGES));
   const filled = waiting.is_filled || round.size > MAX_MESSAGES / 4 ? undefined : await round.fill();
   const messages = await round.run();
-  const restMs = restAfter(performance.now() - beganMs, messages, waiting);
+  const restMs = restAfter(performance.now() - beganMs, round.size, waiting);
   await writeProgress(tx, restMs, filled);
   return { messages, restMs };
 }
 
-/** An index that is up to date keeps up with MESSAGES_A_MS; one that lags, or is filled, takes a tenth of a core. */
-function restAfter(workedMs: number, messages: number, { lag, is_filled }: Waiting): number {
+/**
+ * Up to MESSAGES_A_MS the index takes what it needs. Where more arrives, or left something over, or while it is filled, it
+ * takes a tenth of a core.
+ */
+function restAfter(workedMs: number, taken: number, { lag, is_filled }: Waiting): number {
+  const arrivedInMs = Math.max((lag ?? 0) * 1_000, 1);
+  const isTooMuch = !is_filled || taken >= MAX_MESSAGES || taken / arrivedInMs > MESSAGES_A_MS;
   const restMs = workedMs * REST;
-  const isLate = !is_filled || (lag ?? 0) > LATE_S;
-  const untilNextMs = Math.max(0, messages / MESSAGES_A_MS - workedMs);
-  return Math.round(isLate ? restMs : Math.min(restMs, untilNextMs));
+  return Math.round(isTooMuch ? restMs : Math.min(restMs, Math.max(0, taken / MESSAGES_A_MS - workedMs)));
 }
 
 class Round {
@@ -218,13 +221,12 @@ function indexedText(row: TextRow): IndexedText {
 }
 
 /** Messages of a round, about. */
-export const MAX_MESSAGES = 4_096;
+export const MAX_MESSAGES = 2_048;
 /** The rate up to which everything is indexed within a second or so: 3,500 a second. */
 const MESSAGES_A_MS = 3.5;
 const REST = 9;
-const LATE_S = 5;
 /** Rows that are read of each range at least: a full block and what it may take in. */
-const MIN_OF_RANGE = 256;
+const MIN_OF_RANGE = 64;
 /** The count of a conversation that is indexed from where it stands. */
 const WHOLE = 16;
 const FILLED_AT_ONCE = 16;

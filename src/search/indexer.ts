@@ -17,9 +17,9 @@ export interface IndexerOptions {
  * so that a node that dies loses nothing, and nothing is done twice.
  *
  * A round of up to MAX_MESSAGES follows the one before as soon as that many messages may have been sent at the rate that
- * search keeps up with, so 3,500 a second are indexed within a second or two. Where more is sent the index lags, and from
- * then on rests nine times as long as it works: a tenth of a core. What it has not reached is found without it
- * (`readRecent`, find-store.ts).
+ * search keeps up with, so 3,500 a second are indexed within a second or two. Where more is sent the index rests nine times
+ * as long as it works, a tenth of a core, and lags. What it has not reached is found without it (`readRecent`,
+ * find-store.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;

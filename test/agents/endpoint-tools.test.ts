@@ -44,7 +44,10 @@ t.test('every endpoint that is open to agents, with a schema that models and ajv
   const outside = app.routes.filter(({ reachesOutside }) => reachesOutside !== undefined);
   t.strictSame(outside.map(({ name }) => name).sort(), [
     'add_participant',
+    'add_reaction',
     'create_conversation',
+    'forward_message',
+    'remove_reaction',
     'send_message',
     'send_scheduled_message_now',
     'update_conversation',

@@ -19,17 +19,31 @@ export function* bodyViolations(schema: SchemaObject): Iterable<Violation> {
 
 /** Yields query strings that break one rule each, and the answer: `400 parameter_invalid limit`. */
 export function* queryViolations(schema: SchemaObject): Iterable<{ query: string; refusal: string }> {
-  yield { query: 'unheard_of=1', refusal: '400 parameter_unknown unheard_of' };
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+  const properties = Object.entries(schema.properties ?? {});
+  const required = properties.filter(([name]) => schema.required?.includes(name));
+  const others = (name: string) =>
+    required
+      .filter(([other]) => other !== name)
+      .map(
+        ([other, property]) => `&${encodeURIComponent(other)}=${encodeURIComponent(textExample(property))}`,
+      )
+      .join('');
+  yield { query: `unheard_of=1${others('')}`, refusal: '400 parameter_unknown unheard_of' };
+  for (const [name] of required) yield { query: others(name), refusal: `400 parameter_missing ${name}` };
+  for (const [name, property] of properties) {
     if (name === 'page') continue;
     const item = property.type === 'array' ? (property.items ?? {}) : property;
     for (const bad of badTexts(item)) {
       yield {
-        query: `${encodeURIComponent(name)}=${encodeURIComponent(bad)}`,
+        query: `${encodeURIComponent(name)}=${encodeURIComponent(bad)}${others(name)}`,
         refusal: `400 parameter_invalid ${name}`,
       };
     }
   }
+}
+
+function textExample(schema: SchemaObject): string {
+  return String([exampleOf(schema, () => undefined)].flat()[0]);
 }
 
 type Json = Record<string, unknown>;

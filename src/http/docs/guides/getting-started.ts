@@ -29,7 +29,7 @@ roles admin, member, viewer, agent, scanner and sales_rep.</p>
 ${example(
   'sh',
   `
-role=$(call GET /v1/roles?q=member | grep -o 'rol_[A-Za-z0-9_]*' | head -1)
+role=$(call GET '/v1/roles?q=member' | grep -o 'rol_[A-Za-z0-9_]*' | head -1)
 grace=$(call POST /v1/users -d '{"name":"Grace","email":"grace@harbor.example","role_id":"'$role'"}' |
   grep -o 'act_[A-Za-z0-9_]*' | head -1)
 room=$(call POST /v1/messaging/conversations \\
