@@ -15,7 +15,7 @@ import { Fanout } from '../../src/gateway/stream/fanout.ts';
 import type { Reader } from '../../src/gateway/stream/reader.ts';
 import { Streams } from '../../src/gateway/stream/streams.ts';
 import { createLog } from '../../src/log.ts';
-import { Timeline } from '../../src/messages/timeline.ts';
+import { Timeline } from '../../src/messages/timeline/timeline.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Actor } from '../../src/protocol/resources/actor.ts';

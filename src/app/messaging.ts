@@ -35,7 +35,6 @@ import { SentEffects } from '../jobs/sent-effects.ts';
 import { Loop } from '../lifecycle.ts';
 import { readMailHead } from '../mail/mail-store.ts';
 import { EMAIL_RECEIVED } from '../mail/outbox-topics.ts';
-import { LockedWrites } from '../messages/locked-write.ts';
 import {
   type ContentChanged,
   MESSAGE_DELETED,
@@ -43,13 +42,14 @@ import {
   MESSAGES_SENT,
   SCHEDULE_NOT_SENT,
 } from '../messages/outbox-topics.ts';
-import type { Committed } from '../messages/outgoing.ts';
-import { SEND_SCHEDULED } from '../messages/scheduled.ts';
-import { ScheduledDelivery } from '../messages/scheduled-delivery.ts';
-import { Sender } from '../messages/send.ts';
-import { appendSystemEvent } from '../messages/system-messages.ts';
-import { Timeline } from '../messages/timeline.ts';
-import { WritePath } from '../messages/write-path.ts';
+import { SEND_SCHEDULED } from '../messages/schedules/scheduled.ts';
+import { ScheduledDelivery } from '../messages/schedules/scheduled-delivery.ts';
+import { Sender } from '../messages/sending/send.ts';
+import { appendSystemEvent } from '../messages/sending/system-messages.ts';
+import { LockedWrites } from '../messages/timeline/locked-write.ts';
+import type { Committed } from '../messages/timeline/outgoing.ts';
+import { Timeline } from '../messages/timeline/timeline.ts';
+import { WritePath } from '../messages/timeline/write-path.ts';
 import { notifyAdded } from '../notifications/added.ts';
 import { notifyAssigned } from '../notifications/assigned.ts';
 import { markConversationRead } from '../notifications/mark-conversation.ts';

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { Http } from '../http/pipeline.ts';
-import { insertMessages } from '../messages/insert-store.ts';
-import { readHeads, readSent } from '../messages/timeline-store.ts';
+import { insertMessages } from '../messages/timeline/insert-store.ts';
+import { readHeads, readSent } from '../messages/timeline/timeline-store.ts';
 import { readFeedRows } from '../notifications/feed-store.ts';
 import { newId } from '../protocol/ids.ts';
 import { CURRENT_VERSION } from '../protocol/versions.ts';

@@ -20,14 +20,14 @@ import {
   erasePersonFromMails,
   mailsOfPerson,
 } from '../mail/person-store.ts';
-import { rejectDraft } from '../messages/drafts.ts';
+import { rejectDraft } from '../messages/drafts/drafts.ts';
+import { withdrawContent, withdrawOutside } from '../messages/editing/withdraw-content.ts';
 import { MESSAGE_EDITED } from '../messages/outbox-topics.ts';
 import { conversationsOfReactor, removeReactionsOf } from '../messages/reactions/reaction-store.ts';
-import { cancelScheduled } from '../messages/scheduled.ts';
+import { cancelScheduled } from '../messages/schedules/scheduled.ts';
 import { lockMessage } from '../messages/store.ts';
-import { readHead } from '../messages/timeline-store.ts';
+import { readHead } from '../messages/timeline/timeline-store.ts';
 import { allMessagesOf, conversationsOfAuthor, replaceNameInSystemEvents } from '../messages/whole-store.ts';
-import { withdrawContent, withdrawOutside } from '../messages/withdraw-content.ts';
 import { deleteFeed, eraseFromFeed } from '../notifications/erase-store.ts';
 import { blankEventsNaming } from '../platform-events/event-store.ts';
 import { ERASED_NAME } from '../protocol/resources/erasure.ts';

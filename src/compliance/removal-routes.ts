@@ -2,7 +2,7 @@ import type { ConversationDirectory } from '../conversations/directory.ts';
 import { ConversationQuery, show } from '../conversations/routes.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { readableMessage } from '../messages/readable-message.ts';
+import { readableMessage } from '../messages/reading/readable-message.ts';
 import { ChatMessage, MESSAGE_INCLUDES, RedactMessageBody } from '../protocol/resources/chat-message.ts';
 import { Conversation } from '../protocol/resources/conversation.ts';
 import { Body, Include } from '../protocol/schema.ts';

@@ -134,7 +134,7 @@ export interface ConversationRead {
   readonly through: number;
 }
 
-/** The timeline gets a message that describes a change of the conversation (messages/system-messages.ts). */
+/** The timeline gets a message that describes a change of the conversation (messages/sending/system-messages.ts). */
 export const SYSTEM_EVENT = defineTopic<SystemEvent>('messages.system');
 
 export interface SystemEvent {

@@ -9,7 +9,7 @@ import type { ErrorMapper } from '../http/failure.ts';
 import type { AllowedOrigins } from '../http/origins.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
-import type { Timeline } from '../messages/timeline.ts';
+import type { Timeline } from '../messages/timeline/timeline.ts';
 import type { Metrics } from '../metrics.ts';
 import { ID_PREFIXES } from '../protocol/ids.ts';
 import type { SocketLimits } from '../protocol/socket/socket-limits.ts';

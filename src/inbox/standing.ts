@@ -55,7 +55,7 @@ export function standing(c: string, stored: string, known: string): string {
     )`;
 }
 
-/** A message is refused a number that is farther below the head (messages/timeline-store.ts). */
+/** A message is refused a number that is farther below the head (messages/timeline/timeline-store.ts). */
 const SETTLED_BELOW = 1_000;
 
 function columnsOf(of: string, { at, last, author, other }: Names, c: string, stored: string, known: string) {

@@ -7,11 +7,15 @@ import type { ListenersRevision } from '../db/listeners-revision.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
 import type { Logger } from '../log.ts';
-import { type DueNotifications, insertDue, readNotificationsOf } from '../messages/notified-store.ts';
 import type { MessagesSent } from '../messages/outbox-topics.ts';
-import type { Committed, CommittedMessage } from '../messages/outgoing.ts';
 import { readSentMessages } from '../messages/store.ts';
-import type { Timeline } from '../messages/timeline.ts';
+import {
+  type DueNotifications,
+  insertDue,
+  readNotificationsOf,
+} from '../messages/timeline/notified-store.ts';
+import type { Committed, CommittedMessage } from '../messages/timeline/outgoing.ts';
+import type { Timeline } from '../messages/timeline/timeline.ts';
 import type { Metrics } from '../metrics.ts';
 import { markReadAlready } from '../notifications/mark-conversation.ts';
 import { planNotifications } from '../notifications/notify.ts';

@@ -2,7 +2,7 @@ import { readableConversation } from '../conversations/access.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { readableMessage } from '../messages/readable-message.ts';
+import { readableMessage } from '../messages/reading/readable-message.ts';
 import { notFound } from '../protocol/errors.ts';
 import { ConversationEmail } from '../protocol/resources/conversation-email.ts';
 import { Email } from '../protocol/resources/email.ts';

@@ -12,11 +12,11 @@ import {
 import { Body, Include } from '../protocol/schema.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
-import { approveDraft, rejectDraft } from './drafts.ts';
-import { cancelMessage } from './edit-message.ts';
-import type { LockedWrites } from './locked-write.ts';
-import { readableMessage } from './readable-message.ts';
-import { sendNow } from './send-now.ts';
+import { approveDraft, rejectDraft } from './drafts/drafts.ts';
+import { cancelMessage } from './editing/edit-message.ts';
+import { readableMessage } from './reading/readable-message.ts';
+import { sendNow } from './schedules/send-now.ts';
+import type { LockedWrites } from './timeline/locked-write.ts';
 
 export interface ActionRoutesOptions {
   readonly database: Database;

@@ -7,19 +7,19 @@ import { Body, Include } from '../protocol/schema.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import type { EncodedMessages } from '../resources/message.ts';
 import { actionRoutes } from './action-routes.ts';
-import { alertRoutes } from './alert-routes.ts';
-import { conversationFileRoutes } from './conversation-file-routes.ts';
-import { editRoutes } from './edit-routes.ts';
+import { editRoutes } from './editing/edit-routes.ts';
+import { revisionRoutes } from './editing/revision-routes.ts';
 import { forwardRoutes } from './forwards/forward-routes.ts';
-import { listRoutes } from './list-routes.ts';
-import type { LockedWrites } from './locked-write.ts';
 import { pinRoutes } from './pins/pin-routes.ts';
 import { reactionRoutes } from './reactions/reaction-routes.ts';
-import { revisionRoutes } from './revision-routes.ts';
-import type { AnswerOf, Sender } from './send.ts';
-import { goesToCustomer } from './send-rules.ts';
+import { conversationFileRoutes } from './reading/conversation-file-routes.ts';
+import { listRoutes } from './reading/list-routes.ts';
+import { alertRoutes } from './sending/alert-routes.ts';
+import type { AnswerOf, Sender } from './sending/send.ts';
+import { goesToCustomer } from './sending/send-rules.ts';
 import { threadRoutes } from './threads/thread-routes.ts';
-import type { Timeline } from './timeline.ts';
+import type { LockedWrites } from './timeline/locked-write.ts';
+import type { Timeline } from './timeline/timeline.ts';
 
 export interface MessageRoutesOptions {
   readonly sender: Sender;

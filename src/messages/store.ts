@@ -7,9 +7,9 @@ import { setTouched, touched } from '../db/touched.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
-import type { NewMessage } from './new-message.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
-import { isOpenNumber } from './timeline-store.ts';
+import type { NewMessage } from './timeline/new-message.ts';
+import { isOpenNumber } from './timeline/timeline-store.ts';
 
 /** The name that a client has given to a message, unique for its author and conversation. */
 export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;

@@ -2,7 +2,7 @@ import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { NOTIFIED_IN_TIME_MS, type NotificationRow } from '../resources/notification.ts';
 
-/** A notification that is not made from a message (messages/planned-notifications.ts), before Postgres has made its ids and times. */
+/** A notification that is not made from a message (messages/timeline/planned-notifications.ts), before Postgres has made its ids and times. */
 export interface NewNotification {
   readonly account_id: string;
   /** Any category of the form `<area>.<what happened>`. */

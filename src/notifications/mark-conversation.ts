@@ -1,6 +1,6 @@
 import type { ConversationRead } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
-import type { Timeline } from '../messages/timeline.ts';
+import type { Timeline } from '../messages/timeline/timeline.ts';
 import { enqueueUpdated } from './mark.ts';
 import { moveRead, readReadAlready } from './mark-store.ts';
 

@@ -4,7 +4,7 @@ import { insertNotifications, type NewNotification, type NotificationKey } from 
 
 /**
  * Notifies users of one cause, which is not a message in the timeline: those are notified of with the message
- * (messages/planned-notifications.ts). Recipients that are no active users of the account are left out. Each is
+ * (messages/timeline/planned-notifications.ts). Recipients that are no active users of the account are left out. Each is
  * notified once, however often this is called for the cause. `notification.created` follows the commit. Returns the
  * keys of the notifications that are new.
  */

@@ -3,7 +3,7 @@ import type {
   NotificationPlan,
   PlanNotifications,
   PlannedNotification,
-} from '../messages/planned-notifications.ts';
+} from '../messages/timeline/planned-notifications.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { MessageRow } from '../resources/message.ts';
 

@@ -2,7 +2,7 @@ import type { Querier } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import { statement } from '../db/statement.ts';
 import { MESSAGES_SENT } from '../messages/outbox-topics.ts';
-import { headOf, settledAfter } from '../messages/timeline-store.ts';
+import { headOf, settledAfter } from '../messages/timeline/timeline-store.ts';
 import type { Delivery } from './delivery.ts';
 
 /** How far the new messages of a conversation were delivered. */

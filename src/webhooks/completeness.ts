@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts';
 import type { KeysetPage } from '../db/keyset.ts';
 import type { Logger } from '../log.ts';
 import { MESSAGES_SENT } from '../messages/outbox-topics.ts';
-import type { Timeline } from '../messages/timeline.ts';
+import type { Timeline } from '../messages/timeline/timeline.ts';
 import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
 import { type Progress, prove, proveAll, readListed } from './completeness-store.ts';
 

@@ -6,7 +6,7 @@ import type { Change, ConversationCreated } from '../conversations/outbox-topics
 import type { Database } from '../db/database.ts';
 import { type DomainEvent, microseconds } from '../engine/publish.ts';
 import { type MailHead, readMail } from '../mail/mail-store.ts';
-import { readHeads } from '../messages/timeline-store.ts';
+import { readHeads } from '../messages/timeline/timeline-store.ts';
 import { type PlatformEventRow, presentEvent } from '../platform-events/platform-event.ts';
 import { timedId } from '../protocol/ids.ts';
 import { AgentRun } from '../protocol/resources/agent-run.ts';

@@ -11,7 +11,7 @@ import { AWAITED_ATTEMPTS, enqueue } from '../../src/db/outbox.ts';
 import { defineTopic } from '../../src/db/topic.ts';
 import { readChanges } from '../../src/gateway/catch-up/changes.ts';
 import { Cursors, type CursorTiming } from '../../src/gateway/catch-up/cursors.ts';
-import { insertMessages } from '../../src/messages/insert-store.ts';
+import { insertMessages } from '../../src/messages/timeline/insert-store.ts';
 import { notifyUsers } from '../../src/notifications/notify-users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -19,7 +19,7 @@ import { ErrorMapper } from '../../src/http/failure.ts';
 import { AllowedOrigins } from '../../src/http/origins.ts';
 import { HttpServer } from '../../src/http/server.ts';
 import type { Logger } from '../../src/log.ts';
-import { Timeline } from '../../src/messages/timeline.ts';
+import { Timeline } from '../../src/messages/timeline/timeline.ts';
 import { createMetrics, type Metrics } from '../../src/metrics.ts';
 import type { ErrorObject } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/protocol/ids.ts';

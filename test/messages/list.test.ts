@@ -4,8 +4,8 @@ import t from 'tap';
 import type { Database } from '../../src/db/database.ts';
 import type { Querier } from '../../src/db/handle.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { readTimeline, readTimelineKeys } from '../../src/messages/list.ts';
-import type { TimelineRange } from '../../src/messages/timeline-store.ts';
+import { readTimeline, readTimelineKeys } from '../../src/messages/reading/list.ts';
+import type { TimelineRange } from '../../src/messages/timeline/timeline-store.ts';
 import { addConversation, createGround, newMessage, openWritePath } from '../support/timeline.ts';
 
 const ground = await createGround(t);

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { createUser } from '../../src/accounts/users.ts';
 import type { NewParticipant } from '../../src/conversations/participant-store.ts';
-import { mentionedNames } from '../../src/messages/mentioned-names.ts';
+import { mentionedNames } from '../../src/messages/sending/mentioned-names.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import { MESSAGE_LIMITS } from '../../src/protocol/resources/chat-message.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';

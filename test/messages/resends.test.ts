@@ -3,7 +3,7 @@
 import t from 'tap';
 import { openDatabase } from '../../src/db/database.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { keyOf, Resends } from '../../src/messages/resends.ts';
+import { keyOf, Resends } from '../../src/messages/timeline/resends.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { createGround, type Ground, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

@@ -10,16 +10,16 @@ import { handle } from '../../src/db/topic.ts';
 import { EngineUnavailableError } from '../../src/engine/engine.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { JobWorker } from '../../src/jobs/job-worker.ts';
-import type { NewMessage } from '../../src/messages/new-message.ts';
-import type { ScheduledJob } from '../../src/messages/schedule-store.ts';
+import type { ScheduledJob } from '../../src/messages/schedules/schedule-store.ts';
 import {
   cancelScheduled,
   reschedule,
   SEND_SCHEDULED,
   scheduleMessage,
-} from '../../src/messages/scheduled.ts';
-import { ScheduledDelivery } from '../../src/messages/scheduled-delivery.ts';
+} from '../../src/messages/schedules/scheduled.ts';
+import { ScheduledDelivery } from '../../src/messages/schedules/scheduled-delivery.ts';
 import { lockMessage } from '../../src/messages/store.ts';
+import type { NewMessage } from '../../src/messages/timeline/new-message.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/protocol/ids.ts';

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { purgeConversation, purgePrefix } from '../../src/compliance/purge.ts';
 import { deleteEmptyConversation } from '../../src/conversations/conversation-store.ts';
-import { insertVoids } from '../../src/messages/timeline-store.ts';
+import { insertVoids } from '../../src/messages/timeline/timeline-store.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { absorbed, blocksOf, type IndexedText } from '../../src/search/block.ts';

@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { statement } from '../../src/db/statement.ts';
-import { insertDue } from '../../src/messages/notified-store.ts';
+import { insertDue } from '../../src/messages/timeline/notified-store.ts';
 import type { NewNotification } from '../../src/notifications/insert-store.ts';
 import { notifyUsers } from '../../src/notifications/notify-users.ts';
 import type { List } from '../../src/protocol/lists.ts';

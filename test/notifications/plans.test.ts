@@ -8,7 +8,7 @@ import type { Tx } from '../../src/db/handle.ts';
 import type { KeysetPage } from '../../src/db/keyset.ts';
 import { bindable, type Statement, type Value } from '../../src/db/statement.ts';
 import { readChanges } from '../../src/gateway/catch-up/changes.ts';
-import { insertDue } from '../../src/messages/notified-store.ts';
+import { insertDue } from '../../src/messages/timeline/notified-store.ts';
 import {
   type FeedFilters,
   readFeedKeys,

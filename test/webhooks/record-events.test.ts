@@ -15,7 +15,7 @@ import { SentEffects } from '../../src/jobs/sent-effects.ts';
 import { EMAIL_RECEIVED } from '../../src/mail/outbox-topics.ts';
 import { MESSAGES_SENT } from '../../src/messages/outbox-topics.ts';
 import { readSentMessages } from '../../src/messages/store.ts';
-import { Timeline } from '../../src/messages/timeline.ts';
+import { Timeline } from '../../src/messages/timeline/timeline.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { SettingsOfUsers } from '../../src/notifications/settings.ts';
 import { newId } from '../../src/protocol/ids.ts';

@@ -1,9 +1,9 @@
 import { replyChannel } from '../../conversations/bridge.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
-import { openDraft } from '../../messages/drafts.ts';
-import { requireActive } from '../../messages/external-message.ts';
-import { conclude } from '../../messages/message-outcome.ts';
-import type { NewMessage } from '../../messages/new-message.ts';
+import { openDraft } from '../../messages/drafts/drafts.ts';
+import { requireActive } from '../../messages/sending/external-message.ts';
+import { conclude } from '../../messages/sending/message-outcome.ts';
+import type { NewMessage } from '../../messages/timeline/new-message.ts';
 import { claimReply } from './claim.ts';
 import { LiveReply } from './live-reply.ts';
 import { hasMessage, lockEarlierDraft, updateEditedAt } from './store.ts';

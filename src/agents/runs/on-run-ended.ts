@@ -1,6 +1,6 @@
 import { systemConversation } from '../../conversations/system-conversation.ts';
 import type { Database } from '../../db/database.ts';
-import type { WritePath } from '../../messages/write-path.ts';
+import type { WritePath } from '../../messages/timeline/write-path.ts';
 import type { NewNotification } from '../../notifications/insert-store.ts';
 import { notifyUsers } from '../../notifications/notify-users.ts';
 import { derivedId } from '../../protocol/ids.ts';

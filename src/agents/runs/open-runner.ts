@@ -1,7 +1,7 @@
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { Engine } from '../../engine/engine.ts';
-import type { LockedWrites } from '../../messages/locked-write.ts';
-import type { WritePath } from '../../messages/write-path.ts';
+import type { LockedWrites } from '../../messages/timeline/locked-write.ts';
+import type { WritePath } from '../../messages/timeline/write-path.ts';
 import type { AddressGuard } from '../../outbound/address-guard.ts';
 import { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { ModelTiers, type TiersOptions } from '../models/tiers.ts';

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts';
 import type { Engine, Missed } from '../../engine/engine.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
-import { readHeads } from '../../messages/timeline-store.ts';
+import { readHeads } from '../../messages/timeline/timeline-store.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';

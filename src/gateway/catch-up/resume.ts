@@ -3,8 +3,8 @@ import { type EventReads, earlier, type Since } from '../../conversations/event-
 import type { Database } from '../../db/database.ts';
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import type { CommittedFrame } from '../../engine/frame.ts';
-import type { Timeline } from '../../messages/timeline.ts';
-import { readHeads } from '../../messages/timeline-store.ts';
+import type { Timeline } from '../../messages/timeline/timeline.ts';
+import { readHeads } from '../../messages/timeline/timeline-store.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { CommandFrame } from '../../protocol/socket/commands.ts';
 import type { ResyncReason, ServerFrame } from '../../protocol/socket/server-frames.ts';

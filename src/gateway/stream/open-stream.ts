@@ -2,7 +2,7 @@ import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { GatheredReads } from '../../db/gathered-reads.ts';
 import type { Engine, Subscription } from '../../engine/engine.ts';
 import type { CommittedFrame, Frame, VoidFrame } from '../../engine/frame.ts';
-import type { TimelineHead } from '../../messages/timeline-store.ts';
+import type { TimelineHead } from '../../messages/timeline/timeline-store.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
 import type { RangeCache } from '../catch-up/range-cache.ts';

@@ -1,7 +1,7 @@
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import { EngineUnavailableError } from '../../engine/engine.ts';
 import type { CommittedFrame, EphemeralFrame, PieceFrame } from '../../engine/frame.ts';
-import { readHeads } from '../../messages/timeline-store.ts';
+import { readHeads } from '../../messages/timeline/timeline-store.ts';
 import type { Metrics } from '../../metrics.ts';
 import { unavailable } from '../../protocol/errors.ts';
 import type { ResyncReason } from '../../protocol/socket/server-frames.ts';

@@ -1,5 +1,5 @@
 import type { ObjectStore } from '../../attachments/storage.ts';
-import type { NewAttachment, NewMessage } from '../../messages/new-message.ts';
+import type { NewAttachment, NewMessage } from '../../messages/timeline/new-message.ts';
 import { newId } from '../../protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../protocol/resources/chat-message.ts';
 import { UPLOAD_LIMITS } from '../../protocol/resources/upload.ts';

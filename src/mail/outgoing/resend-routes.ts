@@ -2,7 +2,7 @@ import { requireSender } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { readableMessage } from '../../messages/readable-message.ts';
+import { readableMessage } from '../../messages/reading/readable-message.ts';
 import { Email } from '../../protocol/resources/email.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { presentEmail } from '../mail-store.ts';

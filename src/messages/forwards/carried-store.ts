@@ -3,7 +3,7 @@ import { statement } from '../../db/statement.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { readEntities, refKey } from '../../resources/entity.ts';
-import type { NewAttachment } from '../new-message.ts';
+import type { NewAttachment } from '../timeline/new-message.ts';
 
 type StoredAttachment = Omit<NewAttachment, 'position' | 'download_url' | 'resource'>;
 

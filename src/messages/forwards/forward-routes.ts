@@ -6,8 +6,8 @@ import { ChatMessage, ForwardMessageBody, MESSAGE_INCLUDES } from '../../protoco
 import { Body, Include } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
-import { readableMessage } from '../readable-message.ts';
-import type { AnswerOf, Sender } from '../send.ts';
+import { readableMessage } from '../reading/readable-message.ts';
+import type { AnswerOf, Sender } from '../sending/send.ts';
 import { forwarded } from './forward.ts';
 
 export interface ForwardRoutesOptions {

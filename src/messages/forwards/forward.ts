@@ -10,8 +10,8 @@ import {
 import type { Downloads } from '../../resources/attachment.ts';
 import { readEntities } from '../../resources/entity.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { requireFinished, requireThere } from '../edit-rules.ts';
-import type { NewAttachment } from '../new-message.ts';
+import { requireFinished, requireThere } from '../editing/edit-rules.ts';
+import type { NewAttachment } from '../timeline/new-message.ts';
 import { carryAttachments } from './carried-store.ts';
 
 /** What is sent when a message is forwarded. */

@@ -10,7 +10,7 @@ import { Body, Include } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
 import { readMessagesById } from '../../resources/message.ts';
-import { readableMessage } from '../readable-message.ts';
+import { readableMessage } from '../reading/readable-message.ts';
 import { pinMessage, unpinMessage } from './pin.ts';
 import { type PinState, readPinPage } from './pin-store.ts';
 

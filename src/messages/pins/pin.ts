@@ -4,8 +4,8 @@ import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { PIN_LIMITS } from '../../protocol/resources/pin.ts';
-import { requireThere } from '../edit-rules.ts';
-import type { Readable } from '../readable-message.ts';
+import { requireThere } from '../editing/edit-rules.ts';
+import type { Readable } from '../reading/readable-message.ts';
 import { lockMessage } from '../store.ts';
 import { countPins, type PinState, readPin, writePin } from './pin-store.ts';
 

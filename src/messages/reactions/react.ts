@@ -8,7 +8,7 @@ import { ApiError } from '../../protocol/errors.ts';
 import { type MessageReactions, REACTION_LIMITS } from '../../protocol/resources/reaction.ts';
 import { type MessageRow, visibleToCustomers } from '../../resources/message.ts';
 import { readReactions } from '../../resources/reaction.ts';
-import type { Readable } from '../readable-message.ts';
+import type { Readable } from '../reading/readable-message.ts';
 import { deleteReaction, insertReaction, lockReactions, readStanding } from './reaction-store.ts';
 
 /** Reacts as the caller; a second time changes nothing. Throws ApiError. */

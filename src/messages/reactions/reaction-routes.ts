@@ -6,7 +6,7 @@ import { defineRoute, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
 import { MessageReactions, Reaction } from '../../protocol/resources/reaction.ts';
 import { presentReaction } from '../../resources/reaction.ts';
-import { readableMessage } from '../readable-message.ts';
+import { readableMessage } from '../reading/readable-message.ts';
 import { react, requireEmoji, unreact } from './react.ts';
 import { readReactionPage } from './reaction-store.ts';
 

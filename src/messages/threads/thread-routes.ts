@@ -8,9 +8,9 @@ import { MarkThreadReadBody, Thread } from '../../protocol/resources/thread.ts';
 import { Include } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessages } from '../../resources/expanded-message.ts';
-import { readableMessage } from '../readable-message.ts';
-import type { Timeline } from '../timeline.ts';
-import { SETTLE_WINDOW } from '../timeline-store.ts';
+import { readableMessage } from '../reading/readable-message.ts';
+import type { Timeline } from '../timeline/timeline.ts';
+import { SETTLE_WINDOW } from '../timeline/timeline-store.ts';
 import { markThreadRead } from './mark-thread-read.ts';
 import { readReplyPage } from './thread-store.ts';
 

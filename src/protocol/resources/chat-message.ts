@@ -209,7 +209,7 @@ demand(EditedAttachment, [
 ]);
 
 /**
- * Body of Send Message (docs/contract.md#sending-a-message). messages/send-rules.ts checks what one field demands of
+ * Body of Send Message (docs/contract.md#sending-a-message). messages/sending/send-rules.ts checks what one field demands of
  * another (body or attachment, client_message_id in mode send, paired link fields).
  */
 export const SendMessageBody = Body({
@@ -268,7 +268,7 @@ demand(
 
 /**
  * Body of Update Message (docs/contract.md#editing-and-deleting): absent fields stay, "" and [] clear.
- * messages/edit-rules.ts checks which fields a message accepts in its state.
+ * messages/editing/edit-rules.ts checks which fields a message accepts in its state.
  */
 export const EditMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),

@@ -1,0 +1,32 @@
+import { type Answered, defineRoute, type Route } from '../../http/route.ts';
+import { CreateAlertBody } from '../../protocol/resources/alert.ts';
+import { ChatMessage, SEND_MESSAGE_INCLUDES } from '../../protocol/resources/chat-message.ts';
+import { Body, Include } from '../../protocol/schema.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import { expandMessage } from '../../resources/expanded-message.ts';
+import { type AlertOptions, raiseAlert } from './alerts.ts';
+import type { AnswerOf } from './send.ts';
+
+export function alertRoutes({ files, ...options }: AlertOptions & { readonly files: Downloads }): Route[] {
+  return [
+    defineRoute({
+      name: 'create_alert',
+      method: 'POST',
+      path: '/v1/messaging/alerts',
+      summary: 'Raise an alert to the admins of the account, or in a conversation',
+      since: '1.2.harbor-preview.1',
+      permission: 'alerts:create',
+      query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
+      body: CreateAlertBody,
+      status: 201,
+      response: ChatMessage,
+      commits:
+        'LockedWrites opens the transaction, perhaps more than once, until the message has a sequence number.',
+      handle({ principal, query, body, trace, answer }) {
+        const answerOf: AnswerOf<Answered> = async (row, tx) =>
+          answer(await expandMessage(tx ?? options.database, files, principal, row, query['include[]']), tx);
+        return raiseAlert(options, principal, body, answerOf, trace);
+      },
+    }),
+  ];
+}
