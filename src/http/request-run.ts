@@ -5,6 +5,7 @@ import { type Principal, UNAUTHENTICATED } from '../access/principal.ts';
 import type { RateState } from '../access/rate-window.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
+import type { KeyedLimiter } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
@@ -50,6 +51,8 @@ export interface RunHost extends Entrance {
   readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
   /** Where changes are made. */
   readonly database: Pick<Database, 'transaction'>;
+  /** By caller and path. */
+  readonly changeTurns: KeyedLimiter;
   readonly origins: AllowedOrigins;
   readonly failures: ErrorMapper;
   readonly cursors: CursorSeal;
@@ -288,11 +291,20 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       afterCommit: (run: () => void | Promise<void>) => void afterCommit.push(run),
     };
     const prepared = await prepare?.(call);
-    const reply = await this.#http.database.transaction(async (tx) =>
-      this.#storeIn(tx, await change(tx, call, prepared)),
+    const reply = await this.#inTurn(() =>
+      this.#http.database.transaction(async (tx) => this.#storeIn(tx, await change(tx, call, prepared))),
     );
     for (const run of afterCommit) await run();
     return reply;
+  }
+
+  /**
+   * Changes of one resource by one caller follow one another, without a connection while they wait. Otherwise those that
+   * wait for the lock of its row hold every connection of the pool, and all other requests are refused.
+   */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#endpoint!.route.path.includes(':')) return work();
+    return this.#http.changeTurns.run(`${this.#principal!.actor.id} ${this.#exchange.head.path}`, work);
   }
 
   #committingCall(): CommittingCall {

@@ -1,5 +1,6 @@
 /** Routes that change something: whose transaction it is, and what is stored with it. */
 
+import { sql } from 'kysely';
 import t from 'tap';
 import { Type } from 'typebox';
 import { Idempotency } from '../../src/access/idempotency.ts';
@@ -13,6 +14,7 @@ import {
 } from '../../src/http/route.ts';
 import { ApiError } from '../../src/protocol/errors.ts';
 import { Body } from '../../src/protocol/schema.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -69,6 +71,37 @@ t.test('the routes that commit by themselves, and why', async (t) => {
     [],
   );
 });
+
+t.test('changes of one resource do not keep other requests from Postgres', async (t) => {
+  const { call, database, demo } = await startTestApp(t);
+  const { grace } = demo.users;
+  const held = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holder = database.transaction(async (tx) => {
+    await tx.kysely.selectFrom('actors').select('id').where('id', '=', grace.id).forUpdate().execute();
+    locked.resolve();
+    await held.promise;
+  });
+  await locked.promise;
+  const headers = { 'Service-Version': NEWEST_VERSION };
+  // Three times as many as the pool has connections.
+  const changes = Array.from({ length: 30 }, (_, index) =>
+    call('PATCH', `/v1/users/${grace.id}`, { body: { name: `Grace ${index}` }, headers }),
+  );
+  await until(async () => (await waitingForLocks(database)) > 0, { what: 'a change that waits for the row' });
+  t.equal((await call('GET', '/v1/users')).status, 200);
+  held.resolve();
+  await holder;
+  const answers = await Promise.all(changes);
+  t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]));
+});
+
+async function waitingForLocks(database: Database): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    SELECT count(*)::integer AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`.execute(database.kysely);
+  return rows[0]!.count;
+}
 
 t.test('no transaction is opened before every check has passed, and none for a GET', async (t) => {
   const { call, opened } = await start(t);

@@ -59,6 +59,6 @@ describe(SearchHit, {
   conversation_id: 'Id of the conversation, or of the one that the message is in.',
   message: 'The message that was found, in its present state. Null where a conversation was found.',
   conversation:
-    'The conversation that was found. For a message: the one that it is in, if `include[]` names `conversation`; else null.',
+    'The conversation that was found. Null where a message was found; `include[]` with `conversation` fills `message.conversation`.',
   highlights: 'Where the words are, at most five texts.',
 });
