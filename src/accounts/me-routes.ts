@@ -58,7 +58,7 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
   ];
 }
 
-/** Reads everything anew: what a node has cached of the caller may be from before a change on another node. */
+/** Reads everything again: what a node has cached of the caller may be from before a change on another node. */
 async function readMe(db: Db, { accountId, actor, roleId }: Principal): Promise<Me> {
   const [account, actors, user, role] = await Promise.all([
     findAccount(db, accountId),

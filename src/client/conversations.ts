@@ -35,7 +35,7 @@ export interface ConversationFilter {
   readonly include?: readonly ConversationInclude[];
 }
 
-/** A page of conversations. `as_of` is when the walk began; what moved up since is told by events. */
+/** A page of conversations. `as_of` is when the walk began; what moved up since comes with events. */
 export type ConversationPage = List<Conversation> & { readonly as_of?: string };
 
 /** The conversations that the caller may read. */

@@ -49,7 +49,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   update_me:
     "Changes the caller's own name or image. What is absent stays. Only users of the account have one: a key gets `insufficient_permissions`. The email address cannot be changed.",
   list_people:
-    'Lists the active users and agents of the account whom the caller may write to, mention or add, by name: everybody but the caller and the customers. It needs no `users:read` and shows nothing else of them.',
+    'Lists the active users and agents of the account whom the caller may write to, mention or add, by name: all except the caller and the customers. It needs no `users:read` and shows nothing else of them.',
   list_presence:
     'Returns for each user whether it is online, as the sockets of all nodes say, in the order of the request. Ids that name no user of the account are left out.',
   list_own_sessions:

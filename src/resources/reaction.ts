@@ -51,7 +51,7 @@ export function presentCounts(counted: CountedReactions, forCustomer: boolean): 
 }
 
 /** Returns reactions as this reader gets them, if they were counted for it. */
-export function presentReactions(counted: CountedReactions, { customer }: ReactionViewer): MessageReaction[] {
+function presentReactions(counted: CountedReactions, { customer }: ReactionViewer): MessageReaction[] {
   return presentCounts(counted, customer).map((reaction, index) => ({
     ...reaction,
     mine: counted[index]!.mine,

@@ -10,7 +10,7 @@ export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed'] as cons
 
 const AsOf = described(
   Timestamp,
-  'The moment that this describes. What was committed later is told by events, or by the next request.',
+  'The moment that this describes. What was committed later comes with events, or with the next request.',
 );
 
 /** Fields that the list of conversations has beside its page. */
@@ -64,7 +64,7 @@ describe(InboxSummary, {
   latest:
     'The first ten conversations in the order of activity. A client that holds a list moves them to its top. Where all ten are later than what it knows (`as_of` of the list, then the first of the last event), more may have moved, and it reads the first page again.',
   as_of:
-    'The moment that this describes. What was committed later is told by events, or by the next request.',
+    'The moment that this describes. What was committed later comes with events, or with the next request.',
 });
 
 export const MarkUnreadBody = Body({

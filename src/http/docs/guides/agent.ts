@@ -74,8 +74,8 @@ const waiting = new Promise((resolve) => {
 conversation.send('@pilot Create a summary.');`,
 )}
 <h2 id="approve">Approve what it wants to do</h2>
-<p>A call of a tool that needs review pauses the run. A person sees its exact arguments, and approves or rejects it once; nobody can approve a
-call that they could not make themselves.</p>
+<p>A call of a tool that needs review pauses the run. A person sees its exact arguments, and approves or rejects it once. To approve a call, a
+person needs the permissions that the call needs.</p>
 ${example(
   'js',
   `
