@@ -55,13 +55,14 @@ t.test('the caller: as a user, a key and an agent', async (t) => {
 t.test('a user changes its own name, and nothing of anyone else', async (t) => {
   const person = await personWith(app, []);
   const as = { token: person.token };
-  const { body } = await call<Me>('PATCH', '/v1/me', { ...as, body: { name: ' Mary Jackson\n' } });
+  const { body } = await call<Me>('PATCH', '/v1/me', { ...as, body: { name: ' Mary Jackson ' } });
   t.strictSame([body.actor.name, body.user?.name], ['Mary Jackson', 'Mary Jackson']);
   const seen = await call<User>('GET', `/v1/users/${person.id}`);
   t.equal(seen.body.name, 'Mary Jackson');
   t.strictSame((await call<Me>('PATCH', '/v1/me', { ...as, body: {} })).body, body, 'nothing, no change');
   const cases: [body: object, refusal: string][] = [
     [{ name: '' }, '422 validation_failed name'],
+    [{ name: 'Mary\nJackson' }, '422 validation_failed name'],
     [{ name: null }, '200'],
     [{ name: 7 }, '400 invalid_format name'],
     [{ name: 'n'.repeat(201) }, '422 validation_failed name'],
