@@ -10,7 +10,7 @@ import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
-import { storedText } from '../support/stored-text.ts';
+import { storedText, textLeft } from '../support/stored-text.ts';
 import { createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
@@ -200,11 +200,15 @@ t.test('everything of the messages goes, but not of a conversation on hold', asy
   );
   t.equal(await database.transaction((tx) => purgePrefix(tx, conversationId, 1)), undefined, 'held');
   t.equal(await database.transaction((tx) => purgeConversation(tx, conversationId)), undefined, 'held');
-  t.strictSame(await storedText(database, secret), places);
+  const held = await storedText(database, secret);
+  t.strictSame(
+    places.filter((place) => !held.includes(place)),
+    [],
+  );
 
   await hold('released');
   t.match(await purge(conversationId, 1), { messages: 1, files: 0, notifications: 1 });
-  t.strictSame(await storedText(database, secret), []);
+  t.strictSame(await textLeft(database, secret), []);
   const repeated = await send();
   t.equal(repeated.status, 410, 'the stored answer went too, and nothing is sent again');
 });
@@ -221,7 +225,7 @@ t.test('a whole conversation goes in batches', async (t) => {
     const step = await database.transaction((tx) => purgeConversation(tx, id));
     more = step!.more;
   }
-  t.strictSame(await storedText(database, secret), []);
+  t.strictSame(await textLeft(database, secret), []);
   const left = await database.kysely
     .selectFrom('messages')
     .select('id')
