@@ -1,4 +1,5 @@
 import type { KeysetPage } from '../db/keyset.ts';
+import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
 import { isBehind, type Ranked, rank } from './rank.ts';
 import type { Scope } from './scope.ts';
 import { readWindow, type WalkOptions } from './walk.ts';
@@ -8,6 +9,12 @@ export interface Result<Item, M, Shown> {
   readonly ranked: Ranked<Item, M>;
   readonly shown: Shown;
   readonly key: NonNullable<KeysetPage['after']>;
+}
+
+/** The present row of a hit, and where the words are in it. */
+export interface Found<Row> {
+  readonly row: Row;
+  readonly highlights: readonly SearchHighlight[];
 }
 
 interface Timed {

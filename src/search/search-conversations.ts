@@ -1,7 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
 import type { KeysetPage } from '../db/keyset.ts';
-import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
 import { type ConversationRow, readConversationsById } from '../resources/conversation.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
 import {
@@ -13,18 +12,13 @@ import {
 import { lexemesOf } from './lexemes.ts';
 import { type Match, matchFields } from './match.ts';
 import { anyOf, indexQuery, type Phrase } from './query.ts';
-import { type Result, readResults } from './results.ts';
+import { type Found, type Result, readResults } from './results.ts';
 import { readScope } from './scope.ts';
 
 export interface ConversationSearch {
   readonly phrases: readonly Phrase[];
   /** Milliseconds of `performance.now()`. */
   readonly deadlineMs: number;
-}
-
-export interface FoundConversation {
-  readonly row: ConversationRow;
-  readonly highlights: readonly SearchHighlight[];
 }
 
 /**
@@ -36,7 +30,7 @@ export async function searchConversations(
   principal: Principal,
   { phrases, deadlineMs }: ConversationSearch,
   page: KeysetPage,
-): Promise<Result<ConversationCandidate, Match<ShownField>, FoundConversation>[]> {
+): Promise<Result<ConversationCandidate, Match<ShownField>, Found<ConversationRow>>[]> {
   const scope = await readScope(db, principal, { conversationId: null, before: null, after: null });
   if (scope.few?.length === 0) return [];
   const lexemes = lexemesOf(scope.accountId);

@@ -1,7 +1,6 @@
 import type { Principal } from '../access/principal.ts';
 import type { Db } from '../db/handle.ts';
 import type { KeysetPage } from '../db/keyset.ts';
-import type { SearchHighlight } from '../protocol/resources/search-hit.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
 import {
@@ -18,7 +17,7 @@ import { SEARCHED_CHARACTERS } from './index-store.ts';
 import { lexemesOf } from './lexemes.ts';
 import { type Match, matchFields } from './match.ts';
 import { anyOf, indexQuery, type Phrase } from './query.ts';
-import { type Result, readResults } from './results.ts';
+import { type Found, type Result, readResults } from './results.ts';
 import { type Limits, type Period, readScope, type Scope } from './scope.ts';
 
 export interface MessageSearch extends MessageFilters, Limits {
@@ -27,24 +26,19 @@ export interface MessageSearch extends MessageFilters, Limits {
   readonly deadlineMs: number;
 }
 
-export interface FoundMessage {
-  readonly row: MessageRow;
-  readonly highlights: readonly SearchHighlight[];
-}
-
 /** Returns the messages of a page that the caller may find. The caller has checked that it may read `conversationId`. */
 export async function searchMessages(
   db: Db,
   principal: Principal,
   { phrases, deadlineMs, authorId, hasFile, ...limits }: MessageSearch,
   page: KeysetPage,
-): Promise<Result<Candidate, Match<ShownField>, FoundMessage>[]> {
+): Promise<Result<Candidate, Match<ShownField>, Found<MessageRow>>[]> {
   const scope = await readScope(db, principal, limits);
   if (scope.few?.length === 0) return [];
   const filters = { authorId, hasFile };
   const terms = termsOf(phrases, filters, scope);
   const match = (fields: Fields) => matchFields(phrases, fieldsOf(fields));
-  return readResults<Candidate, Match<ShownField>, FoundMessage>(
+  return readResults<Candidate, Match<ShownField>, Found<MessageRow>>(
     {
       readBlocks: blockReader(db, scope, terms),
       readItems: (period, blocks) => readMessagesIn(db, scope, filters, period, blocks),
@@ -52,7 +46,7 @@ export async function searchMessages(
       match,
       deadlineMs,
       async confirm(hits) {
-        const found = new Map<string, FoundMessage>();
+        const found = new Map<string, Found<MessageRow>>();
         for (const row of await readFound(db, scope, filters, scope.period, hits)) {
           const matched = match(row);
           if (matched !== undefined) found.set(row.id, { row, highlights: highlightsOf(matched.found) });

@@ -26,7 +26,7 @@ import type { Downloads } from '../resources/attachment.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { expandMessages } from '../resources/expanded-message.ts';
 import { type Phrase, parseQuery } from './query.ts';
-import { RESULT_KEY } from './results.ts';
+import { type Found, RESULT_KEY, type Result } from './results.ts';
 import { searchConversations } from './search-conversations.ts';
 import { type MessageSearch, searchMessages } from './search-messages.ts';
 import { WalkTooLongError } from './walk.ts';
@@ -110,17 +110,10 @@ async function showMessages(
   const rows = results.map(({ shown }) => shown.row);
   const wanted = include.filter((name): name is MessageInclude => isOneOf(MESSAGE_INCLUDES, name));
   const messages = await expandMessages(database, files, principal, rows, wanted);
-  return toList(
-    results,
-    page,
-    url,
-    ({ key }) => key,
-    ({ shown: { row, highlights } }) => ({
-      ...{ object: 'search_hit', type: 'message', conversation_id: row.conversation_id, conversation: null },
-      message: messages.get(row)!,
-      highlights: [...highlights],
-    }),
-  );
+  return listHits(results, page, url, (row) => ({
+    ...{ type: 'message', conversation_id: row.conversation_id },
+    ...{ message: messages.get(row)!, conversation: null },
+  }));
 }
 
 async function showConversations(
@@ -135,14 +128,26 @@ async function showConversations(
   const rows = results.map(({ shown }) => shown.row);
   const wanted = include.filter((name): name is ConversationInclude => isOneOf(CONVERSATION_INCLUDES, name));
   const conversations = await expandConversations(db, principal, rows, wanted, { participantActors: true });
+  return listHits(results, page, url, (row) => ({
+    ...{ type: 'conversation', conversation_id: row.id },
+    ...{ message: null, conversation: conversations.get(row.id)! },
+  }));
+}
+
+function listHits<Row>(
+  results: readonly Pick<Result<unknown, unknown, Found<Row>>, 'key' | 'shown'>[],
+  page: PageRequest,
+  url: string,
+  hitOf: (row: Row) => Omit<SearchHit, 'object' | 'highlights'>,
+): Page<SearchHit> {
   return toList(
     results,
     page,
     url,
     ({ key }) => key,
     ({ shown: { row, highlights } }) => ({
-      ...{ object: 'search_hit', type: 'conversation', conversation_id: row.id, message: null },
-      conversation: conversations.get(row.id)!,
+      object: 'search_hit',
+      ...hitOf(row),
       highlights: [...highlights],
     }),
   );

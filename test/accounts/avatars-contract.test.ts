@@ -12,14 +12,15 @@ import type { Me } from '../../src/protocol/resources/me.ts';
 import type { Person } from '../../src/protocol/resources/person.ts';
 import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
 import type { User } from '../../src/protocol/resources/user.ts';
-import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { type CallOptions, callsAt, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
 
+const VERSION = '1.2.harbor-preview.1';
 const app = await startTestApp(t);
+const { call, refusal } = callsAt(app, VERSION);
 const { demo, database } = app;
 const { ada, grace } = demo.users;
-const VERSION = '1.2.harbor-preview.1';
 const CONVERSATIONS = '/v1/messaging/conversations';
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from('the rest')]);
 const GIF = Buffer.from('GIF89a and the rest');
@@ -288,17 +289,4 @@ async function senderOf(conversationId: string, token: string): Promise<Actor> {
     return (await call<{ sender: Actor }>('POST', path, { token, body })).body.sender;
   }
   return (await call<List<{ sender: Actor }>>('GET', path, { token })).body.data[0]!.sender;
-}
-
-function call<Body = Refusal>(method: string, path: string, options: CallOptions = {}) {
-  return app.call<Body>(method, path, {
-    ...options,
-    headers: { 'Service-Version': VERSION, ...options.headers },
-  });
-}
-
-/** The refusal, or the status of a success. */
-async function refusal(method: string, path: string, options: CallOptions = {}): Promise<string> {
-  const answer = await call(method, path, options);
-  return answer.status < 300 ? String(answer.status) : refusalOf(answer);
 }

@@ -15,14 +15,15 @@ import type { Conversation } from '../../src/protocol/resources/conversation.ts'
 import type { Me } from '../../src/protocol/resources/me.ts';
 import type { Role } from '../../src/protocol/resources/role.ts';
 import type { User } from '../../src/protocol/resources/user.ts';
-import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { type CallOptions, callsAt, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith, trustedAgent } from './fixture.ts';
 
+const VERSION = '1.2.harbor-preview.1';
 const app = await startTestApp(t);
+const { call, refusal } = callsAt(app, VERSION);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
-const VERSION = '1.2.harbor-preview.1';
 const CONVERSATIONS = '/v1/messaging/conversations';
 const GROUPS = '/v1/messaging/groups';
 const FORBIDDEN = '403 insufficient_permissions null';
@@ -436,19 +437,6 @@ t.test('an entity by id', async (t) => {
   t.strictSame((await call('GET', `/v1/entities/${body.id}`, { token: vera.access_token })).body, body);
   t.equal(await refusal('GET', `/v1/entities/${newId('entity')}`), '404 resource_not_found id');
 });
-
-function call<Body = Refusal>(method: string, path: string, options: CallOptions = {}) {
-  return app.call<Body>(method, path, {
-    ...options,
-    headers: { 'Service-Version': VERSION, ...options.headers },
-  });
-}
-
-/** The refusal, or the status of a success. */
-async function refusal(method: string, path: string, options: CallOptions = {}): Promise<string> {
-  const answer = await call(method, path, options);
-  return answer.status < 300 ? String(answer.status) : refusalOf(answer);
-}
 
 async function replays(method: string, path: string, options: CallOptions = {}): Promise<void> {
   const headers = { 'Idempotency-Key': randomUUID() };

@@ -6,18 +6,19 @@ import { createUser } from '../../src/accounts/users.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { ActorPresence, Person } from '../../src/protocol/resources/person.ts';
-import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { type CallOptions, callsAt, refusalOf, startTestApp } from '../support/app.ts';
 import { startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { personWith, walk } from './fixture.ts';
 
 const redis = await startRedis(t);
+const VERSION = '1.2.harbor-preview.1';
 const app = await startTestApp(t, { REDIS_URL: redis.url });
+const { call } = callsAt(app, VERSION);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const other = await startNode(t, { databaseUrl: app.databaseUrl, redisUrl: redis.url });
-const VERSION = '1.2.harbor-preview.1';
 const PEOPLE = '/v1/messaging/people';
 const PRESENCE = '/v1/messaging/presence';
 const FORBIDDEN = '403 insufficient_permissions null';
@@ -171,13 +172,6 @@ async function statusOf(id: string): Promise<string | undefined> {
 
 function shows(id: string, status: string): Promise<unknown> {
   return until(async () => (await statusOf(id)) === status, { what: status, timeoutMs: 60_000 });
-}
-
-function call<Body = Refusal>(method: string, path: string, options: CallOptions = {}) {
-  return app.call<Body>(method, path, {
-    ...options,
-    headers: { 'Service-Version': VERSION, ...options.headers },
-  });
 }
 
 async function refusal(path: string, options: CallOptions = {}): Promise<string> {

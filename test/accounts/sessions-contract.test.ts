@@ -8,17 +8,18 @@ import type { List } from '../../src/protocol/lists.ts';
 import type { Permission } from '../../src/protocol/permissions.ts';
 import type { EndedSessions, Session } from '../../src/protocol/resources/session.ts';
 import type { Token } from '../../src/protocol/resources/token.ts';
-import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
+import { callsAt, startTestApp } from '../support/app.ts';
 import { startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { type Person, personWith, TIME, walk } from './fixture.ts';
 
 const redis = await startRedis(t);
+const VERSION = '1.2.harbor-preview.1';
 const app = await startTestApp(t, { REDIS_URL: redis.url });
+const { call, refusal } = callsAt(app, VERSION);
 const { demo } = app;
 const other = await startNode(t, { databaseUrl: app.databaseUrl, redisUrl: redis.url });
-const VERSION = '1.2.harbor-preview.1';
 const MINE = '/v1/me/sessions';
 const ABSENT = '404 resource_not_found session_id';
 const ENDED = '401 invalid_credentials null';
@@ -201,19 +202,6 @@ async function refresh({ refresh_token }: Token): Promise<Token> {
 
 async function list(path: string, token = demo.api_key): Promise<readonly Session[]> {
   return (await call<List<Session>>('GET', path, { token })).body.data;
-}
-
-function call<Body = Refusal>(method: string, path: string, options: CallOptions = {}) {
-  return app.call<Body>(method, path, {
-    ...options,
-    headers: { 'Service-Version': VERSION, ...options.headers },
-  });
-}
-
-/** The refusal, or the status of a success. */
-async function refusal(method: string, path: string, options: CallOptions = {}): Promise<string> {
-  const answer = await call(method, path, options);
-  return answer.status < 300 ? String(answer.status) : refusalOf(answer);
 }
 
 async function open(baseUrl: string, token: string) {

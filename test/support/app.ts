@@ -118,6 +118,17 @@ export function refusalOf({ status, body }: CallAnswer<Refusal>): string {
   return `${status} ${body.error?.code} ${body.error?.param}`;
 }
 
+/** Returns calls at this version, and their refusals; the refusal of a success is its status. */
+export function callsAt(app: TestApp, version: string) {
+  const call = <Body = Refusal>(method: string, path: string, options: CallOptions = {}) =>
+    app.call<Body>(method, path, { ...options, headers: { 'Service-Version': version, ...options.headers } });
+  const refusal = async (method: string, path: string, options: CallOptions = {}): Promise<string> => {
+    const answer = await call(method, path, options);
+    return answer.status < 300 ? String(answer.status) : refusalOf(answer);
+  };
+  return { call, refusal };
+}
+
 function sent(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const entries = Object.entries(headers).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
