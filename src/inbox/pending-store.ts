@@ -3,7 +3,7 @@ import type { Querier } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { MESSAGES_SENT } from '../messages/outbox-topics.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
-import { activityOf, isUnread, standing } from './standing.ts';
+import { activityOf, isUnread, standingOf } from './standing.ts';
 
 /**
  * The conversations of a reader whose rows may be out of date, or that have none because of their size, as they stand at
@@ -67,9 +67,7 @@ function pendingText(scope: Scope): string {
         ${scope === 'own' ? 'JOIN' : 'LEFT JOIN'} participants p
           ON p.conversation_id = due.id AND p.actor_id = $2 AND p.${IS_MEMBER}
         JOIN conversations c ON c.id = due.id AND c.account_id = $1
-        LEFT JOIN conversation_activity stored ON stored.conversation_id = due.id
-        LEFT JOIN conversation_activity known ON known.conversation_id = due.id AND NOT due.is_rescan
-        CROSS JOIN LATERAL ${standing('c', 'stored', 'known')} s
+        ${standingOf('due', 'c')}
     )
     SELECT statement_timestamp() AS as_of,
       coalesce((SELECT jsonb_agg(jsonb_build_object('id', id, 'at', at, 'unread', unread)) FROM found), '[]') AS pending`;

@@ -1,7 +1,7 @@
 import type { Querier } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
-import { activityOf, isUnread, STANDING_COLUMNS, standing } from './standing.ts';
+import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';
 
 /** A conversation with more members has no row of its own for each of them: its readers merge it in. */
 export const MOST_ROWS = 100;
@@ -17,17 +17,20 @@ export interface WrittenConversation {
 }
 
 /**
- * Writes the rows of up to `limit` conversations that are marked and were not written for a second, and removes their
+ * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second, and removes their
  * marks. Returns undefined if another node is at it.
  *
  * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change that it stands for, so
  * that the rows contain it; what is committed meanwhile leaves a mark of its own. One writer at a time, since an older
  * snapshot must not be written over a newer one. The lock ends with the statement, whatever becomes of the node.
  */
-export async function writeDue(db: Querier, limit: number): Promise<WrittenConversation[] | undefined> {
-  const rows = await db.query(WRITE_DUE, limit);
+export async function writeDue(db: Querier): Promise<WrittenConversation[] | undefined> {
+  const rows = await db.query(WRITE_DUE);
   return rows.some(({ is_ours }) => !is_ours) ? undefined : rows.flatMap(({ written }) => written ?? []);
 }
+
+/** With up to MOST_ROWS rows each. No parameter, so that a connection plans the statement once. */
+export const MOST_CONVERSATIONS = 200;
 
 /** Marks that a statement looks at. Those of the same conversation behind them stay, and are taken a second later. */
 const MOST_MARKS = 2_000;
@@ -35,7 +38,7 @@ const MOST_MARKS = 2_000;
 /** Any number that nothing else of Parley locks. */
 export const INBOX_LOCK = 7_230_915_025;
 
-const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: WrittenConversation | null }>({
+const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>({
   name: 'write-due-inbox-rows',
   text: `
     WITH turn AS MATERIALIZED (
@@ -44,22 +47,22 @@ const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: Writte
       SELECT d.* FROM turn CROSS JOIN LATERAL (
         SELECT * FROM inbox_due WHERE turn.is_ours ORDER BY id LIMIT ${MOST_MARKS}
       ) d
+    ), marked AS MATERIALIZED (
+      SELECT conversation_id AS id, bool_or(is_rescan) AS is_rescan, bool_or(actor_id IS NULL) AS is_whole,
+        array_agg(id) AS mark_ids, min(id) AS oldest_id,
+        coalesce(array_agg(DISTINCT actor_id::text) FILTER (WHERE actor_id IS NOT NULL), '{}') AS actor_ids
+      FROM oldest GROUP BY conversation_id
     ), due AS MATERIALIZED (
-      SELECT d.conversation_id AS id, bool_or(d.is_rescan) AS is_rescan, bool_or(d.actor_id IS NULL) AS is_whole,
-        array_agg(d.id) AS mark_ids,
-        coalesce(array_agg(DISTINCT d.actor_id::text) FILTER (WHERE d.actor_id IS NOT NULL), '{}') AS actor_ids
-      FROM oldest d LEFT JOIN conversation_activity a ON a.conversation_id = d.conversation_id
+      SELECT d.* FROM marked d LEFT JOIN conversation_activity a ON a.conversation_id = d.id
       WHERE a.written_at IS NULL OR a.written_at < statement_timestamp() - interval '1 second'
-      GROUP BY d.conversation_id ORDER BY min(d.id) LIMIT $1
+      ORDER BY d.oldest_id LIMIT ${MOST_CONVERSATIONS}
     ), taken AS (
       DELETE FROM inbox_due WHERE id = ANY(ARRAY(SELECT unnest(mark_ids) FROM due))
     ), found AS MATERIALIZED (
       SELECT due.*, c.account_id, c.audience, s.*, members.count > ${MOST_ROWS} AS is_large,
         (members.count > ${MOST_ROWS}) IS DISTINCT FROM stored.is_large AS is_other_size
       FROM due JOIN conversations c ON c.id = due.id
-        LEFT JOIN conversation_activity stored ON stored.conversation_id = due.id
-        LEFT JOIN conversation_activity known ON known.conversation_id = due.id AND NOT due.is_rescan
-        CROSS JOIN LATERAL ${standing('c', 'stored', 'known')} s
+        ${standingOf('due', 'c')}
         CROSS JOIN LATERAL (
           SELECT count(*) FROM (
             SELECT FROM participants WHERE conversation_id = due.id AND ${IS_MEMBER} LIMIT ${MOST_ROWS + 1}
@@ -87,15 +90,20 @@ const WRITE_DUE = statement<[limit: number], { is_ours: boolean; written: Writte
         WHERE (r.activity_at, r.is_unread) IS DISTINCT FROM (excluded.activity_at, excluded.is_unread)
       RETURNING r.actor_id, r.conversation_id
     ), gone AS (
-      DELETE FROM inbox_rows r USING due, unnest(due.actor_ids) AS own(actor_id)
-      WHERE r.actor_id = own.actor_id AND r.conversation_id = due.id AND NOT EXISTS (
-        SELECT FROM participants p
-        WHERE p.conversation_id = due.id AND p.actor_id = own.actor_id AND p.${IS_MEMBER})
+      DELETE FROM inbox_rows r USING (
+        SELECT due.id, own.actor_id FROM due CROSS JOIN unnest(due.actor_ids) AS own(actor_id)
+        WHERE NOT EXISTS (
+          SELECT FROM participants p
+          WHERE p.conversation_id = due.id AND p.actor_id = own.actor_id AND p.${IS_MEMBER})
+        OFFSET 0
+      ) former
+      WHERE r.actor_id = former.actor_id AND r.conversation_id = former.id
+    ), changed AS (
+      SELECT conversation_id, array_agg(actor_id::text) AS actor_ids FROM written GROUP BY conversation_id
     )
     SELECT turn.is_ours, CASE WHEN due.id IS NOT NULL THEN jsonb_build_object(
       'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large,
-      'actor_ids', to_jsonb(due.actor_ids || ARRAY(
-        SELECT w.actor_id::text FROM written w WHERE w.conversation_id = due.id)))
-      END AS written
-    FROM turn LEFT JOIN due ON true LEFT JOIN found f ON f.id = due.id`,
+      'actor_ids', to_jsonb(due.actor_ids || changed.actor_ids)) END AS written
+    FROM turn LEFT JOIN due ON true LEFT JOIN found f ON f.id = due.id
+      LEFT JOIN changed ON changed.conversation_id = due.id`,
 });

@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { type WrittenConversation, writeDue } from './write-store.ts';
+import { MOST_CONVERSATIONS, type WrittenConversation, writeDue } from './write-store.ts';
 
 export interface InboxWriterOptions {
   readonly database: Database;
@@ -11,9 +11,6 @@ export interface InboxWriterOptions {
   /** Called with what was written, once it is committed. */
   readonly onWritten?: (written: readonly WrittenConversation[]) => void;
 }
-
-/** Conversations a statement, with up to a hundred rows each; more follow in the next one. */
-const MAX_CONVERSATIONS = 200;
 
 /** A round without a wake-up, which finds what a sweep of the outbox did not report because it failed. */
 const ROUND_EVERY_MS = 10_000;
@@ -47,10 +44,10 @@ export class InboxWriter {
   async #round(signal: AbortSignal): Promise<void> {
     const { database, metrics, onWritten } = this.#options;
     for (let isMore = true; isMore && !signal.aborted; ) {
-      const written = (await writeDue(database, MAX_CONVERSATIONS)) ?? [];
+      const written = (await writeDue(database)) ?? [];
       metrics.inboxWritten.inc(written.length);
       if (written.length > 0) onWritten?.(written);
-      isMore = written.length === MAX_CONVERSATIONS;
+      isMore = written.length === MOST_CONVERSATIONS;
     }
   }
 }
