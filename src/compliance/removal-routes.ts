@@ -3,9 +3,9 @@ import { ConversationQuery, show } from '../conversations/routes.ts';
 import type { Database } from '../db/database.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { readableMessage } from '../messages/reading/readable-message.ts';
-import { ChatMessage, MESSAGE_INCLUDES, RedactMessageBody } from '../protocol/resources/chat-message.ts';
+import { ChatMessage, IncludeInMessage, RedactMessageBody } from '../protocol/resources/chat-message.ts';
 import { Conversation } from '../protocol/resources/conversation.ts';
-import { Body, Include } from '../protocol/schema.ts';
+import { Body } from '../protocol/schema.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import { deleteConversation, restoreConversation } from './conversation-removal.ts';
@@ -29,7 +29,7 @@ export function removalRoutes({ database, files, directory, restoreDays }: Remov
       since: '1.2.harbor-preview.1',
       permission: 'messaging:redact',
       agents: false,
-      query: Body({ 'include[]': Include(MESSAGE_INCLUDES) }),
+      query: Body({ 'include[]': IncludeInMessage }),
       body: RedactMessageBody,
       status: 200,
       response: ChatMessage,

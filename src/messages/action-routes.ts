@@ -6,7 +6,7 @@ import { defineRoute, type Route } from '../http/route.ts';
 import {
   ApproveDraftBody,
   ChatMessage,
-  MESSAGE_INCLUDES,
+  IncludeInMessage,
   SEND_MESSAGE_INCLUDES,
 } from '../protocol/resources/chat-message.ts';
 import { Body, Include } from '../protocol/schema.ts';
@@ -113,4 +113,4 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
   ];
 }
 
-const IncludeQuery = Body({ 'include[]': Include(MESSAGE_INCLUDES) });
+const IncludeQuery = Body({ 'include[]': IncludeInMessage });

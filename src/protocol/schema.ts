@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox';
+import { MEMBERS_SINCE, type MembersSince } from './since.ts';
 
 /** The schema forms that every resource and body is made of. */
 
@@ -39,9 +40,13 @@ export const Name = Label(200);
 /** An id in a body or query. To callers ids are opaque. */
 export const Id = Type.String({ maxLength: 64 });
 
-/** The query parameter `include[]`: the sub-objects to expand (docs/contract.md#expansion). */
-export function Include<const V extends readonly string[]>(values: V) {
-  return Type.Optional(Type.Array(OneOf(values), { maxItems: 2 * values.length }));
+/**
+ * The query parameter `include[]`: the sub-objects to expand (docs/contract.md#expansion). `since`: those of a later
+ * version, which callers of an older one cannot name.
+ */
+export function Include<const V extends readonly string[]>(values: V, since?: MembersSince<V[number]>) {
+  const member = OneOf(values, since === undefined ? {} : { [MEMBERS_SINCE]: since });
+  return Type.Optional(Type.Array(member, { maxItems: 2 * values.length }));
 }
 
 /** An object whose unknown fields are refused: every request body and frame. */

@@ -13,6 +13,12 @@ export function Since<S extends TSchema>(version: Version, schema: S) {
 /** The keyword that carries the version. Validators skip it, documents print it. */
 export const SINCE = 'x-since';
 
+/** The keyword of a closed set of strings that names its members of a later version, each with its version. */
+export const MEMBERS_SINCE = 'x-members-since';
+
+/** Members of a closed set, with the version that each came with; the others have been there from the beginning. */
+export type MembersSince<Member extends string = string> = Readonly<Partial<Record<Member, Version>>>;
+
 /** Returns the version that a field's schema was declared with. */
 export function sinceOf(schema: object): Version | undefined {
   const { [SINCE]: since } = schema as { readonly [SINCE]?: unknown };
@@ -24,7 +30,7 @@ export function ageOf(version: Version): number {
   return VERSIONS.indexOf(version);
 }
 
-/** Returns the schema without the fields and choices that are newer than `version`; the same schema if it has none. */
+/** Returns the schema without the fields, choices and members that are newer than `version`; the same schema if it has none. */
 export function schemaAt<S extends object>(version: Version, schema: S): S {
   return copyAt(ageOf(version), schema) as S;
 }
@@ -34,12 +40,27 @@ function copyAt(age: number, schema: unknown): unknown {
   if (Array.isArray(schema)) return listAt(age, schema);
   let copy: Record<string, unknown> | undefined;
   for (const [keyword, value] of Object.entries(schema)) {
-    const known = keyword === 'properties' ? propertiesAt(age, value as object) : copyAt(age, value);
+    const known = valueAt(age, keyword, value, schema);
     if (known === value) continue;
     copy ??= { ...schema };
     copy[keyword] = known;
   }
   return copy ?? schema;
+}
+
+function valueAt(age: number, keyword: string, value: unknown, schema: object): unknown {
+  if (keyword === 'properties') return propertiesAt(age, value as object);
+  if (keyword === 'enum') return membersAt(age, value as readonly unknown[], schema);
+  return copyAt(age, value);
+}
+
+function membersAt(age: number, members: readonly unknown[], schema: object): readonly unknown[] {
+  const { [MEMBERS_SINCE]: since } = schema as { readonly [MEMBERS_SINCE]?: Record<string, Version> };
+  if (since === undefined) return members;
+  const known = members.filter(
+    (member) => !(String(member) in since) || ageOf(since[String(member)]!) <= age,
+  );
+  return known.length === members.length ? members : known;
 }
 
 function listAt(age: number, list: readonly unknown[]): readonly unknown[] {

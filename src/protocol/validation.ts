@@ -4,7 +4,7 @@ import type { Static, TSchema } from 'typebox';
 import { constraintSentence } from './constraint-sentences.ts';
 import { ApiError, missingField } from './errors.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
-import { SINCE } from './since.ts';
+import { MEMBERS_SINCE, SINCE } from './since.ts';
 import { nameMeant } from './synonyms.ts';
 
 /** Returns the value with the schema's type, or throws the ApiError for the first problem (docs/contract.md#values-and-their-errors). */
@@ -97,6 +97,7 @@ const ajv = new Ajv({
 });
 addFormats.default(ajv);
 ajv.addKeyword(SINCE);
+ajv.addKeyword(MEMBERS_SINCE);
 ajv.addFormat('date-time', isDateTime);
 ajv.addFormat('email', isEmail);
 ajv.addFormat('media-type', isMediaType);

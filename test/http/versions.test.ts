@@ -9,7 +9,7 @@ import { SchemaComponents, type SchemaObject } from '../../src/http/openapi/sche
 import { ApiError } from '../../src/protocol/errors.ts';
 import { formAt, shapeOf } from '../../src/protocol/forms.ts';
 import { isMention, mentioned } from '../../src/protocol/mentions.ts';
-import { Body, Nullable } from '../../src/protocol/schema.ts';
+import { Body, Include, Nullable } from '../../src/protocol/schema.ts';
 import { Since, schemaAt } from '../../src/protocol/since.ts';
 import { EVENT_DATA } from '../../src/protocol/socket/event-data.ts';
 import { SERVER_FRAMES } from '../../src/protocol/socket/server-frames.ts';
@@ -133,6 +133,15 @@ t.test('a field of a request is unknown to older callers', async (t) => {
     'parameter_unknown unread',
   );
 
+  const Selection = Body({ 'include[]': Include(['deck', 'crew'], { crew: NEWEST }) });
+  const included = { 'include[]': ['deck', 'crew'] };
+  t.strictSame(compileQuery(schemaAt(NEWEST, Selection))(structuredClone(included)), included);
+  t.equal(
+    refusal(() => compileQuery(schemaAt(MIDDLE, Selection))(structuredClone(included))),
+    'parameter_invalid include[]',
+    'a member of a closed set may be newer than the others',
+  );
+
   const Plain = Body({ title: Type.String() });
   t.equal(schemaAt(FIRST, Plain), Plain, 'versions share what is the same');
 });
@@ -146,6 +155,8 @@ t.test('documents print it', async (t) => {
     'x-since': NEWEST,
     description: /Since version/,
   });
+  const { items } = components.convert(Include(['deck', 'crew'], { crew: NEWEST }) as SchemaObject);
+  t.match(items, { enum: ['deck', 'crew'], description: `\`crew\` since version \`${NEWEST}\`.` });
   t.strictSame(crate!.required, ['id', 'object'], 'it is not promised to everybody');
   t.match(ship!.properties!.deck, { type: 'array', 'x-since': NEWEST });
   t.match(ship!.properties!.first, { anyOf: [{ $ref: '#/components/schemas/crate' }, { type: 'null' }] });

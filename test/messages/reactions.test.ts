@@ -276,12 +276,14 @@ t.test('threads: replies are listed and counted as the reader sees them', async 
     );
     t.strictSame(page.data.at(-1)?.thread, await threadOf(question.id), 'on pages, kept ones too');
   }
-  const { body: old } = await app.call<List<ChatMessage>>(
-    'GET',
-    `/v1/messaging/conversations/${id}/messages?include[]=thread&include[]=reactions`,
-    { token: grace.access_token, headers: { 'Service-Version': '1.1.harbor' } },
-  );
+  const older = { token: grace.access_token, headers: { 'Service-Version': '1.1.harbor' } };
+  const page = `/v1/messaging/conversations/${id}/messages`;
+  const { body: old } = await app.call<List<ChatMessage>>('GET', page, older);
   t.notOk('thread' in old.data[0]!, 'callers of an older version lack the fields');
+  for (const newer of ['thread', 'reactions']) {
+    const refused = await app.call<Refusal>('GET', `${page}?include[]=${newer}`, older);
+    t.equal(refusalOf(refused), '400 parameter_invalid include[]', 'and cannot ask for them');
+  }
   t.equal(await refusal('GET', `${pathOf(newId('message'))}/replies`), '404 resource_not_found id');
   t.equal(await refusal('GET', `${pathOf(question.id)}/replies?limit=0`), '400 parameter_invalid limit');
 });

@@ -55,7 +55,7 @@ export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
 const DESCRIPTION = `Every request carries \`Authorization\`, \`Service-Version\` and \`Service-Account\`.
 Sub-objects are null unless \`include[]\` asks for them. Lists are read page by page: follow \`next_page_url\`.
 A refusal is one \`error\` object: branch on its \`code\`, and try again only where \`is_transient\` is true.
-A field with \`x-since\` is absent for callers of an older version, and refused from them.
+A field with \`x-since\` is absent for callers of an older version, and refused from them; so is a value that \`x-members-since\` names.
 New optional fields may come with any minor version, so let unknown ones pass.`;
 
 const BEARER = {

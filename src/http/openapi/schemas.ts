@@ -1,5 +1,5 @@
 import { isMention } from '../../protocol/mentions.ts';
-import { SINCE } from '../../protocol/since.ts';
+import { MEMBERS_SINCE, type MembersSince, SINCE } from '../../protocol/since.ts';
 
 /**
  * A schema in the form of OpenAPI 3.1 (JSON Schema 2020-12), made from the typebox schemas of the contract. Keywords of the
@@ -13,6 +13,8 @@ export interface SchemaObject {
   readonly description?: string;
   /** Absent for callers of an older version. */
   readonly 'x-since'?: string;
+  /** The members of `enum` that callers of an older version cannot name. */
+  readonly 'x-members-since'?: MembersSince;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly format?: string;
@@ -52,8 +54,9 @@ export class SchemaComponents {
 
   /** Returns `schema` with references in place of named schemas. */
   convert(schema: SchemaObject): SchemaObject {
-    const { [SINCE]: since, ...known } = schema;
+    const { [SINCE]: since, [MEMBERS_SINCE]: members, ...known } = schema;
     if (since !== undefined) return { ...this.convert(withSince(known, since)), [SINCE]: since };
+    if (members !== undefined) return { ...withMembersSince(known, members), [MEMBERS_SINCE]: members };
     if (isMention(schema)) return withDescription(this.#mention(schema.title), schema);
     const converted = this.#convertParts(schema);
     const name = this.#nameFor(converted);
@@ -131,8 +134,18 @@ function withDescription(reference: SchemaObject, { description }: SchemaObject)
 }
 
 function withSince(schema: SchemaObject, since: string): SchemaObject {
+  return withSentence(schema, `Since version \`${since}\`.`);
+}
+
+function withMembersSince(schema: SchemaObject, since: MembersSince): SchemaObject {
+  const members = Object.entries(since).map(
+    ([member, version]) => `\`${member}\` since version \`${version}\``,
+  );
+  return withSentence(schema, `${members.join(', ')}.`);
+}
+
+function withSentence(schema: SchemaObject, sentence: string): SchemaObject {
   const { description } = schema;
-  const sentence = `Since version \`${since}\`.`;
   return { ...schema, description: description === undefined ? sentence : `${description} ${sentence}` };
 }
 

@@ -2,9 +2,9 @@ import type { ObjectStore } from '../../attachments/storage.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
-import { ChatMessage, EditMessageBody, MESSAGE_INCLUDES } from '../../protocol/resources/chat-message.ts';
+import { ChatMessage, EditMessageBody, IncludeInMessage } from '../../protocol/resources/chat-message.ts';
 import { MessageOutcome } from '../../protocol/resources/message-outcome.ts';
-import { Body, Include } from '../../protocol/schema.ts';
+import { Body } from '../../protocol/schema.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import { outcomeOf } from '../sending/message-outcome.ts';
@@ -95,4 +95,4 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
 }
 
 const OWN_MESSAGES = { permission: 'messaging:create', of: 'your own messages' } as const;
-const IncludeQuery = Body({ 'include[]': Include(MESSAGE_INCLUDES) });
+const IncludeQuery = Body({ 'include[]': IncludeInMessage });

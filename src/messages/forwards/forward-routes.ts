@@ -2,8 +2,8 @@ import { readableConversation } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import { type Answered, defineRoute, type Route } from '../../http/route.ts';
-import { ChatMessage, ForwardMessageBody, MESSAGE_INCLUDES } from '../../protocol/resources/chat-message.ts';
-import { Body, Include } from '../../protocol/schema.ts';
+import { ChatMessage, ForwardMessageBody, IncludeInMessage } from '../../protocol/resources/chat-message.ts';
+import { Body } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { readableMessage } from '../reading/readable-message.ts';
@@ -27,7 +27,7 @@ export function forwardRoutes({ sender, database, files, directory }: ForwardRou
       since: '1.2.harbor-preview.1',
       permission: 'messaging:create',
       reachesOutside: ({ audience }) => audience === 'customer',
-      query: Body({ 'include[]': Include(MESSAGE_INCLUDES) }),
+      query: Body({ 'include[]': IncludeInMessage }),
       body: ForwardMessageBody,
       status: 201,
       response: ChatMessage,

@@ -4,9 +4,9 @@ import type { Database } from '../../db/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
-import { type ChatMessage, MESSAGE_INCLUDES } from '../../protocol/resources/chat-message.ts';
+import { type ChatMessage, IncludeInMessage } from '../../protocol/resources/chat-message.ts';
 import { Pin } from '../../protocol/resources/pin.ts';
-import { Body, Include } from '../../protocol/schema.ts';
+import { Body } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
 import { readMessagesById } from '../../resources/message.ts';
@@ -30,7 +30,7 @@ export function pinRoutes({ database, files, directory }: PinRoutesOptions): Rou
       summary: 'List the pinned messages of a conversation, the last pinned first',
       since: '1.2.harbor-preview.1',
       permission: 'messaging:read',
-      query: PageQuery({ 'include[]': Include(MESSAGE_INCLUDES) }),
+      query: PageQuery({ 'include[]': IncludeInMessage }),
       status: 200,
       response: ListOf(Pin),
       async handle({ principal, params, query, url }) {
@@ -84,7 +84,7 @@ const CHANGE = {
   method: 'POST',
   since: '1.2.harbor-preview.1',
   permission: 'messaging:create',
-  query: Body({ 'include[]': Include(MESSAGE_INCLUDES) }),
+  query: Body({ 'include[]': IncludeInMessage }),
   status: 200,
   response: Pin,
 } as const;

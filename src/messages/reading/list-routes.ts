@@ -17,11 +17,11 @@ import { ApiError } from '../../protocol/errors.ts';
 import { ListOf } from '../../protocol/lists.ts';
 import {
   ChatMessage,
-  MESSAGE_INCLUDES,
+  IncludeInMessage,
   MESSAGE_STATUSES,
   type MessageStatus,
 } from '../../protocol/resources/chat-message.ts';
-import { Include, OneOf } from '../../protocol/schema.ts';
+import { OneOf } from '../../protocol/schema.ts';
 import { Since } from '../../protocol/since.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessages, readExpansions } from '../../resources/expanded-message.ts';
@@ -57,7 +57,7 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Li
         after_sequence: Type.Optional(SequenceBound),
         before_sequence: Type.Optional(SequenceBound),
         around_sequence: Since('1.2.harbor-preview.1', SequenceBound),
-        'include[]': Include(MESSAGE_INCLUDES),
+        'include[]': IncludeInMessage,
       }),
       status: 200,
       response: ListOf(ChatMessage),

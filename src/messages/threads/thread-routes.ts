@@ -3,9 +3,8 @@ import type { Database } from '../../db/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
-import { ChatMessage, MESSAGE_INCLUDES } from '../../protocol/resources/chat-message.ts';
+import { ChatMessage, IncludeInMessage } from '../../protocol/resources/chat-message.ts';
 import { MarkThreadReadBody, Thread } from '../../protocol/resources/thread.ts';
-import { Include } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessages } from '../../resources/expanded-message.ts';
 import { readableMessage } from '../reading/readable-message.ts';
@@ -32,7 +31,7 @@ export function threadRoutes({ database, files, directory, timeline }: ThreadRou
       since: '1.2.harbor-preview.1',
       permission: 'messaging:read',
       customers: true,
-      query: PageQuery({ 'include[]': Include(MESSAGE_INCLUDES) }),
+      query: PageQuery({ 'include[]': IncludeInMessage }),
       status: 200,
       response: ListOf(ChatMessage),
       async handle({ principal, params, query, url }) {

@@ -1,5 +1,16 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Label, Nullable, OneOf, Text, Timestamp, where } from '../schema.ts';
+import {
+  Body,
+  demand,
+  describe,
+  Include,
+  Label,
+  Nullable,
+  OneOf,
+  Text,
+  Timestamp,
+  where,
+} from '../schema.ts';
 import { Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
@@ -162,6 +173,14 @@ export const MESSAGE_INCLUDES = [
   'thread',
 ] as const;
 export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
+
+const MESSAGE_INCLUDES_SINCE = {
+  reactions: '1.2.harbor-preview.1',
+  thread: '1.2.harbor-preview.1',
+} as const;
+
+/** The parameter `include[]` of these companions. */
+export const IncludeInMessage = Include(MESSAGE_INCLUDES, MESSAGE_INCLUDES_SINCE);
 
 const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
 
