@@ -71,11 +71,14 @@ export class Inbox {
       if (focused !== '') this.focus(focused);
       const isMore = page?.more === true ? ' or more' : '';
       this.summary.textContent = words === '' ? '' : `${page?.rows.length ?? 0}${isMore} found.`;
+      if (this.hasFailed) this.report({ message: '' });
+      this.hasFailed = false;
     } catch (error) {
       if (this.pages !== pages) return;
       // The rows of the search before would pass for its results.
       if (words !== '') this.rows.replaceChildren();
       this.more.hidden = true;
+      this.hasFailed = true;
       this.report(error);
     }
   }
