@@ -89,7 +89,8 @@ const changed = new ChangedEffects({
   ...{ database, files, engine },
   onFinished: (messageIds) => effects.finished(messageIds),
 });
-const outbox = new OutboxWorker({ database, engine, doneRows, metrics, log });
+const watch = { add: () => {} };
+const outbox = new OutboxWorker({ database, engine, doneRows, watch, metrics, log });
 outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
 const writes = {
   ...{ database, files, engine, timeline, metrics, log, planNotifications },

@@ -110,6 +110,7 @@ async function start(
   );
   const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
   messaging.outbox.start([...access.handlers, ...messaging.handlers, ...mail.handlers, ...agents.handlers]);
+  data.watch.start();
   await startAdminServer(part, engine, urls);
 
   const demoPath = demoFilePath(config.dataDir);

@@ -3,6 +3,7 @@ import { openObjectStore } from '../attachments/open-store.ts';
 import { SigningKey } from '../audit/signing-key.ts';
 import type { Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
+import { DueWatch } from '../db/due-watch.ts';
 import { migrate } from '../db/migrate.ts';
 import { acquireNodeLock } from '../db/node-lock.ts';
 import { startEmbeddedPostgres } from '../db/postgres/embedded-postgres.ts';
@@ -28,6 +29,8 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   const lock = disposer.add('lock', await acquireNodeLock({ url: databaseUrl, mode, log }), (it) =>
     it.close(),
   );
+  // Started once all parts have added to it.
+  const watch = disposer.add('watch of due work', new DueWatch({ database, log }), (it) => it.close());
   const { engine, description: engineDescription } = await openEngine(config, log, metrics);
   disposer.add('engine', engine, (it) => it.close());
   const cursors = disposer.add('cursors', await Cursors.start(database, engine, log), (it) => it.close());
@@ -57,6 +60,7 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   return {
     databaseUrl,
     database,
+    watch,
     lock,
     engine,
     engineDescription,

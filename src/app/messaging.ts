@@ -85,7 +85,7 @@ export interface MessagingOptions extends PartOptions {
 /** Opens the paths by which messages enter timelines, and their effects: events, notifications, jobs. */
 export function openMessaging(
   { config, log, metrics, disposer, maxBatch, triggers, recorder }: MessagingOptions,
-  { database, lock, engine, store, signingKey }: Data,
+  { database, watch, lock, engine, store, signingKey }: Data,
   { directory, listeners, settings, rights, rateLimits }: Access,
   { pushes }: Push,
 ) {
@@ -94,14 +94,12 @@ export function openMessaging(
   const doneRows = disposer.add('removal of outbox rows', new DoneRows({ database, listeners, log }), (it) =>
     it.close(),
   );
-  const sealing = new Sealer({ database, signingKey, metrics, log });
-  const sealer = disposer.add('sealer of the audit', sealing, (it) => it.close());
-  const onUnsealed = () => sealer.wake();
+  const sealer = new Sealer({ database, signingKey, watch, metrics, log });
+  disposer.add('sealer of the audit', sealer, (it) => it.close());
   const onWritten = (written: readonly WrittenConversation[]) => announceWritten(engine, written);
-  const writer = new InboxWriter({ database, metrics, log, onWritten });
-  const inboxWriter = disposer.add('writer of the inbox', writer, (it) => it.close());
-  const onMarked = () => inboxWriter.wake();
-  const worker = new OutboxWorker({ database, engine, doneRows, onUnsealed, onMarked, metrics, log });
+  const writer = new InboxWriter({ database, watch, metrics, log, onWritten });
+  disposer.add('writer of the inbox', writer, (it) => it.close());
+  const worker = new OutboxWorker({ database, engine, doneRows, watch, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
   const timeline = new Timeline(database, engine, metrics);

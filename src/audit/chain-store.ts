@@ -200,6 +200,9 @@ function toLink({ salt, details_hash, hash, ...row }: SealedRow): AuditLink {
 }
 
 // One step for each account, since the table of all others may be long.
+/** SQL: whether `readPendingChains` would find any. */
+export const HAS_UNSEALED = 'EXISTS (SELECT FROM audit_events WHERE number IS NULL)';
+
 const READ_PENDING = statement<[after: string, limit: number], PendingChain>({
   name: 'audit-read-pending',
   text: `

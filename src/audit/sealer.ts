@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import type { Tx } from '../db/handle.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
@@ -8,6 +9,7 @@ import type { Metrics } from '../metrics.ts';
 import { type AuditHead, GENESIS, hashDetails, hashLink } from './chain.ts';
 import {
   type ChainEnd,
+  HAS_UNSEALED,
   lockChain,
   type PendingChain,
   readPendingChains,
@@ -22,6 +24,7 @@ import type { Signed, SigningKey, TrustedKeys } from './signing-key.ts';
 export interface SealerOptions {
   readonly database: Database;
   readonly signingKey: SigningKey;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly metrics: Pick<Metrics, 'auditSealed' | 'auditUnsealedSeconds'>;
   readonly log: Logger;
 }
@@ -45,13 +48,14 @@ export class Sealer {
   constructor(options: SealerOptions) {
     this.#options = options;
     this.#loop = new Loop({
-      intervalMs: ROUND_EVERY_MS,
+      intervalMs: UNWOKEN_EVERY_MS,
       run: (signal) => this.#round(signal),
       onError: (error) => options.log.warn({ err: error }, 'sealing the audit failed'),
     });
+    options.watch.add({ name: 'audit', condition: HAS_UNSEALED, onDue: () => this.wake() });
   }
 
-  /** Begins a round now: a sweep has seen rows that are not sealed. */
+  /** Begins a round now. */
   wake(): void {
     this.#loop.wake();
   }
@@ -111,8 +115,6 @@ export class Sealer {
   }
 }
 
-/** A sweep of the outbox, which may be busy with rows of a node that died, mostly wakes the sealer earlier. */
-const ROUND_EVERY_MS = 1_000;
 const MAX_CHAINS = 100;
 const MAX_ROWS = 500;
 const ALARMING_S = 10;

@@ -96,25 +96,17 @@ export interface Backlog {
   readonly pending: number;
   /** The age of the oldest. */
   readonly lagSeconds: number;
-  /** Whether `takeOverdue` would find any. */
-  readonly hasOverdue: boolean;
-  /** Whether rows of the audit wait to be sealed (audit/sealer.ts), which this statement finds for nothing. */
-  readonly hasUnsealed: boolean;
-  /** Whether inbox rows wait to be written (inbox/writer.ts), as above. */
-  readonly hasMarked: boolean;
 }
 
 /** Returns how much waits for what follows a commit. */
 export async function measureOutbox(db: Querier): Promise<Backlog> {
   const [row] = await db.query(MEASURE);
-  return {
-    pending: row?.pending ?? 0,
-    lagSeconds: Number(row?.lag ?? 0),
-    hasOverdue: row?.has_overdue ?? false,
-    hasUnsealed: row?.has_unsealed ?? false,
-    hasMarked: row?.has_marked ?? false,
-  };
+  return { pending: row!.pending, lagSeconds: Number(row!.lag ?? 0) };
 }
+
+/** SQL: whether `takeOverdue` would find any. */
+export const HAS_OVERDUE = `EXISTS (
+    SELECT FROM outbox WHERE due_at <= statement_timestamp() - interval '${TAKEOVER_MS} ms')`;
 
 // Subqueries, so that one statement sees them together with its snapshot.
 
@@ -176,20 +168,9 @@ const COUNT_DEAD = statement<[], { count: number }>({
 });
 
 // Rows at `infinity` are dead: those are neither taken nor counted.
-const MEASURE = statement<
-  [],
-  {
-    pending: number;
-    lag: number | null;
-    has_overdue: boolean | null;
-    has_unsealed: boolean;
-    has_marked: boolean;
-  }
->({
+const MEASURE = statement<[], { pending: number; lag: number | null }>({
   name: 'outbox-measure',
-  text: `SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag,
-      min(due_at) <= clock_timestamp() - interval '${TAKEOVER_MS} ms' AS has_overdue,
-      EXISTS (SELECT FROM audit_events WHERE number IS NULL) AS has_unsealed,
-      EXISTS (SELECT FROM inbox_due) AS has_marked
+  text: `
+    SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag
     FROM outbox WHERE due_at < 'infinity'`,
 });

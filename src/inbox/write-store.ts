@@ -38,6 +38,9 @@ const MOST_MARKS = 2_000;
 /** Any number that nothing else of Parley locks. */
 export const INBOX_LOCK = 7_230_915_025;
 
+/** SQL: whether a conversation is marked. */
+export const HAS_MARKED = 'EXISTS (SELECT FROM inbox_due)';
+
 const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>({
   name: 'write-due-inbox-rows',
   text: `

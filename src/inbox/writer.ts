@@ -1,23 +1,22 @@
 import type { Database } from '../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import { MOST_CONVERSATIONS, type WrittenConversation, writeDue } from './write-store.ts';
+import { HAS_MARKED, MOST_CONVERSATIONS, type WrittenConversation, writeDue } from './write-store.ts';
 
 export interface InboxWriterOptions {
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly metrics: Pick<Metrics, 'inboxWritten'>;
   readonly log: Logger;
   /** Called with what was written, once it is committed. */
   readonly onWritten?: (written: readonly WrittenConversation[]) => void;
 }
 
-/** A round without a wake-up, which finds what a sweep of the outbox did not report because it failed. */
-const ROUND_EVERY_MS = 10_000;
-
 /**
  * Writes the inbox rows of conversations that are marked (src/inbox/README.md). Every node has one, and each takes up
- * whatever is marked, so that what a killed node left behind is written by the next sweep of another.
+ * whatever is marked, so that what a killed node left behind is written by the next round of another.
  */
 export class InboxWriter {
   readonly #options: InboxWriterOptions;
@@ -26,15 +25,11 @@ export class InboxWriter {
   constructor(options: InboxWriterOptions) {
     this.#options = options;
     this.#loop = new Loop({
-      intervalMs: ROUND_EVERY_MS,
+      intervalMs: UNWOKEN_EVERY_MS,
       run: (signal) => this.#round(signal),
       onError: (error) => options.log.warn({ err: error }, 'writing inbox rows failed'),
     });
-  }
-
-  /** Begins a round now: a sweep has seen marks. */
-  wake(): void {
-    this.#loop.wake();
+    options.watch.add({ name: 'inbox', condition: HAS_MARKED, onDue: () => this.#loop.wake() });
   }
 
   close(): Promise<void> {

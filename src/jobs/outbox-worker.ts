@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { DoneRows } from '../db/done-rows.ts';
-import { buryDead, measureOutbox, takeOverdue } from '../db/outbox.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
+import { buryDead, HAS_OVERDUE, measureOutbox, takeOverdue } from '../db/outbox.ts';
 import type { OutboxRow } from '../db/outbox-row.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -13,16 +14,11 @@ export interface OutboxWorkerOptions {
   readonly database: Database;
   readonly engine: Pick<Engine, 'onMissed'>;
   readonly doneRows: DoneRows;
-  /** Called when a sweep finds rows of the audit that are not sealed. */
-  readonly onUnsealed?: () => void;
-  /** Called when a sweep finds conversations whose inbox rows are not written. */
-  readonly onMarked?: () => void;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** Twice a second: a right that an operator's command revoked has to end within one second. */
-const SWEEP_EVERY_MS = 500;
 const MAX_ROWS = 100;
 
 /** Milliseconds between two looks for rows that keep failing. */
@@ -53,6 +49,7 @@ export class OutboxWorker {
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
+    options.watch.add({ name: 'outbox', condition: HAS_OVERDUE, onDue: () => this.#loop?.wake() });
   }
 
   /**
@@ -65,7 +62,7 @@ export class OutboxWorker {
     this.#handlers = byTopic(handlers);
     database.onCommitted((rows) => this.#committed(rows));
     const loop = new Loop({
-      intervalMs: SWEEP_EVERY_MS,
+      intervalMs: UNWOKEN_EVERY_MS,
       run: (signal) => this.#sweep(signal),
       onError: (error) => log.warn({ err: error }, 'outbox sweep failed'),
     });
@@ -107,17 +104,15 @@ export class OutboxWorker {
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { database, onUnsealed, onMarked, metrics } = this.#options;
+    const { database, metrics } = this.#options;
     // Here and not when the link returns: a sweep that is under way then may still have failures to record.
     if (this.#hasLinkReturned) {
       await this.#held.giveBack(database);
       this.#hasLinkReturned = false;
     }
-    const { lagSeconds, hasOverdue, hasUnsealed, hasMarked } = await measureOutbox(database);
-    if (hasUnsealed) onUnsealed?.();
-    if (hasMarked) onMarked?.();
+    const { lagSeconds } = await measureOutbox(database);
     metrics.outboxLagSeconds.set(lagSeconds);
-    for (let more = hasOverdue; more && !signal.aborted; ) {
+    for (let more = true; more && !signal.aborted; ) {
       const rows = await takeOverdue(database, MAX_ROWS);
       for (const row of rows) await this.#handle(row);
       more = rows.length === MAX_ROWS;

@@ -6,6 +6,7 @@ import { changeListeners, Listeners } from '../../src/accounts/listeners.ts';
 import { RIGHTS_CHANGED } from '../../src/accounts/rights-changed.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { DoneRows } from '../../src/db/done-rows.ts';
+import { DueWatch } from '../../src/db/due-watch.ts';
 import { raiseListenersRevision } from '../../src/db/listeners-revision.ts';
 import { enqueue } from '../../src/db/outbox.ts';
 import { defineTopic, handle } from '../../src/db/topic.ts';
@@ -36,7 +37,8 @@ class Node {
     const listeners = await Listeners.open({ database, rights, read: readListeners, log });
     const doneRows = new DoneRows({ database, listeners, log });
     const engine = new MemoryEngine();
-    const outbox = new OutboxWorker({ database, engine, doneRows, metrics: createMetrics(), log });
+    const watch = new DueWatch({ database, log });
+    const outbox = new OutboxWorker({ database, engine, doneRows, watch, metrics: createMetrics(), log });
     const node = new Node(database, listeners, rights);
     outbox.start([
       handle(HAPPENED, async ({ id }) => void node.found.push([id, listeners.found])),
@@ -44,7 +46,9 @@ class Node {
         for (const subject of subjects) await rights.announce(subject);
       }),
     ]);
+    watch.start();
     t.teardown(async () => {
+      await watch.close();
       await outbox.close();
       await doneRows.close();
       await listeners.close();

@@ -9,6 +9,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import type { Tx } from '../../src/db/handle.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { tampered } from '../campaigns/audit.ts';
+import { NO_WATCH } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { log, newSigningKey, openStand, TestChain } from './fixture.ts';
 import { TAMPERINGS } from './tampering.ts';
@@ -213,7 +214,7 @@ t.test('the sealer of a node', async (t) => {
     info: (fields: object, message: string) => lines.push(['info', message, fields]),
     error: (fields: object, message: string) => lines.push(['error', message, fields]),
   });
-  const sealer = new Sealer({ database, signingKey, metrics, log: listening });
+  const sealer = new Sealer({ database, signingKey, watch: NO_WATCH, metrics, log: listening });
   t.teardown(() => sealer.close());
   sealer.wake();
   await until(async () => (await chain.verify()).links === 600, { what: 'every row to be sealed' });

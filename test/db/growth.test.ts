@@ -9,7 +9,7 @@ import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { log, NO_LISTENERS } from '../support/timeline.ts';
+import { log, NO_LISTENERS, NO_WATCH } from '../support/timeline.ts';
 
 const { url } = await createTestDatabase(t);
 const database = await openDatabase({ url, log });
@@ -37,7 +37,9 @@ t.test('an outbox row that fails for a week is given up, and removed after a mon
       ('past', '{}', 400, now() - interval '31 days', 'infinity')`);
   const metrics = createMetrics();
   const doneRows = new DoneRows({ database, listeners: NO_LISTENERS, log });
-  const worker = new OutboxWorker({ database, engine: new MemoryEngine(), doneRows, metrics, log });
+  const worker = new OutboxWorker({
+    ...{ database, engine: new MemoryEngine(), doneRows, watch: NO_WATCH, metrics, log },
+  });
   for (const _ of [1, 2]) await worker.bury();
   const { rows } = await database.pool.query(
     `SELECT topic, due_at = 'infinity' AS given_up FROM outbox ORDER BY topic`,

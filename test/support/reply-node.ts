@@ -23,7 +23,7 @@ import { type MessageRow, messageColumns } from '../../src/resources/message.ts'
 import type { RunRow } from '../../src/resources/run.ts';
 import type { Ground } from '../gateway/fixture.ts';
 import type { Teardown } from './teardown.ts';
-import { log, NO_LISTENERS, newMessage } from './timeline.ts';
+import { log, NO_LISTENERS, NO_WATCH, newMessage } from './timeline.ts';
 
 /**
  * The part of a node that writes replies, in the name of the demo account's agent, without the part that runs agents.
@@ -55,7 +55,7 @@ export class ReplyNode {
       ...{ database, files: FILES, engine },
       onFinished: (messageIds) => effects.finished(messageIds),
     });
-    const outbox = new OutboxWorker({ database, engine, doneRows, metrics, log });
+    const outbox = new OutboxWorker({ database, engine, doneRows, watch: NO_WATCH, metrics, log });
     outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {

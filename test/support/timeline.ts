@@ -21,6 +21,9 @@ export const log = createLog('silent');
 /** For DoneRows, where nothing listens to events. */
 export const NO_LISTENERS = { revision: '0', renew: async () => {} };
 
+/** For parts that look by themselves, or are woken by a test. */
+export const NO_WATCH = { add: () => {} };
+
 /** A database with one account, one author and one conversation to write to. */
 export interface Ground {
   readonly url: string;
