@@ -26,18 +26,30 @@ export interface AgentsOptions extends PartOptions {
 /** Opens everything that runs agents on this node. Their tools call the API without a connection. */
 export function openAgents(
   { config, log, metrics, disposer, triggers, recorder, catalogue, guard }: AgentsOptions,
-  { database, engine, store }: Data,
+  { database, watch, engine, store }: Data,
   { rights, authenticator, directory }: Access,
   { writePath, lockedWrites }: Messaging,
   { http, server }: Serving,
 ) {
   const runner = openRunner({
-    ...{ database, engine, rights, authenticator, directory, store, writePath, lockedWrites, metrics, log },
+    ...{
+      database,
+      watch,
+      engine,
+      rights,
+      authenticator,
+      directory,
+      store,
+      writePath,
+      lockedWrites,
+      metrics,
+      log,
+    },
     ...{ models: config.models, guard, catalogue },
     caller: new InProcess(http, server.limits),
   });
   disposer.add('runs of agents', runner, (it) => it.close());
-  disposer.add('schedules of agents', openSchedules(database, log), (it) => it.close());
+  disposer.add('schedules of agents', openSchedules(database, watch, log), (it) => it.close());
   const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
   const handlers = [
     handle(RUN_DUE, (due) => runner.due(due)),

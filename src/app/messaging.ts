@@ -24,6 +24,7 @@ import {
   SYSTEM_EVENT,
 } from '../conversations/outbox-topics.ts';
 import { DoneRows } from '../db/done-rows.ts';
+import { UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import { handle } from '../db/topic.ts';
 import { announceWritten } from '../inbox/announce.ts';
 import type { WrittenConversation } from '../inbox/write-store.ts';
@@ -42,6 +43,7 @@ import {
   MESSAGES_SENT,
   SCHEDULE_NOT_SENT,
 } from '../messages/outbox-topics.ts';
+import { HAS_OVERDUE } from '../messages/schedules/schedule-store.ts';
 import { SEND_SCHEDULED } from '../messages/schedules/scheduled.ts';
 import { ScheduledDelivery } from '../messages/schedules/scheduled-delivery.ts';
 import { Sender } from '../messages/sending/send.ts';
@@ -135,14 +137,19 @@ export function openMessaging(
     limiter: rateLimits.deferred,
   });
   const recovery = new Loop({
-    intervalMs: RECOVER_EVERY_MS,
+    intervalMs: UNWOKEN_EVERY_MS,
     run: async () => void (await scheduled.recoverLost()),
     onError: (error) => log.warn({ err: error }, 'recovering lost jobs of scheduled messages failed'),
   });
   disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
+  watch.add({
+    ...{ name: 'scheduled_messages', condition: HAS_OVERDUE, everyMs: RECOVER_EVERY_MS },
+    onDue: () => recovery.wake(),
+  });
   const exporter = new Exporter({ database, store, timeline, signingKey });
   const compliance = new JobRunner({
     database,
+    watch,
     log,
     work: {
       conversation_export: exporter.run,
@@ -152,6 +159,7 @@ export function openMessaging(
   });
   const jobs = new JobWorker({
     database,
+    watch,
     handlers: [
       handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
       handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
@@ -237,7 +245,7 @@ export function openMessaging(
     everyMs: config.retentionSweepMs,
   });
   disposer.add('retention sweep', retention, (it) => it.close());
-  disposer.add('search index', new Indexer({ database, metrics, log }), (it) => it.close());
+  disposer.add('search index', new Indexer({ database, watch, metrics, log }), (it) => it.close());
   return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender, retention };
 }
 

@@ -18,7 +18,7 @@ export interface PushOptions extends PartOptions {
 /** Opens what reaches users while no page is open: web push, and the digest. */
 export async function openPush(
   { config, log, metrics, disposer, guard }: PushOptions,
-  { database }: Data,
+  { database, watch }: Data,
   { rights, settings }: Access,
 ) {
   const vapid = await Vapid.open({ database, subject: config.vapidSubject });
@@ -26,7 +26,7 @@ export async function openPush(
     it.close(),
   );
   const post = disposer.add('requests to push services', new GuardedPost(guard), (it) => it.close());
-  const pushes = new Pushes({ database, audience, settings, post, vapid, metrics, log });
+  const pushes = new Pushes({ database, watch, audience, settings, post, vapid, metrics, log });
   disposer.add('pushes', pushes, (it) => it.close());
   disposer.add('digests', new Digests({ database, metrics, log }), (it) => it.close());
   return { vapid, pushes, guard };

@@ -27,7 +27,7 @@ export interface WebhooksOptions extends PartOptions {
  */
 export function openWebhooks(
   { config, log, metrics, disposer, guard, retrySchedule: schedule = new RetrySchedule() }: WebhooksOptions,
-  { database, store }: Data,
+  { database, watch, store }: Data,
   { rights, directory, listeners }: Access,
 ) {
   const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());
@@ -36,7 +36,7 @@ export function openWebhooks(
   );
   const receivers = disposer.add('receivers', new Receivers({ database, rights }), (it) => it.close());
   const deliverer = new Deliverer({
-    ...{ database, receivers, posts, schedule, metrics, log },
+    ...{ database, watch, receivers, posts, schedule, metrics, log },
     readData: eventDataReader({ database, files: store }),
     onWritten: (written) => health.note(written),
   });
@@ -45,7 +45,7 @@ export function openWebhooks(
   disposer.add('removal of webhook deliveries', removal, (it) => it.close());
   const recorder = new EventRecorder({ database, files: store, directory, listeners, deliveries: deliverer });
   const onDue = () => deliverer.wake();
-  const replays = disposer.add('replays of webhooks', new Replays({ database, onDue, log }), (it) =>
+  const replays = disposer.add('replays of webhooks', new Replays({ database, watch, onDue, log }), (it) =>
     it.close(),
   );
   return { deliverer, recorder, replays };

@@ -58,6 +58,11 @@ export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
   return next?.due_ms;
 }
 
+/** SQL: whether a job waits whose time has come. */
+export const HAS_DUE_JOB = `(
+    SELECT run_at FROM graphile_worker._private_jobs WHERE is_available ORDER BY priority, run_at LIMIT 1
+  ) <= statement_timestamp()`;
+
 // Straight off the index that workers use: all our jobs have the same priority.
 const NEXT_DUE = statement<[], { due_ms: number }>({
   name: 'next-job-due',

@@ -39,7 +39,7 @@ const MOST_MARKS = 2_000;
 export const INBOX_LOCK = 7_230_915_025;
 
 /** SQL: whether a conversation is marked. */
-export const HAS_MARKED = 'EXISTS (SELECT FROM inbox_due)';
+export const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT NULL';
 
 const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>({
   name: 'write-due-inbox-rows',

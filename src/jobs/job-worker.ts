@@ -2,19 +2,21 @@ import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runTaskList, type Task, type TaskList, type WorkerPool } from 'graphile-worker';
 import type { Database } from '../db/database.ts';
-import { jobLogger, nextJobDueMs, purgeJobs } from '../db/queue.ts';
+import type { DueWatch } from '../db/due-watch.ts';
+import { HAS_DUE_JOB, jobLogger, nextJobDueMs, purgeJobs } from '../db/queue.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 
 export interface JobWorkerOptions {
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   /** One handler for each task. A job whose handler rejects is retried later. */
   readonly handlers: readonly TopicHandler[];
   readonly log: Logger;
   /** Milliseconds that running jobs get to end when the node stops; then other nodes may take them. Default 5,000. */
   readonly patienceMs?: number;
-  /** Milliseconds between two looks for jobs that this node has not noticed otherwise. Default 2,000. */
+  /** Milliseconds between two looks of each worker for jobs that this node has not noticed otherwise. Default 60,000. */
   readonly pollEveryMs?: number;
 }
 
@@ -22,10 +24,14 @@ export interface JobWorkerOptions {
 const CONCURRENCY = 4;
 
 /**
- * Postgres announces a job when it is added, and `DueTimer` wakes the workers when it is due. Polling finds what both
- * miss: jobs that were added while the listening connection was lost, and retries of a node that died.
+ * Postgres announces a job when it is added, and `DueTimer` wakes the workers when it is due. The watch finds what both
+ * miss: jobs that were added while the listening connection was lost, and retries of a node that died. Polling alone, which
+ * each worker does by itself, would take two statements a second.
  */
-const POLL_EVERY_MS = 2_000;
+const POLL_EVERY_MS = 60_000;
+
+/** Least milliseconds between two wake-ups by the watch: a job may be left because this version does not know its task. */
+const WOKEN_EVERY_MS = 2_000;
 
 /** Milliseconds until the workers look again for a job that is due and that none of them took. */
 const AGAIN_MS = 200;
@@ -50,6 +56,8 @@ export class JobWorker {
   readonly #options: JobWorkerOptions;
   readonly #workers: Loop;
   readonly #purge: Loop;
+  /** Wakes the workers; undefined while there are none. */
+  #nudge: (() => void) | undefined;
 
   constructor(options: JobWorkerOptions) {
     this.#options = options;
@@ -59,6 +67,10 @@ export class JobWorker {
       onError: (error) => options.log.warn({ err: error }, 'job queue workers failed, restarting them'),
     });
     this.#workers.wake();
+    options.watch.add({
+      ...{ name: 'jobs', condition: HAS_DUE_JOB, everyMs: WOKEN_EVERY_MS },
+      onDue: () => this.#nudge?.(),
+    });
     this.#purge = new Loop({
       intervalMs: PURGE_EVERY_MS,
       run: () => purgeJobs(options.database),
@@ -92,13 +104,15 @@ export class JobWorker {
       tasksOf(handlers),
       database.pool,
     );
-    const timer = new DueTimer(database, pollEveryMs, () => {
+    const nudge = () => {
       try {
         pool.nudge(CONCURRENCY);
       } catch {
         // A worker that is ending refuses. The pool's promise reports why it ends.
       }
-    });
+    };
+    this.#nudge = nudge;
+    const timer = new DueTimer(database, pollEveryMs, nudge);
     const stopped = Promise.withResolvers<void>();
     let isStopping = false;
     const stop = () => {
@@ -122,6 +136,7 @@ export class JobWorker {
     try {
       await Promise.race([pool.promise, stopped.promise]);
     } finally {
+      this.#nudge = undefined;
       timer.close();
       signal.removeEventListener('abort', stop);
     }

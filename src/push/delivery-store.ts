@@ -123,6 +123,9 @@ const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], 
     SELECT a.*, w.origin FROM added a JOIN wanted w USING (subscription_id, notification_id)`,
 });
 
+/** SQL: whether a delivery is due. */
+export const HAS_DUE = 'EXISTS (SELECT FROM push_deliveries WHERE due_at <= statement_timestamp())';
+
 const TAKE_DUE = statement<[busyOrigins: readonly string[], limit: number], Delivery>({
   name: 'take-due-push-deliveries',
   text: `

@@ -1,5 +1,6 @@
 import type { ResourcesChanged } from '../conversations/outbox-topics.ts';
 import type { Database } from '../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
@@ -13,6 +14,7 @@ import {
   addDeliveries,
   type Delivery,
   type DeliveryKey,
+  HAS_DUE,
   LEASE_MS,
   measureDeliveries,
   type Pushed,
@@ -26,6 +28,7 @@ import { deleteStale } from './subscription-store.ts';
 
 export interface PushesOptions extends AttemptOptions {
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly audience: Pick<PushAudience, 'of'>;
   readonly settings: Pick<SettingsOfUsers, 'of'>;
   readonly metrics: Metrics;
@@ -34,10 +37,11 @@ export interface PushesOptions extends AttemptOptions {
   readonly now?: () => Date;
   /** Default: RETRIES_MS. */
   readonly retriesMs?: readonly number[];
-  /** Milliseconds between two looks for pushes that are due. Default 2,000. */
+  /** Milliseconds between two sweeps that nothing has woken. Default UNWOKEN_EVERY_MS. */
   readonly sweepEveryMs?: number;
 }
 
+/** Least milliseconds between two sweeps for what is due. */
 const SWEEP_EVERY_MS = 2_000;
 const TAKEN_AT_ONCE = 200;
 const ADDED_AT_ONCE = 1_000;
@@ -81,7 +85,7 @@ export class Pushes {
 
   constructor(options: PushesOptions) {
     this.#options = options;
-    const { database, log, retriesMs = RETRIES_MS, sweepEveryMs = SWEEP_EVERY_MS } = options;
+    const { database, log, retriesMs = RETRIES_MS, sweepEveryMs = UNWOKEN_EVERY_MS } = options;
     this.#retriesMs = retriesMs;
     this.#outcomes = new Outcomes(options);
     this.#rows = new GatheredReads((keys) => this.#read(keys));
@@ -89,6 +93,10 @@ export class Pushes {
       intervalMs: sweepEveryMs,
       run: (signal) => this.#takeDue(signal),
       onError: (error) => log.warn({ err: error }, 'taking due pushes failed'),
+    });
+    options.watch.add({
+      ...{ name: 'pushes', condition: HAS_DUE, everyMs: SWEEP_EVERY_MS },
+      onDue: () => this.#sweep.wake(),
     });
     this.#lanes = new Lanes({
       laneOf: ({ delivery }) => delivery.origin,

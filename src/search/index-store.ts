@@ -187,6 +187,11 @@ export async function insertBlocks(tx: Db, blocks: readonly Block[]): Promise<vo
 /** Any number that no other advisory lock of Parley uses. */
 const INDEX_LOCK = 7_230_915_029;
 
+/** SQL: whether a round may begin and has something to index. */
+export const HAS_WAITING = `EXISTS (
+    SELECT FROM search_progress WHERE next_round_at <= statement_timestamp()
+      AND (filled_through IS NOT NULL OR (SELECT id FROM search_changes ORDER BY id LIMIT 1) IS NOT NULL))`;
+
 const READ_WAITING = statement<[], Waiting>({
   name: 'search-read-waiting',
   text: `

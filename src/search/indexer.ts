@@ -1,12 +1,14 @@
 import type { Database } from '../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { indexSome, MAX_MESSAGES } from './index-round.ts';
-import { readWaiting } from './index-store.ts';
+import { HAS_WAITING, readWaiting } from './index-store.ts';
 
 export interface IndexerOptions {
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly metrics: Pick<Metrics, 'searchIndexed' | 'searchLagSeconds' | 'searchRoundSeconds'>;
   readonly log: Logger;
 }
@@ -29,10 +31,11 @@ export class Indexer {
   constructor(options: IndexerOptions) {
     this.#options = options;
     this.#loop = new Loop({
-      intervalMs: ROUND_EVERY_MS,
+      intervalMs: UNWOKEN_EVERY_MS,
       run: (signal) => this.#rounds(signal),
       onError: (error) => options.log.warn({ err: error }, 'indexing for search failed'),
     });
+    options.watch.add({ name: 'search', condition: HAS_WAITING, onDue: () => this.#loop.wake() });
   }
 
   async close(): Promise<void> {
@@ -49,10 +52,10 @@ export class Indexer {
     const done = await database.transaction(indexSome);
     if (done === undefined) return;
     clearTimeout(this.#next);
-    if (done.messages >= MAX_MESSAGES / 2) this.#next = setTimeout(() => this.#loop.wake(), done.restMs + 1);
+    // A smaller round has taken all that waited.
+    if (done.messages < MAX_MESSAGES / 2) metrics.searchLagSeconds.set(0);
+    else this.#next = setTimeout(() => this.#loop.wake(), done.restMs + 1);
     metrics.searchIndexed.inc(done.messages);
     metrics.searchRoundSeconds.observe((performance.now() - beganMs) / 1_000);
   }
 }
-
-const ROUND_EVERY_MS = 500;

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts';
+import type { DueWatch } from '../db/due-watch.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
@@ -7,13 +8,14 @@ import { Lanes } from '../outbound/lanes.ts';
 import { WEBHOOK_TEST } from '../protocol/webhook-events.ts';
 import { attempt } from './attempt.ts';
 import type { Deliveries, Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
-import { type DeliveryState, measurePending, takeDue } from './delivery-store.ts';
+import { type DeliveryState, HAS_DUE, measurePending, takeDue } from './delivery-store.ts';
 import type { Receivers } from './receivers.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import type { RetrySchedule } from './retry-schedule.ts';
 
 export interface DelivererOptions {
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly receivers: Pick<Receivers, 'get'>;
   readonly posts: GuardedPost;
   readonly schedule: RetrySchedule;
@@ -58,6 +60,7 @@ export class Deliverer implements Deliveries {
       run: (signal) => this.#takeDue(signal),
       onError: (error) => log.warn({ err: error }, 'sweep of webhook deliveries failed'),
     });
+    options.watch.add({ name: 'webhook_deliveries', condition: HAS_DUE, onDue: () => this.wake() });
     this.#lanes = new Lanes({
       laneOf: ({ delivery }) => delivery.webhook_id,
       ...{ sideBySide: SIDE_BY_SIDE, crowd: CROWD, room: ROOM },

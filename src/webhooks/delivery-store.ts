@@ -262,6 +262,15 @@ const WAITING = `waiting AS (
       FROM waiting WHERE waiting.webhook_id IS NOT NULL
     )`;
 
+/** SQL: whether an enabled webhook has a delivery whose time has come. */
+export const HAS_DUE = `EXISTS (
+    WITH RECURSIVE ${WAITING}
+    SELECT FROM waiting
+    WHERE (SELECT w.status FROM webhooks w WHERE w.id = waiting.webhook_id) = 'enabled' AND EXISTS (
+      SELECT FROM webhook_deliveries d
+      WHERE d.webhook_id = waiting.webhook_id AND d.status = 'pending' AND d.next_try_at <= statement_timestamp()
+    ))`;
+
 const TAKE_DUE = statement<
   [webhookIds: readonly string[], rooms: readonly number[], room: number, leaseMs: number, limit: number],
   DueDelivery

@@ -23,6 +23,9 @@ function idAt(microseconds: string): string {
   return `'whd_' || lpad(to_hex(${microseconds}), 13, '0')`;
 }
 
+/** SQL: whether `advanceReplays` would find any. */
+export const HAS_REPLAYS = `EXISTS (SELECT FROM webhooks WHERE replay_through IS NOT NULL AND status = 'enabled')`;
+
 const REQUEST = statement<[webhookId: string, sinceUs: number], { readonly until: string }>({
   name: 'request-webhook-replay',
   text: `

@@ -1,10 +1,12 @@
 import type { Database } from '../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
-import { advanceReplays } from './replay-store.ts';
+import { advanceReplays, HAS_REPLAYS } from './replay-store.ts';
 
 export interface ReplaysOptions {
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   /** Called when deliveries have become pending. */
   readonly onDue: () => void;
   readonly log: Logger;
@@ -17,13 +19,17 @@ export interface ReplaysOptions {
 export class Replays {
   readonly #loop: Loop;
 
-  constructor({ database, onDue, log }: ReplaysOptions) {
+  constructor({ database, watch, onDue, log }: ReplaysOptions) {
     this.#loop = new Loop({
-      intervalMs: ADVANCE_EVERY_MS,
+      intervalMs: UNWOKEN_EVERY_MS,
       run: async () => {
         if ((await advanceReplays(database, MAX_DELIVERIES)) > 0) onDue();
       },
       onError: (error) => log.warn({ err: error }, 'replaying webhook deliveries failed'),
+    });
+    watch.add({
+      ...{ name: 'webhook_replays', condition: HAS_REPLAYS, everyMs: ADVANCE_EVERY_MS },
+      onDue: () => this.wake(),
     });
   }
 

@@ -1,3 +1,4 @@
+import { UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import { Backoff } from '../outbound/backoff.ts';
 
 const SECOND_MS = 1_000;
@@ -22,7 +23,6 @@ const JITTER = 0.1;
 /** The longest wait that a receiver can ask for. */
 const MOST_RETRY_AFTER_MS = 10 * HOUR_MS;
 
-const MOST_LOOK_MS = 500;
 const LEAST_LOOK_MS = 20;
 
 /** The times of the retries and of what follows from failures, by a clock that runs `speed` times as fast as usual. */
@@ -43,9 +43,9 @@ export class RetrySchedule {
     return this.#backoff.delayAfter(attempts, Math.min(retryAfterMs, MOST_RETRY_AFTER_MS));
   }
 
-  /** How often to look for what is due. */
+  /** Milliseconds between two looks for what is due, where nothing wakes the sweep. */
   get lookEveryMs(): number {
-    return Math.max(LEAST_LOOK_MS, MOST_LOOK_MS / this.#speed);
+    return Math.max(LEAST_LOOK_MS, UNWOKEN_EVERY_MS / this.#speed);
   }
 
   /** How long a webhook may fail without any success before it is disabled. */

@@ -54,6 +54,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0028_reactions.ts': '05ec5cf6273a35bf',
   '0029_search.ts': '24ebad27b1be0106',
   '0030_lighter_notes.ts': '83102d7a7590d672',
+  '0031_replaying.ts': '7811aa21a11da2b0',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import { DueWatch } from '../../src/db/due-watch.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { addJob, purgeJobs, removeJob } from '../../src/db/queue.ts';
 import { statement } from '../../src/db/statement.ts';
@@ -7,7 +8,7 @@ import { defineTopic, handle } from '../../src/db/topic.ts';
 import { JobWorker } from '../../src/jobs/job-worker.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
-import { log } from '../support/timeline.ts';
+import { log, NO_WATCH } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
 interface Note {
@@ -53,6 +54,7 @@ t.test('a job begins when it is due, whatever the interval of polling', async (t
   const done: string[] = [];
   const worker = new JobWorker({
     database,
+    watch: NO_WATCH,
     handlers: [
       handle(NOTE, async ({ note }) => {
         done.push(note);
@@ -128,6 +130,7 @@ t.test('closing waits for a limited time, and then releases the jobs to other no
   let running = false;
   const worker = new JobWorker({
     database,
+    watch: NO_WATCH,
     handlers: [
       handle(NOTE, () => {
         running = true;
@@ -192,8 +195,13 @@ async function open(t: Teardown, url: string): Promise<Database> {
 }
 
 function work(t: Teardown, database: Database, note: (payload: Note) => Promise<void>): JobWorker {
-  const worker = new JobWorker({ database, handlers: [handle(NOTE, note)], log });
-  t.teardown(() => worker.close());
+  const watch = new DueWatch({ database, log });
+  const worker = new JobWorker({ database, watch, handlers: [handle(NOTE, note)], log });
+  watch.start();
+  t.teardown(async () => {
+    await watch.close();
+    await worker.close();
+  });
   return worker;
 }
 

@@ -29,6 +29,7 @@ import {
   createGround,
   type Ground,
   log,
+  NO_WATCH,
   newMessage,
   numbers,
   openWritePath,
@@ -639,7 +640,7 @@ function openNode(
 
 async function work(t: Teardown, database: Database, delivery: ScheduledDelivery): Promise<void> {
   const handlers = [handle(SEND_SCHEDULED, (job) => delivery.deliver(job))];
-  const worker = new JobWorker({ database, handlers, log });
+  const worker = new JobWorker({ database, watch: NO_WATCH, handlers, log });
   t.teardown(() => worker.close());
 }
 

@@ -3,6 +3,7 @@
 import t from 'tap';
 import { purgeConversation, purgePrefix } from '../../src/compliance/purge.ts';
 import { deleteEmptyConversation } from '../../src/conversations/conversation-store.ts';
+import { DueWatch } from '../../src/db/due-watch.ts';
 import { insertVoids } from '../../src/messages/timeline/timeline-store.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
@@ -165,8 +166,11 @@ t.test('conversations from before search are indexed in the background', async (
   t.strictSame(await covered(long), { messages: 900, through: 900, gaps: 0 });
 });
 
-function start(): Indexer {
-  return new Indexer({ database, metrics: createMetrics(), log });
+function start(): Pick<Indexer, 'close'> {
+  const watch = new DueWatch({ database, log });
+  const indexer = new Indexer({ database, watch, metrics: createMetrics(), log });
+  watch.start();
+  return { close: async () => void (await Promise.all([watch.close(), indexer.close()])) };
 }
 
 /** Writes messages with these numbers, and has their row leave the outbox. */

@@ -31,6 +31,7 @@ import { Cases, user } from '../messages/cases.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { type Browser, decryptPush, startPushService } from '../support/push-service.ts';
 import type { Teardown } from '../support/teardown.ts';
+import { NO_WATCH } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { insertRow, newReader, type Reader } from './readers.ts';
 
@@ -532,6 +533,7 @@ async function otherNode(t: Teardown): Promise<Pushes> {
   const post = new GuardedPost(new AddressGuard({ allow: ['127.0.0.1'] }));
   const pushes = new Pushes({
     ...{ database, post, log, metrics: createMetrics(), sweepEveryMs: 5, retriesMs: [1, 1, 1, 1] },
+    watch: NO_WATCH,
     vapid: await Vapid.open({ database, subject: 'mailto:ops@example.com' }),
     // Its engine is not connected: announcements of the node under test do not reach it.
     audience: { of: async (accountId) => new Set(await readSubscribers(database, accountId)) },

@@ -1,5 +1,6 @@
 import { Rights } from '../../src/access/rights.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import { DueWatch } from '../../src/db/due-watch.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { createMetrics, type Metrics } from '../../src/metrics.ts';
 import { AddressGuard, type AddressGuardOptions } from '../../src/outbound/address-guard.ts';
@@ -47,13 +48,16 @@ export async function openDelivering(
   const health = new Health({ database, schedule, log });
   const receivers = new Receivers({ database, rights });
   const metrics = createMetrics();
+  const watch = new DueWatch({ database, log });
   const deliverer = new Deliverer({
-    ...{ database, receivers, posts, schedule, readData, metrics, log },
+    ...{ database, watch, receivers, posts, schedule, readData, metrics, log },
     ...(timeoutMs !== undefined && { timeoutMs }),
     onWritten: (written) => health.note(written),
   });
+  watch.start();
   let closing: Promise<void> | undefined;
   const close = async () => {
+    await watch.close();
     await deliverer.close();
     posts.close();
     await health.close();

@@ -118,6 +118,21 @@ const RENEW = statement<[node: string, ids: readonly string[]], Renewed>({
     RETURNING id, fence, cancel_requested_at IS NOT NULL AS cancel_requested`,
 });
 
+const UNCLAIMED = `status IN ('pending', 'running') AND owner IS NULL
+            AND updated_at < statement_timestamp() - interval '${UNCLAIMED_MS} ms'`;
+
+const HAS_DEAD = `EXISTS (
+      SELECT FROM agent_runs
+      WHERE status IN ('pending', 'running') AND owner IS NOT NULL AND lease_until < statement_timestamp()
+    )`;
+
+const HAS_UNDECIDED = `EXISTS (
+      SELECT FROM agent_run_actions WHERE status = 'pending_review' AND expires_at <= statement_timestamp()
+    )`;
+
+/** SQL: whether `findOverdue` would find any. */
+export const HAS_OVERDUE = `EXISTS (SELECT FROM agent_runs WHERE ${UNCLAIMED}) OR ${HAS_DEAD} OR ${HAS_UNDECIDED}`;
+
 const FIND_OVERDUE = statement<[], Overdue>({
   name: 'find-overdue-agent-runs',
   text: `
@@ -126,14 +141,8 @@ const FIND_OVERDUE = statement<[], Overdue>({
         SELECT jsonb_build_object('run_id', id, 'account_id', account_id) AS due FROM (
           SELECT id, account_id, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
           FROM agent_runs
-          WHERE status IN ('pending', 'running') AND owner IS NULL
-            AND updated_at < clock_timestamp() - interval '${UNCLAIMED_MS} ms'
+          WHERE ${UNCLAIMED}
         ) AS waiting ORDER BY place, id LIMIT ${MAX_AT_ONCE}
       ) AS first
-    ) AS unclaimed, EXISTS (
-      SELECT FROM agent_runs
-      WHERE status IN ('pending', 'running') AND owner IS NOT NULL AND lease_until < clock_timestamp()
-    ) AS dead, EXISTS (
-      SELECT FROM agent_run_actions WHERE status = 'pending_review' AND expires_at <= statement_timestamp()
-    ) AS undecided`,
+    ) AS unclaimed, ${HAS_DEAD} AS dead, ${HAS_UNDECIDED} AS undecided`,
 });

@@ -12,7 +12,10 @@ import { Toolbox } from '../tools/toolbox.ts';
 import { Runner, type RunnerOptions } from './runner.ts';
 
 export interface OpenRunnerOptions
-  extends Pick<RunnerOptions, 'database' | 'rights' | 'authenticator' | 'directory' | 'metrics' | 'log'> {
+  extends Pick<
+    RunnerOptions,
+    'database' | 'watch' | 'rights' | 'authenticator' | 'directory' | 'metrics' | 'log'
+  > {
   readonly engine: Engine;
   readonly store: ObjectStore;
   readonly writePath: WritePath;

@@ -2,6 +2,7 @@ import type { Authenticator, Identity } from '../../access/authenticate.ts';
 import { EVERYTHING, type Rights } from '../../access/rights.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../db/due-watch.ts';
 import { KeyedLimiter, Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -21,7 +22,7 @@ import type { Ending } from './end-run.ts';
 import { type Admit, Execution, endClaimed } from './execution.ts';
 import { isExpected, RunFailure, reasonOf, Stop } from './failure.ts';
 import { claimRun } from './lease.ts';
-import { findOverdue, renewLeases } from './lease-store.ts';
+import { findOverdue, HAS_OVERDUE, renewLeases } from './lease-store.ts';
 import { isStartedByMail } from './mail-origin.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { endDead } from './recovery.ts';
@@ -32,6 +33,7 @@ export interface RunnerOptions {
   /** Engine.nodeId. */
   readonly node: string;
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly rights: Rights;
   readonly authenticator: Pick<Authenticator, 'principalOf'>;
   readonly directory: ConversationDirectory;
@@ -46,7 +48,8 @@ export interface RunnerOptions {
 const MAX_CONNECTIONS = 4;
 
 /**
- * Interval at which leases are renewed and texts stored, in milliseconds: a kill loses at most this much of a text.
+ * Interval at which leases are renewed and texts stored, in milliseconds: a kill loses at most this much of a text. Runs are
+ * taken over no more often.
  */
 const ROUND_MS = 1_000;
 
@@ -70,7 +73,11 @@ export class Runner {
     const onError = (error: unknown) => options.log.warn({ err: error }, 'runner round failed');
     // A loop of its own: claiming runs, however many, must not delay the renewal of leases.
     this.#hold = new Loop({ intervalMs: ROUND_MS, run: () => this.#holdActive(), onError });
-    this.#sweep = new Loop({ intervalMs: ROUND_MS, run: () => this.#takeOver(), onError });
+    this.#sweep = new Loop({ intervalMs: UNWOKEN_EVERY_MS, run: () => this.#takeOver(), onError });
+    options.watch.add({
+      ...{ name: 'agent_runs', condition: HAS_OVERDUE, everyMs: ROUND_MS },
+      onDue: () => this.#sweep.wake(),
+    });
     // A cancel arrives as a changed right with the run as its subject. All other subjects are rights that runs depend
     // on.
     this.#forgetRights = options.rights.onChange((subject) => {

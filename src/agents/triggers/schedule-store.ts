@@ -48,7 +48,10 @@ export async function updateNextDue(tx: Tx, agentId: string, next: string | null
     .execute();
 }
 
+/** SQL: whether any schedule is due. */
+export const HAS_DUE = 'EXISTS (SELECT FROM agent_definitions WHERE next_due_at <= statement_timestamp())';
+
 const FIND_DUE = statement({
   name: 'find-due-schedule',
-  text: 'SELECT FROM agent_definitions WHERE next_due_at <= statement_timestamp() LIMIT 1',
+  text: `SELECT WHERE ${HAS_DUE}`,
 });

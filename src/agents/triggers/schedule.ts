@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../db/due-watch.ts';
 import type { Tx } from '../../db/handle.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
@@ -7,8 +8,9 @@ import { startRun } from '../runs/start.ts';
 import { hasOpenRun } from '../runs/store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
 import { insertOccurrences, type NewOccurrence } from './occurrence-store.ts';
-import { type DueAgent, hasDue, lockDue, updateNextDue } from './schedule-store.ts';
+import { type DueAgent, HAS_DUE, hasDue, lockDue, updateNextDue } from './schedule-store.ts';
 
+/** Least milliseconds between two rounds for what is due. */
 const LOOK_EVERY_MS = 1_000;
 
 /** An occurrence whose run starts more than this many milliseconds after its time ran late. */
@@ -21,15 +23,20 @@ const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
 const MAX_MISSED = 100;
 
 /** Opens the loop that starts due schedules, until it is closed. Every node of a database has one. */
-export function openSchedules(database: Database, log: Logger): Loop {
-  return new Loop({
-    intervalMs: LOOK_EVERY_MS,
+export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, log: Logger): Loop {
+  const loop = new Loop({
+    intervalMs: UNWOKEN_EVERY_MS,
     async run(signal) {
       // A transaction is opened only if something is due.
       if (await hasDue(database)) await takeDue(database, signal);
     },
     onError: (error) => log.warn({ err: error }, 'starting scheduled runs failed'),
   });
+  watch.add({
+    ...{ name: 'agent_schedules', condition: HAS_DUE, everyMs: LOOK_EVERY_MS },
+    onDue: () => loop.wake(),
+  });
+  return loop;
 }
 
 /**

@@ -223,8 +223,12 @@ const SET_FILE = statement<[id: string, fence: number, key: string]>({
 });
 
 /** A job of the queue needs a moment from its commit until a worker has locked it. */
-const LOST = `c.${OPEN}
-      AND coalesce(c.lease_until, c.updated_at + interval '2 seconds') < clock_timestamp() AND NOT ${hasLiveJob('c.id')}`;
+const OVERDUE = `c.${OPEN} AND coalesce(c.lease_until, c.updated_at + interval '2 seconds') < statement_timestamp()`;
+
+/** SQL: whether a job is not held by any node, and did not begin in time. Those that wait for their turn count too. */
+export const HAS_OVERDUE = `EXISTS (SELECT FROM compliance_jobs c WHERE ${OVERDUE})`;
+
+const LOST = `${OVERDUE} AND NOT ${hasLiveJob('c.id')}`;
 
 const HAS_LOST = statement<[], { id: string }>({
   name: 'has-lost-compliance-jobs',

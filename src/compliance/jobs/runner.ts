@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../db/due-watch.ts';
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import { ApiError } from '../../protocol/errors.ts';
@@ -6,6 +7,7 @@ import {
   type ComplianceJobRow,
   endJob,
   giveBack,
+  HAS_OVERDUE,
   type JobDue,
   renewLease,
   requeueLost,
@@ -25,6 +27,7 @@ export type JobWork = (job: ComplianceJobRow, context: JobContext) => Promise<vo
 
 export interface JobRunnerOptions {
   readonly database: Database;
+  readonly watch: Pick<DueWatch, 'add'>;
   readonly work: Readonly<Record<ComplianceJobRow['kind'], JobWork>>;
   readonly log: Logger;
 }
@@ -42,11 +45,15 @@ export class JobRunner {
 
   constructor(options: JobRunnerOptions) {
     this.#options = options;
-    const { database, log } = options;
+    const { database, watch, log } = options;
     this.#recovery = new Loop({
-      intervalMs: RECOVER_EVERY_MS,
+      intervalMs: UNWOKEN_EVERY_MS,
       run: () => requeueLost(database, (work) => database.transaction(work)),
       onError: (error) => log.warn({ err: error }, 'recovering lost compliance jobs failed'),
+    });
+    watch.add({
+      ...{ name: 'compliance_jobs', condition: HAS_OVERDUE, everyMs: RECOVER_EVERY_MS },
+      onDue: () => this.#recovery.wake(),
     });
   }
 
