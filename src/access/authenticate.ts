@@ -103,6 +103,15 @@ export class Authenticator {
     return principal;
   }
 
+  /** Runs the statements once on each connection that they use. They find nothing. */
+  async warmUp(): Promise<void> {
+    const reads = this.#database.readers.flatMap((reader) => [
+      reader.query(BY_HASH, hashApiKey('')),
+      reader.query(BY_ACTOR, '', '', null, null),
+    ]);
+    await Promise.all(reads);
+  }
+
   async #readText(text: string): Promise<CredentialState | undefined> {
     if (!CREDENTIAL.test(text)) return undefined;
     if (text.startsWith(API_KEY_PREFIX)) {
@@ -133,7 +142,7 @@ export class Authenticator {
     ...values: NoInfer<Params>
   ): Promise<Row | undefined> {
     try {
-      const rows = await this.#database.query(statement, ...values);
+      const rows = await this.#database.reader.query(statement, ...values);
       return rows[0];
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;

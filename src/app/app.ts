@@ -116,7 +116,7 @@ async function start(
   const demoPath = demoFilePath(config.dataDir);
   const [seeded] = await Promise.all([
     config.demo ? seedDemo({ database, tokens: access.tokens, path: demoPath }) : undefined,
-    warmUp(database, access.directory, serving.http),
+    warmUp(database, access, serving.http),
   ]);
   urls.port = await serving.server.listen({ host: config.host, port: config.port });
   await data.avatars.readdress();

@@ -1,34 +1,43 @@
+import { loadFacts } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import type { Http } from '../http/pipeline.ts';
-import { insertMessages } from '../messages/timeline/insert-store.ts';
+import { rehearseInsert } from '../messages/timeline/rehearsal.ts';
 import { readHeads, readSent } from '../messages/timeline/timeline-store.ts';
 import { readFeedRows } from '../notifications/feed-store.ts';
+import { hasOffSockets } from '../notifications/settings-store.ts';
+import { prepareForms } from '../protocol/forms.ts';
 import { newId } from '../protocol/ids.ts';
+import { EVENT_DATA } from '../protocol/socket/event-data.ts';
 import { CURRENT_VERSION } from '../protocol/versions.ts';
 import type { Access } from './access.ts';
 
 /**
- * Runs the statements of the most frequent requests once on each connection that they use, over nothing: they write no
- * row. The first use of a statement costs a new process of Postgres some ten milliseconds, for its catalogues and its
- * plan, and validators take as long to compile.
+ * Does what the first requests would wait for: runs the statements of the most frequent ones once on each connection that
+ * they use, and compiles what is made of schemas. No row is left behind. The first use of a statement costs a new process
+ * of Postgres some ten milliseconds, for its catalogues and its plan.
  */
 export async function warmUp(
   database: Database,
-  directory: Access['directory'],
+  { authenticator }: Pick<Access, 'authenticator'>,
   http: Pick<Http, 'warmUp'>,
 ): Promise<void> {
   const none = newId('conversation');
   const timeline = { conversationId: none, after: 0, before: 1, limit: 1, forCustomer: false } as const;
   const feed = { direction: 'next', after: null, fetch: 1, search: null } as const;
   const statements = Promise.all([
-    ...database.writers.map((writer) => insertMessages(writer, [])),
+    ...database.writers.map(rehearseInsert),
     readHeads(database.pipeline, [none]),
-    ...database.readers.map((reader) => readSent(reader, { ...timeline, order: 'newest_first' })),
+    authenticator.warmUp(),
+    ...database.readers.flatMap((reader) => [
+      readSent(reader, { ...timeline, order: 'newest_first' }),
+      loadFacts(reader, []),
+      hasOffSockets(reader, none),
+    ]),
     // It takes the readers in turn.
     ...database.readers.map(() => readFeedRows(database, none, {}, feed)),
-    directory.facts(none),
   ]);
   // Meanwhile Postgres works.
   http.warmUp(CURRENT_VERSION);
+  for (const { data } of Object.values(EVENT_DATA)) prepareForms(data);
   await statements;
 }

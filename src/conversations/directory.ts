@@ -3,6 +3,7 @@ import type { Rights } from '../access/rights.ts';
 import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
+import type { Querier } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { type Actor, type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { ConversationAudience, ConversationType } from '../protocol/resources/conversation.ts';
@@ -77,9 +78,9 @@ const MAX_CACHED = 50_000;
 export class ConversationDirectory {
   readonly #cache: RevocableCache<ConversationFacts | undefined>;
 
-  constructor(database: Database, rights: Rights) {
+  constructor(database: Pick<Database, 'reader'>, rights: Rights) {
     // After a restart thousands of sockets request hundreds of conversations within one second.
-    const reads = new GatheredReads((ids: readonly string[]) => loadFacts(database, ids));
+    const reads = new GatheredReads((ids: readonly string[]) => loadFacts(database.reader, ids));
     this.#cache = new RevocableCache({
       rights,
       max: MAX_CACHED,
@@ -156,14 +157,14 @@ interface MemberRow extends ActorFields {
   agent_slug: string | null;
 }
 
-async function loadFacts(
-  database: Database,
+/** Returns the facts of each conversation; undefined where there is none. */
+export async function loadFacts(
+  reader: Querier,
   ids: readonly string[],
 ): Promise<(ConversationFacts | undefined)[]> {
   // The version is read before the members, which are therefore never older than it says.
-  const conversations = await database.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
-  if (conversations.length === 0) return ids.map(() => undefined);
-  const members = await database.query(
+  const conversations = await reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
+  const members = await reader.query(
     READ_MEMBERS,
     conversations.map(({ id }) => id),
   );

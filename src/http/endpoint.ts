@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { prepareForms } from '../protocol/forms.ts';
 import { Body } from '../protocol/schema.ts';
 import { schemaAt } from '../protocol/since.ts';
 import { compile, compileQuery, type Validator } from '../protocol/validation.ts';
@@ -29,7 +30,9 @@ export function prepareEndpoint(route: Route): Endpoint {
     readBody: (value, version) => readBody(version)(value),
     prepare: (version) => {
       readQuery(version);
-      readBody(version);
+      // The first call compiles the code that was generated.
+      isAccepted(readBody(version), {});
+      prepareForms(route.response);
     },
   };
 }

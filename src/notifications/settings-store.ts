@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/handle.ts';
+import type { Querier, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { NotificationSettings } from '../protocol/resources/notification-settings.ts';
 
@@ -13,7 +13,7 @@ export interface SettingsRow
 }
 
 /** Returns the rows of these users; a user with the defaults has none. */
-export function readSettings(db: Db, userIds: readonly string[]): Promise<SettingsRow[]> {
+export function readSettings(db: Querier, userIds: readonly string[]): Promise<SettingsRow[]> {
   return db.query(READ_SETTINGS, userIds);
 }
 
@@ -37,7 +37,7 @@ export async function deleteSettings(tx: Tx, userId: string): Promise<void> {
 }
 
 /** Returns whether a user of the account keeps a category off its sockets. */
-export async function hasOffSockets(db: Db, accountId: string): Promise<boolean> {
+export async function hasOffSockets(db: Querier, accountId: string): Promise<boolean> {
   const [found] = await db.query(FIND_OFF_SOCKETS, accountId);
   return found !== undefined;
 }

@@ -1,6 +1,7 @@
 import { RevocableCache } from '../access/revocable-cache.ts';
 import type { Rights } from '../access/rights.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import type { Db, Tx } from '../db/handle.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -43,9 +44,9 @@ export class SettingsOfUsers {
   readonly #users: RevocableCache<NotificationSettings>;
   readonly #accounts: RevocableCache<boolean>;
 
-  constructor(db: Db, rights: Rights) {
+  constructor(database: Pick<Database, 'reader'>, rights: Rights) {
     const reads = new GatheredReads(async (userIds: readonly string[]) => {
-      const rows = new Map((await readSettings(db, userIds)).map((row) => [row.actor_id, row]));
+      const rows = new Map((await readSettings(database.reader, userIds)).map((row) => [row.actor_id, row]));
       return userIds.map((id) => present(rows.get(id)));
     });
     const common = { rights, max: MAX_CACHED };
@@ -56,7 +57,7 @@ export class SettingsOfUsers {
     });
     this.#accounts = new RevocableCache({
       ...common,
-      load: (accountId) => hasOffSockets(db, accountId),
+      load: (accountId) => hasOffSockets(database.reader, accountId),
       subjectsOf: (_isOff, accountId) => [settingsSubject(accountId)],
     });
   }

@@ -45,6 +45,15 @@ export function shapeOf(schema: TSchema): Shape | undefined {
   return shape;
 }
 
+/** Works out the shapes of a schema and of its parts now, which otherwise the first value of each waits for. */
+export function prepareForms(schema: TSchema): void {
+  if (SHAPES.has(schema)) return;
+  const shape = shapeOf(schema);
+  if (shape?.kind === 'object') for (const part of shape.parts) prepareForms(part.schema);
+  else if (shape?.kind === 'list') prepareForms(shape.item);
+  else if (shape?.kind === 'choice') for (const choice of shape.byObject.values()) prepareForms(choice);
+}
+
 /** The shape of one of several kinds of resources. */
 export function chosen(byObject: ReadonlyMap<unknown, TSchema>, value: object): Shape | undefined {
   const schema = byObject.get((value as { readonly object?: unknown }).object);

@@ -3,7 +3,7 @@ import { newApiKey } from '../../src/access/api-keys.ts';
 import { Authenticator } from '../../src/access/authenticate.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { Tokens } from '../../src/access/tokens.ts';
-import { Database } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/database.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { refusal, refused } from './refusal.ts';
@@ -192,7 +192,7 @@ t.test('authenticate', async (t) => {
   });
 
   t.test('with Postgres away', async (t) => {
-    const closing = new Database({ url, log: silent });
+    const closing = await openDatabase({ url, log: silent });
     const node = new Authenticator({
       database: closing,
       tokens,

@@ -35,6 +35,7 @@ export interface CountsFigures {
 const LANES = 8;
 const USERS = 3;
 const ROUNDS = 6;
+const TOKEN_USED_MS = 5 * 60 * 1_000;
 const FEED = '/v1/messaging/notifications';
 const CONVERSATIONS = '/v1/messaging/conversations';
 
@@ -60,6 +61,7 @@ export async function counts(
       );
       for (let next = seeds.shift(); next !== undefined; next = seeds.shift()) {
         try {
+          await Promise.all(users.map((user) => user.renew(nodes[0])));
           const history = new History(nodes, users, new Random(next), figures.acts);
           await history.run();
           const compared = (await agreeing(nodes, users)) + (await history.unreadAgreeing());
@@ -98,7 +100,8 @@ type Count = Pick<NotificationSummary, 'unseen' | 'unread' | 'total'>;
 
 class User {
   readonly id: string;
-  readonly token: string;
+  token = '';
+  #issuedAtMs = Number.NEGATIVE_INFINITY;
   /** By the id of the message, or of the conversation. */
   readonly noted = new Map<string, Noted>();
   /** How far the user has read each conversation. */
@@ -107,14 +110,21 @@ class User {
   readonly timelines = new Map<string, readonly Sent[]>();
 
   static async create(node: TestNode, name: string): Promise<User> {
-    const id = await createPerson(node, name, `${name}@example.com`);
-    const issued = expect(201, await node.call('POST', '/v1/auth/tokens', { user_id: id }));
-    return new User(id, String(issued.access_token));
+    const user = new User(await createPerson(node, name, `${name}@example.com`));
+    await user.renew(node);
+    return user;
   }
 
-  private constructor(id: string, token: string) {
+  private constructor(id: string) {
     this.id = id;
-    this.token = token;
+  }
+
+  /** Has an access token issued where the present one is not young: each ends after fifteen minutes. */
+  async renew(node: TestNode): Promise<void> {
+    if (performance.now() - this.#issuedAtMs < TOKEN_USED_MS) return;
+    this.#issuedAtMs = performance.now();
+    const issued = expect(201, await node.call('POST', '/v1/auth/tokens', { user_id: this.id }));
+    this.token = String(issued.access_token);
   }
 
   note(key: string, noted: Omit<Noted, 'status'>): void {
