@@ -9,8 +9,9 @@ export interface Due {
   /** Of the work, in snake_case; a column of the look. */
   readonly name: string;
   /**
-   * SQL of a boolean: whether a round of the loop would find work now. It is evaluated twice a second on every node, so it is an
-   * EXISTS that an index answers at once, with statement_timestamp(), which an index condition can use, as the time.
+   * SQL of a boolean: whether a round of the loop would find work now; null counts as false. It is evaluated twice a second on
+   * every node, so an index has to answer it at once, also where most rows are dead: prefer `(SELECT due_at FROM … ORDER BY
+   * due_at LIMIT 1) <= statement_timestamp()` to an EXISTS, for which Postgres may read the table.
    */
   readonly condition: string;
   /** Wakes the loop. Must neither throw nor take long. */

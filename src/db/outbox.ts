@@ -105,8 +105,8 @@ export async function measureOutbox(db: Querier): Promise<Backlog> {
 }
 
 /** SQL: whether `takeOverdue` would find any. */
-export const HAS_OVERDUE = `EXISTS (
-    SELECT FROM outbox WHERE due_at <= statement_timestamp() - interval '${TAKEOVER_MS} ms')`;
+export const HAS_OVERDUE = `(SELECT due_at FROM outbox ORDER BY due_at LIMIT 1)
+    <= statement_timestamp() - interval '${TAKEOVER_MS} ms'`;
 
 // Subqueries, so that one statement sees them together with its snapshot.
 

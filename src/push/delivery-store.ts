@@ -124,7 +124,8 @@ const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], 
 });
 
 /** SQL: whether a delivery is due. */
-export const HAS_DUE = 'EXISTS (SELECT FROM push_deliveries WHERE due_at <= statement_timestamp())';
+export const HAS_DUE =
+  '(SELECT due_at FROM push_deliveries ORDER BY due_at LIMIT 1) <= statement_timestamp()';
 
 const TAKE_DUE = statement<[busyOrigins: readonly string[], limit: number], Delivery>({
   name: 'take-due-push-deliveries',

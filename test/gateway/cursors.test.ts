@@ -283,6 +283,16 @@ t.test('a void is never named as a head', async (t) => {
   late.close();
 });
 
+t.test('a node that hands out no cursor samples less often', async (t) => {
+  const [quiet, asked] = await Promise.all([TimedCursors.start(t), TimedCursors.start(t)]);
+  const isEnough = () => asked.cursors.current() !== '' && asked.samples >= 30;
+  await until(isEnough, { what: 'thirty samples of the other one' });
+  t.ok(quiet.samples < asked.samples, `${quiet.samples} samples of ${asked.samples}`);
+  t.ok(quiet.cursors.read(quiet.cursors.current()), 'and has a cursor all the same');
+  const before = quiet.samples;
+  await until(() => quiet.samples >= before + 20, { what: 'samples from then on' });
+});
+
 /** The cursors of a node to which everything arrives at once, over a clock that the test moves. */
 class TimedCursors {
   nowMs = 0;
@@ -308,6 +318,11 @@ class TimedCursors {
     t.teardown(() => cursors.close());
     node.#cursors = cursors;
     return node;
+  }
+
+  /** Samples that were taken. */
+  get samples(): number {
+    return this.#samples;
   }
 
   get cursors(): Cursors {

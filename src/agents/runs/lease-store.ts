@@ -126,9 +126,9 @@ const HAS_DEAD = `EXISTS (
       WHERE status IN ('pending', 'running') AND owner IS NOT NULL AND lease_until < statement_timestamp()
     )`;
 
-const HAS_UNDECIDED = `EXISTS (
-      SELECT FROM agent_run_actions WHERE status = 'pending_review' AND expires_at <= statement_timestamp()
-    )`;
+const HAS_UNDECIDED = `coalesce((
+      SELECT expires_at FROM agent_run_actions WHERE status = 'pending_review' ORDER BY expires_at LIMIT 1
+    ) <= statement_timestamp(), false)`;
 
 /** SQL: whether `findOverdue` would find any. */
 export const HAS_OVERDUE = `EXISTS (SELECT FROM agent_runs WHERE ${UNCLAIMED}) OR ${HAS_DEAD} OR ${HAS_UNDECIDED}`;

@@ -49,7 +49,9 @@ export async function updateNextDue(tx: Tx, agentId: string, next: string | null
 }
 
 /** SQL: whether any schedule is due. */
-export const HAS_DUE = 'EXISTS (SELECT FROM agent_definitions WHERE next_due_at <= statement_timestamp())';
+export const HAS_DUE = `(
+    SELECT next_due_at FROM agent_definitions WHERE next_due_at IS NOT NULL ORDER BY next_due_at LIMIT 1
+  ) <= statement_timestamp()`;
 
 const FIND_DUE = statement({
   name: 'find-due-schedule',

@@ -12,6 +12,10 @@ import type { Logger } from '../../log.ts';
 /** By how much a cursor is older than the moment up to which everything published has arrived at this node. */
 const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
+/** A node that has handed out no cursor for this long has no sockets, whose heartbeats carry one. */
+const QUIET_AFTER_MS = 60_000;
+/** Samples between two that such a node takes. Its first cursor is some seconds older, so that a resume from it reads more. */
+const QUIET_EVERY = 10;
 /** A client that resumes from further back must load afresh (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 const SECRET = 'cursor_secret';
@@ -51,6 +55,10 @@ export class Cursors {
   /** Moments (`performance.now()`) that the cursor does not pass, each until it is released. */
   readonly #holds = new Set<{ readonly atMs: number }>();
   #current: string | undefined;
+  /** When `current` was last called, by performance.now(). */
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  /** Samples that were left out since the last one. */
+  #leftOut = 0;
   /** `writers_began` of the last query. */
   #began = '';
   #databaseId = '';
@@ -89,7 +97,7 @@ export class Cursors {
     this.#unseenMs = unseenMs;
     this.#loop = new Loop({
       intervalMs: sampleEveryMs,
-      run: () => this.#sample(),
+      run: () => (this.#isLeftOut() ? Promise.resolve() : this.#sample()),
       onError: (error) => log.debug({ err: error }, 'could not make a new cursor'),
     });
   }
@@ -99,6 +107,7 @@ export class Cursors {
    * at least ten seconds older than the moment up to which everything has arrived at this node.
    */
   current(): string {
+    this.#askedAtMs = performance.now();
     this.#current ??= this.#write(this.#samples[0]!);
     return this.#current;
   }
@@ -154,6 +163,12 @@ export class Cursors {
 
   #seal(content: string): Buffer {
     return createHmac('sha256', this.#secret).update(content).digest().subarray(0, SEAL_BYTES);
+  }
+
+  #isLeftOut(): boolean {
+    const isQuiet = performance.now() - this.#askedAtMs > QUIET_AFTER_MS;
+    this.#leftOut = isQuiet ? (this.#leftOut + 1) % QUIET_EVERY : 0;
+    return this.#leftOut > 0;
   }
 
   async #sample(): Promise<void> {

@@ -117,12 +117,14 @@ const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
   text: `${READ_DUE.text} FOR UPDATE OF m`,
 });
 
-const OVERDUE = `m.status = 'scheduled' AND m.scheduled_at < statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
+const LOST_BEFORE = `statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
 
 /** SQL: whether a message should have been sent by now. It need not have lost its job: it may be tried again later. */
-export const HAS_OVERDUE = `EXISTS (SELECT FROM messages m WHERE ${OVERDUE})`;
+export const HAS_OVERDUE = `(
+    SELECT scheduled_at FROM messages WHERE status = 'scheduled' ORDER BY scheduled_at LIMIT 1
+  ) < ${LOST_BEFORE}`;
 
-const LOST = `${OVERDUE}
+const LOST = `m.status = 'scheduled' AND m.scheduled_at < ${LOST_BEFORE}
       AND NOT EXISTS (
         SELECT FROM messages e WHERE e.conversation_id = m.conversation_id AND e.status = 'scheduled'
           AND (e.scheduled_at, e.created_at, e.id) < (m.scheduled_at, m.created_at, m.id)
