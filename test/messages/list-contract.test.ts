@@ -7,7 +7,12 @@ import { createConversation } from '../../src/conversations/conversation-store.t
 import type { NewParticipant } from '../../src/conversations/participant-store.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import type { List } from '../../src/protocol/lists.ts';
-import { type ChatMessage, MESSAGE_INCLUDES } from '../../src/protocol/resources/chat-message.ts';
+import {
+  type ChatMessage,
+  IncludeInMessage,
+  type MessageInclude,
+} from '../../src/protocol/resources/chat-message.ts';
+import { schemaAt } from '../../src/protocol/since.ts';
 import { NEWEST_VERSION, VERSIONS } from '../../src/protocol/versions.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
@@ -465,9 +470,10 @@ t.test('a page that is read again is the same bytes, for each reader in its own 
   await send(conversation, { ...ship, audience: 'customer' });
   await send(conversation, { body: 'a question' }, { token: demo.customer.access_token });
   const tokens = [ada.access_token, grace.access_token, demo.customer.access_token];
-  const includes = ['', ...MESSAGE_INCLUDES.map((name) => `&include[]=${name}`)];
-  for (const include of [...includes, includes.join('')]) {
-    for (const version of VERSIONS.slice(1)) {
+  for (const version of VERSIONS.slice(1)) {
+    const { items } = schemaAt(version, IncludeInMessage) as { items: { enum?: MessageInclude[] } };
+    const includes = ['', ...items.enum!.map((name) => `&include[]=${name}`)];
+    for (const include of [...includes, includes.join('')]) {
       const read = (token: string) =>
         app.call<Page>('GET', `${pathOf(conversation)}?after_sequence=${before}${include}`, {
           ...{ token, headers: { 'Service-Version': version } },

@@ -11,7 +11,7 @@ import {
   Timestamp,
   where,
 } from '../schema.ts';
-import { Since } from '../since.ts';
+import { type MembersSince, Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
@@ -174,10 +174,10 @@ export const MESSAGE_INCLUDES = [
 ] as const;
 export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
 
-const MESSAGE_INCLUDES_SINCE = {
+const MESSAGE_INCLUDES_SINCE: MembersSince<MessageInclude> = {
   reactions: '1.2.harbor-preview.1',
   thread: '1.2.harbor-preview.1',
-} as const;
+};
 
 /** The parameter `include[]` of these companions. */
 export const IncludeInMessage = Include(MESSAGE_INCLUDES, MESSAGE_INCLUDES_SINCE);
