@@ -1,9 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * search_changes: the ids of a removal are some 60 kB, which lived for half a second and were compressed by Postgres all
- * the same. Without that, and with changes of conversations on a path of their own, the trigger takes 0.5 us of processor
- * time a message, before 1.9.
+ * What a removal from the outbox leaves for the inbox and for search: one trigger unpacks the messages once for both, in
+ * place of two, and changes of conversations go a way of their own.
+ *
+ * search_changes: the ids of a removal are some 60 kB, which live for half a second and were compressed all the same.
+ *
+ * Together this takes Postgres 1.1 us of processor time a message, in place of 2.4.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
@@ -12,13 +15,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const STATEMENTS = [
   `ALTER TABLE search_changes ALTER sent_ids SET STORAGE EXTERNAL, ALTER sent_of SET STORAGE EXTERNAL`,
 
-  `CREATE OR REPLACE FUNCTION note_done_for_search() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION note_done() RETURNS trigger LANGUAGE plpgsql AS $$
+    DECLARE ids text[]; conversations text[];
     BEGIN
-      INSERT INTO search_changes (sent_ids, sent_of)
-      SELECT array_agg(m->>'id'), array_agg(m->>'conversation_id')
+      SELECT array_agg(m->>'id'), array_agg(m->>'conversation_id') INTO ids, conversations
       FROM done, jsonb_array_elements(done.payload->'messages') AS m
-      WHERE done.topic = 'messages.sent'
-      HAVING count(*) > 0;
+      WHERE done.topic = 'messages.sent';
+      IF ids IS NOT NULL THEN
+        INSERT INTO inbox_due (conversation_id) SELECT DISTINCT unnest(conversations);
+        INSERT INTO search_changes (sent_ids, sent_of) VALUES (ids, conversations);
+      END IF;
 
       INSERT INTO search_changes (conversation_ids)
       SELECT array_agg(DISTINCT c->>'stream')
@@ -28,4 +34,10 @@ const STATEMENTS = [
       HAVING count(*) > 0;
       RETURN NULL;
     END $$`,
+  'DROP TRIGGER outbox_search ON outbox',
+  'DROP TRIGGER outbox_done_in_inbox ON outbox',
+  'DROP FUNCTION note_done_for_search()',
+  'DROP FUNCTION mark_sent_in_inbox()',
+  `CREATE TRIGGER outbox_done AFTER DELETE ON outbox REFERENCING OLD TABLE AS done
+    FOR EACH STATEMENT EXECUTE FUNCTION note_done()`,
 ];

@@ -53,7 +53,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0027_directory.ts': '4303b4e0a3b189d2',
   '0028_reactions.ts': '05ec5cf6273a35bf',
   '0029_search.ts': '24ebad27b1be0106',
-  '0030_lighter_notes.ts': '83102d7a7590d672',
+  '0030_lighter_notes.ts': 'f1ed551143a7abeb',
   '0031_replaying.ts': '7811aa21a11da2b0',
 };
 
