@@ -38,26 +38,24 @@ interface Subject {
 }
 
 /**
- * Cuts the rows of a range into blocks: those from `first` on, in order, without gaps between the blocks. A block has few
+ * Cuts the rows of a range into blocks, each when it is asked for: those from `first` on, in order, without gaps between the blocks. A block has few
  * words and covers few days, so that one that may have a match is read quickly, and its age says much about its messages.
  */
-export function blocksOf(
+export function* blocksOf(
   subject: Subject,
   first: number,
   last: number,
   rows: readonly IndexedText[],
-): Block[] {
-  const blocks: Block[] = [];
+): Iterable<Block> {
   let draft = new Draft(subject, first);
   for (const row of rows) {
     if (!draft.hasRoomFor(row)) {
-      blocks.push(draft.end(row.sequence - 1));
+      yield draft.end(row.sequence - 1);
       draft = new Draft(subject, row.sequence);
     }
     draft.add(row);
   }
-  blocks.push(draft.end(last));
-  return blocks;
+  yield draft.end(last);
 }
 
 /** Returns the row that finds a conversation by its title and its members. */

@@ -95,12 +95,31 @@ class Round {
     if (plan.ranges.length === 0) return 0;
 
     const limit = Math.max(MIN_OF_RANGE, Math.ceil(MAX_MESSAGES / plan.ranges.length));
-    const rows = await readTexts(tx, plan.ranges, limit);
-    const { blocks, unread } = plan.blocksOf(rows, limit);
-    if (unread.length > 0) await returnConversations(tx, unread);
     if (plan.replaced.length > 0) await deleteBlocks(tx, plan.replaced);
-    if (blocks.length > 0) await insertBlocks(tx, blocks);
-    return rows.length;
+    let messages = 0;
+    const together = Math.max(1, Math.floor(ROWS_AT_ONCE / limit));
+    for (let start = 0; start < plan.ranges.length; start += together) {
+      const ranges = plan.ranges.slice(start, start + together);
+      const rows = await readTexts(tx, ranges, limit);
+      const byRange = Map.groupBy(rows, ({ place }) => place - 1);
+      const unread = ranges.filter((_, index) => byRange.get(index)?.length === limit);
+      if (unread.length > 0) await returnConversations(tx, conversationsOf(unread));
+      await this.#write(plan.blocksOf(ranges, byRange));
+      messages += rows.length;
+    }
+    return messages;
+  }
+
+  /** A few at a time: everything else of the node waits while their words are found. */
+  async #write(blocks: Iterable<Block>): Promise<void> {
+    let some: Block[] = [];
+    for (const block of blocks) {
+      some.push(block);
+      if (some.length < BLOCKS_AT_ONCE) continue;
+      await insertBlocks(this.#tx, some);
+      some = [];
+    }
+    if (some.length > 0) await insertBlocks(this.#tx, some);
   }
 
   #addFresh(id: string, count: number): void {
@@ -183,21 +202,16 @@ class Plan {
     if (begin <= last) this.ranges.push({ conversationId, first: begin, last });
   }
 
-  /** `unread`: conversations that have more rows than were read. */
-  blocksOf(rows: readonly TextRow[], limit: number): { blocks: Block[]; unread: string[] } {
-    const byRange = Map.groupBy(rows, ({ place }) => place);
-    const blocks: Block[] = [];
-    const unread = new Set<string>();
-    for (const [index, { conversationId, first, last }] of this.ranges.entries()) {
-      const ofRange = byRange.get(index + 1) ?? [];
-      if (ofRange.length === limit) unread.add(conversationId);
+  /** Yields the blocks of these ranges. `rows`: by the place of their range. */
+  *blocksOf(ranges: readonly TextRange[], rows: ReadonlyMap<number, readonly TextRow[]>): Iterable<Block> {
+    for (const [index, { conversationId, first, last }] of ranges.entries()) {
+      const ofRange = rows.get(index) ?? [];
       const end = last ?? ofRange.at(-1)?.sequence;
       if (end === undefined) continue;
       const accountId = this.#standings.get(conversationId)!.account_id;
       const subject = { conversationId, accountId, lexemes: lexemesOf(accountId) };
-      blocks.push(...blocksOf(subject, first, end, ofRange.map(indexedText)));
+      yield* blocksOf(subject, first, end, ofRange.map(indexedText));
     }
-    return { blocks, unread: [...unread] };
   }
 
   #replace(conversationId: string, first: number): boolean {
@@ -207,6 +221,10 @@ class Plan {
     this.replaced.push({ conversationId, first });
     return true;
   }
+}
+
+function conversationsOf(ranges: readonly TextRange[]): string[] {
+  return [...new Set(ranges.map(({ conversationId }) => conversationId))];
 }
 
 function indexedText(row: TextRow): IndexedText {
@@ -225,6 +243,10 @@ export const MAX_MESSAGES = 2_048;
 /** The rate up to which everything is indexed within a second or so: 3,500 a second. */
 const MESSAGES_A_MS = 3.5;
 const REST = 9;
+/** Rows that are read together, so that neither Postgres nor the node is held up by a whole round at once. */
+const ROWS_AT_ONCE = 256;
+/** Up to 256 messages, whose words take 3 ms or so. */
+const BLOCKS_AT_ONCE = 16;
 /** Rows that are read of each range at least: a full block and what it may take in. */
 const MIN_OF_RANGE = 64;
 /** The count of a conversation that is indexed from where it stands. */

@@ -25,7 +25,7 @@ t.test('blocks: full ones, long texts, long times, holes', (t) => {
     ...{ sequence, texts: [body], at, authorId: 'act_1', senderId: null, hasFile: false },
   });
   const ranges = (rows: readonly IndexedText[], last: number) =>
-    blocksOf(subject, 1, last, rows).map(({ first, last, missing }) => [first, last, missing]);
+    Array.from(blocksOf(subject, 1, last, rows)).map(({ first, last, missing }) => [first, last, missing]);
   const many = Array.from({ length: 40 }, (_, index) => text(index + 1, `word${index}`));
   t.strictSame(ranges(many, 40), [
     [1, 16, []],
