@@ -376,7 +376,7 @@ t.test('customers see what is external and what is of the system, and no author'
     ],
   );
   for (const message of shown.data) t.equal(message.agent_run, null);
-  t.notMatch(JSON.stringify(shown), new RegExp(`${ada.id}|Ada|note|joined`));
+  t.notMatch(JSON.stringify(shown), new RegExp(`${ada.id}|Ada Lovelace| note"|"joined"`));
 
   // Pages are full of what is visible, whatever lies between.
   const first = await list(conversation, `limit=2&after_sequence=${before}`, customer);
