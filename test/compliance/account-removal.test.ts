@@ -74,7 +74,7 @@ t.test(
     const refused = '401 invalid_credentials null';
     await until(async () => refusalOf(await app.call('GET', '/v1/account')) === refused, { what: 'no key' });
     t.equal(refusalOf(await app.call('GET', '/v1/account', { token: ada.access_token })), refused);
-    t.match(await socket.closed, { code: 4202, reason: 'credentials_revoked' });
+    t.match(await socket.closes(), { code: 4202, reason: 'credentials_revoked' });
     const again = await admin('account', 'delete', '--id', id, '--confirm', id);
     const { deleted_at } = deleted as { deleted_at: string };
     t.match(again, { deleted_at }, 'twice is once');
