@@ -1,7 +1,7 @@
 import { loadFacts } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import type { Http } from '../http/pipeline.ts';
-import { rehearseInsert } from '../messages/timeline/rehearsal.ts';
+import { insertMessages } from '../messages/timeline/insert-store.ts';
 import { readHeads, readSent } from '../messages/timeline/timeline-store.ts';
 import { readFeedRows } from '../notifications/feed-store.ts';
 import { hasOffSockets } from '../notifications/settings-store.ts';
@@ -25,7 +25,7 @@ export async function warmUp(
   const timeline = { conversationId: none, after: 0, before: 1, limit: 1, forCustomer: false } as const;
   const feed = { direction: 'next', after: null, fetch: 1, search: null } as const;
   const statements = Promise.all([
-    ...database.writers.map(rehearseInsert),
+    ...database.writers.map((writer) => insertMessages(writer, [])),
     readHeads(database.pipeline, [none]),
     authenticator.warmUp(),
     ...database.readers.flatMap((reader) => [
