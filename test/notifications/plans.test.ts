@@ -17,7 +17,13 @@ import {
   readSummary,
 } from '../../src/notifications/feed-store.ts';
 import { insertNotifications, type NewNotification } from '../../src/notifications/insert-store.ts';
-import { lockNotification, moveAll, moveOne, moveRead } from '../../src/notifications/mark-store.ts';
+import {
+  lockNotification,
+  moveAll,
+  moveOne,
+  moveRead,
+  readReadAlready,
+} from '../../src/notifications/mark-store.ts';
 import { readChanged, writePreviews } from '../../src/notifications/store.ts';
 import { withdrawOfMessage, withdrawOfSubject } from '../../src/notifications/withdraw-store.ts';
 import type { MessageRow } from '../../src/resources/message.ts';
@@ -136,6 +142,7 @@ t.test('inserts and their repetition', async (t) => {
   // What Postgres shows of a plan names no index that an insert checks.
   await along(t, 'of a message', 20 * 20, (db) => insertDue(db, due), { index: 'messages_pkey' });
   await along(t, 'of a message, read again', 52 * 20, (db) => insertDue(db, due), { nth: 1 });
+  await along(t, 'read already', 52 * 20, (db) => readReadAlready(db, [row.id]));
   const insert = (tx: Tx) => insertNotifications(tx, recipients, NOTIFICATION);
   await along(t, 'of another cause', 20 * 20, insert, { index: 'actors_pkey' });
 });

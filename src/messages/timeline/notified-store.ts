@@ -127,13 +127,19 @@ const INSERT_DUE = statement<[plans: string], WrittenRow>({
     FROM notified GROUP BY message_id`,
 });
 
+// By key, not by a plain join, which may read whole feeds (notifications/mark-store.ts, FIND_READ_ALREADY).
 const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({
   name: 'read-notifications-of-messages',
   text: `
-    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
-    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
-      JOIN notifications n ON n.recipient_id = p.actor_id
-        AND n.id = notification_id(moment_of(m), m.id, p.actor_id)
-    WHERE m.id = ANY($1)
+    SELECT n.*
+    FROM unnest($1::text[]) AS asked(id)
+      CROSS JOIN LATERAL (
+        SELECT *, moment_of(messages) AS at FROM messages WHERE id = asked.id OFFSET 0
+      ) m
+      CROSS JOIN LATERAL (SELECT actor_id FROM participants WHERE conversation_id = m.conversation_id OFFSET 0) p
+      CROSS JOIN LATERAL (
+        SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+        WHERE recipient_id = p.actor_id AND id = notification_id(m.at, m.id, p.actor_id) OFFSET 0
+      ) n
     ORDER BY n.id`,
 });
