@@ -68,12 +68,15 @@ export class SentEffects {
 
   /**
    * Handles what this node's write path committed. Events are published before this returns, in the order of the
-   * calls; the other effects follow in batches. A failure leaves the row in the outbox, where a sweep takes it up.
+   * calls; the other effects follow in batches. A failure leaves the row in the outbox, where a sweep takes it up. Resolves
+   * when the effects were made or have failed, without waiting for webhooks.
    */
-  committed({ outboxId, messages }: Committed): void {
-    this.#queue.push({ outboxId, messages, published: this.#publish(messages) });
+  committed({ outboxId, messages }: Committed): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#queue.push({ outboxId, messages, published: this.#publish(messages), over: resolve });
     this.#options.metrics.outboxPending.inc();
     this.#running ??= this.#runAll();
+    return promise;
   }
 
   /** Handles rows that another node left behind (the sweep's handler). Rejects if something is left to do. */
@@ -157,6 +160,7 @@ export class SentEffects {
       } catch (error) {
         this.#warn(error);
       }
+      for (const { over } of rows) over();
       this.#options.metrics.outboxPending.dec(rows.length);
     }
     this.#running = undefined;
@@ -253,4 +257,6 @@ interface PublishedRow {
   readonly outboxId: number;
   readonly messages: readonly CommittedMessage[];
   readonly published: Promise<boolean>;
+  /** Called when its effects were made or have failed. */
+  readonly over: () => void;
 }

@@ -132,6 +132,43 @@ t.test('messages beyond the notifications that a flush writes have theirs after 
   );
 });
 
+t.test(
+  'messages wait for a flush that writes their notifications, once 5,000 are due after commits',
+  async (t) => {
+    const ground = await createGround(t);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const node = await DeafNode.start(t, ground, new MemoryEngine(), { effectsFrom: released });
+    const groups = await Promise.all([50, 50, 50].map((members) => Roster.create(ground, members)));
+    const direct = await Roster.create(ground, 1);
+    for (const { conversationId } of [...groups, direct]) await node.warm(conversationId);
+    const places = [...Array.from({ length: 300 }, (_, n) => groups[n % 3]!), direct];
+    const answered: Roster[] = [];
+    const sent = await Promise.all(
+      places.map(async (place) => {
+        const row = await node.send(newMessage({ ...ground, conversationId: place.conversationId }));
+        answered.push(place);
+        return row;
+      }),
+    );
+
+    // Of the 301, the first flush writes those of four, and leaves a hundred and the direct one.
+    t.equal(301 - node.notifiedAtCommit, 101, 'have theirs after the commit');
+    t.ok(answered.indexOf(direct) < 150, 'the direct message passes the others');
+    for (const group of groups) {
+      const numbers = sent.filter((_, n) => places[n] === group).map(({ sequence }) => sequence!);
+      const inOrder = numbers.toSorted((a, b) => a - b);
+      t.same(numbers, inOrder, 'in the order in which they were sent');
+    }
+
+    release();
+    const made = async () => {
+      const rows = await ground.database.kysely.selectFrom('notifications').select('id').execute();
+      return rows.length === 300 * 50 + 1;
+    };
+    await until(made, { what: 'the notifications of all messages' });
+  },
+);
+
 t.test('a notification that Postgres refuses does not refuse its message', async (t) => {
   const ground = await createGround(t);
   const node = await DeafNode.start(t, ground, new MemoryEngine());
@@ -273,14 +310,20 @@ class DeafNode {
     t: Teardown,
     ground: Ground,
     engine: MemoryEngine,
-    { effects = true }: { effects?: boolean } = {},
+    { effects = true, effectsFrom }: { effects?: boolean; effectsFrom?: Promise<void> } = {},
   ): Promise<DeafNode> {
     const rights = await Rights.open(new MemoryEngine());
     const doneRows = new DoneRows({ database: ground.database, listeners: NO_LISTENERS, log });
     const directory = new ConversationDirectory(ground.database, rights);
     const settings = new SettingsOfUsers(ground.database, rights);
     const metrics = createMetrics();
-    const node = new DeafNode(ground, engine, { directory, settings, doneRows, metrics }, effects);
+    const node = new DeafNode(
+      ground,
+      engine,
+      { directory, settings, doneRows, metrics },
+      effects,
+      effectsFrom,
+    );
     t.teardown(async () => {
       await node.idle();
       await doneRows.close();
@@ -294,6 +337,7 @@ class DeafNode {
     engine: MemoryEngine,
     parts: Pick<SentEffectsOptions, 'directory' | 'settings' | 'doneRows' | 'metrics'>,
     handles: boolean,
+    handlesFrom?: Promise<void>,
   ) {
     const { directory, metrics } = parts;
     this.#directory = directory;
@@ -303,9 +347,10 @@ class DeafNode {
       ...{ database, engine, metrics, log, planNotifications },
       timeline: new Timeline(database, engine, metrics),
       maySend: () => true,
-      onCommitted: (committed) => {
+      onCommitted: async (committed) => {
         for (const { notifications } of committed.messages) if (notifications) this.notifiedAtCommit += 1;
-        if (handles) this.effects.committed(committed);
+        await handlesFrom;
+        if (handles) await this.effects.committed(committed);
       },
     });
   }

@@ -94,7 +94,7 @@ export function openWritePath(
     log,
     planNotifications,
     maySend: options.maySend ?? (() => true),
-    onCommitted: (batch: Committed) => void committed.push(batch),
+    onCommitted: async (batch: Committed) => void committed.push(batch),
   };
   return {
     writePath: new WritePath(writes),

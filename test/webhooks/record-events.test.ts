@@ -249,9 +249,9 @@ t.test('rows behind a slow webhook are done before it', async (t) => {
   const { id } = await send(demo.conversations.group);
   const [message] = await withParts(database, NO_FILES, await readSentMessages(database, [id]));
   const committed = { ...message!, audience: 'internal' as const, rosterVersion: 0, notifications: [] };
-  effects.committed({ outboxId: 1, messages: [committed] });
+  void effects.committed({ outboxId: 1, messages: [committed] });
   await until(() => answers.length === 1, { what: 'the first row' });
-  effects.committed({ outboxId: 2, messages: [committed] });
+  void effects.committed({ outboxId: 2, messages: [committed] });
   await until(() => removed.length === 1, { what: 'the row behind' });
   t.strictSame(removed, [2]);
   slow.resolve();

@@ -188,7 +188,7 @@ class WriteAttempt {
       );
       if (committed !== undefined) {
         metrics.sends.inc(committed.messages.length);
-        onCommitted(committed);
+        void onCommitted(committed);
       }
       return result;
     } catch (error) {

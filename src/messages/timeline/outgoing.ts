@@ -64,8 +64,11 @@ export interface WriteOptions {
   readonly metrics: Metrics;
   /** False while this node may not take numbers (db/node-lock.ts). */
   readonly maySend: () => boolean;
-  /** Called in the order of commits, once for each statement, synchronously after the acknowledgement. */
-  readonly onCommitted: (committed: Committed) => void;
+  /**
+   * Called in the order of commits, once for each statement, synchronously after the acknowledgement. Resolves when the
+   * effects were made, or are left to a sweep of the outbox.
+   */
+  readonly onCommitted: (committed: Committed) => Promise<void>;
 }
 
 /**

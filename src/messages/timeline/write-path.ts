@@ -19,7 +19,7 @@ import {
   type Outgoing,
   type WriteOptions,
 } from './outgoing.ts';
-import { type PlanNotifications, sizeOf } from './planned-notifications.ts';
+import { type NotificationPlan, type PlanNotifications, sizeOf } from './planned-notifications.ts';
 import { keyOf, Resends } from './resends.ts';
 import { readHeads, type SequenceNumber } from './timeline-store.ts';
 
@@ -47,6 +47,16 @@ const OVERLAP_FROM = 16;
 const MAX_NOTIFICATIONS = 200;
 
 /**
+ * Maximum number of notifications that may be due behind commits: some 0.2 s of work. At it, a message waits for a flush
+ * that writes its notifications with it. Without a bound, 64 clients that sent to groups of fifty as fast as they were
+ * answered had notifications 5 s late after six seconds, later than TAKEOVER_MS, and the sweep made them a second time.
+ */
+const MOST_BEHIND = 5_000;
+
+/** Messages with so few notifications pass in any case: a storm into groups does not delay direct messages. */
+const NEVER_HELD_BACK = 10;
+
+/**
  * The only way into a timeline (docs/architecture.md#the-write-path). Messages that arrive while flushes are in flight
  * form the next one: a send on an idle node does not wait, a busy node writes hundreds of rows a statement. A flush
  * takes its numbers in one round trip to the counters and writes in one statement, without reading first. The unique
@@ -61,6 +71,8 @@ export class WritePath {
   readonly #open = new Map<string, Pending>();
   readonly #resends = new Resends();
   readonly #originals: GatheredReads<NewMessage, MessageRow | undefined>;
+  /** Number of notifications that are left out of the flushes of their messages and are not made yet. */
+  #behind = 0;
   #lookUps = 0;
   #starting = false;
   #whenIdle: (() => void)[] = [];
@@ -80,7 +92,10 @@ export class WritePath {
   append(outgoing: Outgoing): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
       const { message } = outgoing;
-      const entry = { outgoing, key: keyOf(message), resolve, reject, number: undefined, twins: undefined };
+      const entry: Pending = {
+        ...{ outgoing, key: keyOf(message), resolve, reject },
+        ...{ number: undefined, plan: undefined, leftOut: 0, twins: undefined },
+      };
       const open = this.#open.get(entry.key);
       if (open !== undefined) {
         open.twins ??= [];
@@ -136,10 +151,47 @@ export class WritePath {
     while (this.#queue.length >= (this.#inFlight === 0 ? 1 : OVERLAP_FROM)) {
       const writer = this.#idleWriters.pop();
       if (writer === undefined) return;
-      this.#run(this.#queue.splice(0, this.#maxBatch), writer).catch((error: unknown) => {
+      this.#run(this.#take(), writer).catch((error: unknown) => {
         this.#options.log.error({ err: error }, 'flush failed unexpectedly');
       });
     }
+  }
+
+  /**
+   * Takes the entries of the next flush, and decides which notifications it writes: as many as fit, in the order of the
+   * entries. What fits neither the flush nor the work behind it stays, and everything behind it in its conversation.
+   */
+  #take(): Pending[] {
+    const { planNotifications } = this.#options;
+    const taken: Pending[] = [];
+    const staying: Pending[] = [];
+    const heldBack = new Set<string>();
+    let left = MAX_NOTIFICATIONS;
+    let looked = 0;
+    for (const entry of this.#queue) {
+      if (taken.length === this.#maxBatch) break;
+      looked += 1;
+      const { message, sender, facts } = entry.outgoing;
+      if (heldBack.has(message.conversation_id)) {
+        staying.push(entry);
+        continue;
+      }
+      entry.plan ??= facts && planNotifications(message, sender, facts);
+      const size = entry.plan === undefined ? 0 : sizeOf(entry.plan);
+      const fitsBehind = size <= NEVER_HELD_BACK || size <= MOST_BEHIND - this.#behind;
+      if (size <= left) left -= size;
+      else if (fitsBehind || taken.length === 0) {
+        entry.leftOut = size;
+        this.#behind += size;
+      } else {
+        heldBack.add(message.conversation_id);
+        staying.push(entry);
+        continue;
+      }
+      taken.push(entry);
+    }
+    this.#queue = [...staying, ...this.#queue.slice(looked)];
+    return taken;
   }
 
   async #run(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
@@ -150,6 +202,8 @@ export class WritePath {
       await this.#flush(batch, writer);
     } finally {
       endTimer();
+      // Those of messages that were not written.
+      for (const { leftOut } of batch) this.#behind -= leftOut;
       this.#idleWriters.push(writer);
       this.#startFlushes();
       this.#noteIdle();
@@ -282,7 +336,10 @@ export class WritePath {
    */
   async #insert(entries: readonly Pending[], writer: PipelinedConnection): Promise<readonly Pending[]> {
     try {
-      return await this.#insertTogether(entries, this.#plan(entries), writer);
+      const numbered = entries.map(({ outgoing: { message }, number, plan, leftOut }) => ({
+        ...{ message, sequence: number!.sequence, plan: leftOut === 0 ? plan : undefined },
+      }));
+      return await this.#insertTogether(entries, numbered, writer);
     } catch (error) {
       if (isUnavailable(error)) throw error;
     }
@@ -300,20 +357,6 @@ export class WritePath {
     return open;
   }
 
-  /** Adds the notifications that this flush writes: as many as fit, in the order of the entries. */
-  #plan(entries: readonly Pending[]): NumberedMessage[] {
-    const { planNotifications } = this.#options;
-    let left = MAX_NOTIFICATIONS;
-    return entries.map(({ outgoing: { message, sender, facts }, number }) => {
-      const { sequence } = number!;
-      const plan = facts && planNotifications(message, sender, facts);
-      const size = plan === undefined ? 0 : sizeOf(plan);
-      if (size > left) return { message, sequence };
-      left -= size;
-      return { message, sequence, plan };
-    });
-  }
-
   async #insertTogether(
     entries: readonly Pending[],
     numbered: readonly NumberedMessage[],
@@ -326,6 +369,7 @@ export class WritePath {
     const rows = new Map(inserted.map((row) => [row.id, row]));
     const messages: CommittedMessage[] = [];
     const open: Pending[] = [];
+    let leftOut = 0;
     for (const [index, entry] of entries.entries()) {
       const row = rows.get(entry.outgoing.message.id);
       if (row === undefined) {
@@ -334,11 +378,15 @@ export class WritePath {
       }
       const message = asCommitted(entry.outgoing, numbered[index]!, row);
       entry.number!.isUsed = true;
+      leftOut += entry.leftOut;
+      entry.leftOut = 0;
       messages.push(message);
       this.#resolve(entry, { row: message.row, resent: false });
     }
     metrics.sends.inc(messages.length);
-    onCommitted({ outboxId: inserted[0]!.outboxId, messages });
+    void onCommitted({ outboxId: inserted[0]!.outboxId, messages }).then(() => {
+      this.#behind -= leftOut;
+    });
     return open;
   }
 
@@ -360,6 +408,9 @@ interface Pending {
   readonly reject: (error: unknown) => void;
   /** The last one that it got. */
   number: TakenNumber | undefined;
+  plan: NotificationPlan | undefined;
+  /** Number of planned notifications that are left out of its flush; 0 again once it is committed. */
+  leftOut: number;
   /** Resends that arrived while this one was in progress. */
   twins: Pending[] | undefined;
 }
