@@ -144,6 +144,7 @@ export class Gateway {
   async close(): Promise<void> {
     this.#unregister();
     await Promise.all([
+      this.#server.close(),
       this.#heartbeats.close(),
       this.#inboxUpdates.close(),
       this.#presence.close(),

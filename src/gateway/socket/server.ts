@@ -1,4 +1,11 @@
-import type { HttpRequest, HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocket,
+} from 'uWebSockets.js';
+import { connect, type Socket } from 'node:net';
 import type { Authenticator } from '../../access/authenticate.ts';
 import { requireAccount, requireSubscription } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
@@ -7,6 +14,7 @@ import type { Exchange } from '../../http/exchange.ts';
 import type { AllowedOrigins } from '../../http/origins.ts';
 import type { RequestHead } from '../../http/request-head.ts';
 import type { HttpServer } from '../../http/server.ts';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../http/uws.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
@@ -42,14 +50,15 @@ export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #host: SessionHost;
+  readonly #cork = CorkHolder.open();
   #draining = false;
-  /** The socket that an upgrade has just made (`#becomeSocket`). */
-  readonly #upgraded: WebSocket<SocketData>[] = [];
   #emptied: (() => void) | undefined;
 
   /** Serves from now on. */
   constructor(options: SocketServerOptions) {
     this.#options = options;
+    // A rejection is reported by the first handshake, which is refused.
+    this.#cork.catch(() => {});
     const { heartbeats, heartbeatCursors, sessions, streams, fanout, record, limits, metrics, log } = options;
     this.#host = {
       limits,
@@ -80,18 +89,14 @@ export class SocketServer {
       // A compression context for each socket costs more than an idle socket may (bench/README.md, P7).
       compression: 0,
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
-      // No function of ours: see `#becomeSocket`.
-      open: Array.prototype.push.bind(this.#upgraded) as (ws: WebSocket<SocketData>) => void,
+      open: (ws) => this.#open(ws),
       message: (ws, bytes, isBinary) => this.#receive(sessionOf(ws), bytes, isBinary),
       // The library has answered the ping.
       ping: (ws) => sessionOf(ws)?.countControlFrame(),
       pong: (ws) => sessionOf(ws)?.countControlFrame(),
       drain: (ws) => sessionOf(ws)?.wireDrained(),
       dropped: (ws) => sessionOf(ws)?.dropped(),
-      close: (ws) => {
-        if (ws === this.#upgraded[0]) this.#upgraded.pop();
-        else sessionOf(ws)?.wireClosed();
-      },
+      close: (ws) => sessionOf(ws)?.wireClosed(),
     });
   }
 
@@ -119,6 +124,11 @@ export class SocketServer {
     await this.#untilEmpty(LAST_WORDS_MS);
   }
 
+  async close(): Promise<void> {
+    const cork = await this.#cork.catch(() => undefined);
+    cork?.close();
+  }
+
   #untilEmpty(timeoutMs: number): Promise<void> {
     if (this.#options.sessions.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -141,37 +151,18 @@ export class SocketServer {
     // Not inside the library's call, which would take the connection from the request before both promises have
     // resolved.
     const returned = new Promise((resolve) => setImmediate(resolve));
-    Promise.all([admitted, returned]).then(
-      ([opening]) => {
+    Promise.all([admitted, this.#cork, returned]).then(
+      ([opening, cork]) => {
         if (exchange.ended) return;
-        const ws = this.#becomeSocket(() => {
-          // No subprotocol is accepted.
-          res.cork(() => res.upgrade<SocketData>({ session: undefined }, key, '', extensions, context));
-        });
+        // No subprotocol is accepted.
+        cork.run(() => res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context));
         exchange.handOver();
-        if (ws !== undefined) ws.cork(() => this.#open(ws, opening));
       },
       (error) => {
         this.#options.metrics.socketsRefused.inc({ reason: refusalOf(error) });
         this.#options.refuse(exchange, error);
       },
     );
-  }
-
-  /**
-   * Returns the socket that `upgrade` makes; undefined where the library closed it at once.
-   *
-   * The library writes its answer in some twenty pieces. Without a cork each one is a system call and a packet: a third
-   * of the processor time of a resume. When the cork of the request ends, v20.49 reads the flags of the request in memory
-   * that the socket has given back, and closes the socket for what may be there (HttpResponse::cork, mended in v20.80).
-   * The flags are still there unless something was allocated since: of sockets whose session was made within the cork it
-   * closed 2 in 100, and the first one of a process often because V8 compiled the `open` handler. So that handler is a
-   * function of V8's own that keeps the socket, and the session begins after the cork: of 700,000 sockets beside sends
-   * none was closed. A client whose socket is closed here connects again.
-   */
-  #becomeSocket(upgrade: () => void): WebSocket<SocketData> | undefined {
-    upgrade();
-    return this.#upgraded.pop();
   }
 
   /** Makes the checks in the order of docs/contract.md#order-of-checks. Rejects with the error for the answer. */
@@ -208,11 +199,14 @@ export class SocketServer {
     return authorization === undefined ? undefined : authenticator.authenticate(authorization);
   }
 
-  #open(ws: WebSocket<SocketData>, { handshake, principal, rightsRead }: Opening): void {
+  #open(ws: WebSocket<SocketData>): void {
     const { sessions, limits, metrics, commands } = this.#options;
+    const data = ws.getUserData();
+    if (data.socket instanceof Session) return;
+    const { handshake, principal, rightsRead } = data.socket;
     const { version, account } = handshake;
     const session = new Session(ws, { version, account }, this.#host);
-    ws.getUserData().session = session;
+    data.socket = session;
     sessions.opened(session);
     metrics.socketsOpen.inc();
     metrics.socketsOpened.inc();
@@ -237,9 +231,63 @@ export class SocketServer {
   }
 }
 
+/**
+ * Holds uWS's one cork while a socket is made after an `await`. If the socket's own request is corked, as the manual
+ * has it, uWS takes the cork back through what has become the socket meanwhile, reads the request's flags out of its
+ * memory and closes the socket for what it finds there: some sockets closed right after their `hello`, depending on
+ * the heap (v20.49, HttpResponse::cork, mended in v20.80; up to 3 of 25 runs of one test on a busy machine, and still
+ * one in 200,000 where nothing but the library's own work happens within the cork). Without a cork it complains on
+ * standard error each time. So another request holds the cork: one of our own, on a listener that is
+ * closed afterwards, and never answered.
+ */
+class CorkHolder {
+  readonly #held: HttpResponse;
+  readonly #client: Socket;
+  readonly #lost: () => boolean;
+
+  static async open(): Promise<CorkHolder> {
+    const app = App();
+    let lost = false;
+    const held = new Promise<HttpResponse>((resolve) => {
+      app.get('/', (response) => {
+        response.onAborted(() => {
+          lost = true;
+        });
+        resolve(response);
+      });
+    });
+    const listener = await new Promise<us_listen_socket>((resolve, reject) => {
+      app.listen('127.0.0.1', 0, (socket) =>
+        socket === false ? reject(new Error('cannot listen on 127.0.0.1')) : resolve(socket),
+      );
+    });
+    const client = connect(us_socket_local_port(listener), '127.0.0.1');
+    client.unref();
+    client.write('GET / HTTP/1.1\r\nHost: cork\r\n\r\n');
+    const holder = new CorkHolder(await held, client, () => lost);
+    us_listen_socket_close(listener);
+    return holder;
+  }
+
+  private constructor(held: HttpResponse, client: Socket, lost: () => boolean) {
+    this.#held = held;
+    this.#client = client;
+    this.#lost = lost;
+  }
+
+  run(work: () => void): void {
+    if (this.#lost()) work();
+    else this.#held.cork(work);
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+}
+
 /** The user data at uWS's own object, which uWS copies key by key: under one name that is not its own. */
 interface SocketData {
-  session: Session | undefined;
+  socket: Session | Opening;
 }
 
 interface Opening {
@@ -249,7 +297,8 @@ interface Opening {
 }
 
 function sessionOf(ws: WebSocket<SocketData>): Session | undefined {
-  return ws.getUserData().session;
+  const { socket } = ws.getUserData();
+  return socket instanceof Session ? socket : undefined;
 }
 
 /** The condition of the answer; anything but an ApiError is answered with a 5xx. */
