@@ -2,7 +2,7 @@ import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { setTouched } from '../db/touched.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
-import { NOTIFICATION_COLUMNS, type NotificationRow } from '../resources/notification.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow, notificationsOf } from '../resources/notification.ts';
 
 /** Returns the recipient's notification, locked until the transaction ends. */
 export async function lockNotification(
@@ -160,23 +160,9 @@ const MOVE_READ = statement<
         SELECT created_at FROM participants WHERE conversation_id = $3 AND actor_id = $1) AS is_before_joining`,
 });
 
-// Each notification is looked up by its key: a plain join read whole feeds where the table had grown since it was last
-// analysed, for 6 s during a storm into groups.
 const FIND_READ_ALREADY = statement<[messageIds: readonly string[]], ReadAlready>({
   name: 'find-notifications-read-already',
   text: `
-    SELECT p.actor_id AS recipient_id, m.conversation_id, m.sequence
-    FROM unnest($1::text[]) AS asked(id)
-      CROSS JOIN LATERAL (
-        SELECT *, moment_of(messages) AS at FROM messages WHERE id = asked.id OFFSET 0
-      ) m
-      CROSS JOIN LATERAL (
-        SELECT actor_id FROM participants
-        WHERE conversation_id = m.conversation_id AND read_sequence >= m.sequence OFFSET 0
-      ) p
-      CROSS JOIN LATERAL (
-        SELECT FROM notifications
-        WHERE recipient_id = p.actor_id AND id = notification_id(m.at, m.id, p.actor_id) AND status IN ('unseen', 'seen')
-        OFFSET 0
-      ) n`,
+    SELECT p.actor_id AS recipient_id, m.conversation_id, m.sequence FROM ${notificationsOf('$1::text[]')}
+    WHERE p.read_sequence >= m.sequence AND n.status IN ('unseen', 'seen')`,
 });

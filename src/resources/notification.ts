@@ -55,6 +55,25 @@ export const NOTIFICATION_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof NotificationRow)[];
 
+/**
+ * SQL, FROM: the notifications `n` of messages `m`, for present and former participants `p` of their conversations.
+ * Each is looked up by its key: a plain join read whole feeds where the table had grown since it was last analysed, for
+ * 6 s during a storm into groups.
+ */
+export function notificationsOf(messageIds: string): string {
+  return `unnest(${messageIds}) AS asked(id)
+      CROSS JOIN LATERAL (
+        SELECT id, conversation_id, sequence, moment_of(messages) AS at FROM messages WHERE id = asked.id OFFSET 0
+      ) m
+      CROSS JOIN LATERAL (
+        SELECT actor_id, read_sequence FROM participants WHERE conversation_id = m.conversation_id OFFSET 0
+      ) p
+      CROSS JOIN LATERAL (
+        SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+        WHERE recipient_id = p.actor_id AND id = notification_id(m.at, m.id, p.actor_id) OFFSET 0
+      ) n`;
+}
+
 /** A notification of a page. */
 export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id'> & RowKey;
 

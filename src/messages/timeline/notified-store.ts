@@ -2,11 +2,7 @@ import type { Querier } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
 import { PREVIEW_CHARACTERS } from '../../protocol/resources/notification.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import {
-  NOTIFICATION_COLUMNS,
-  NOTIFIED_IN_TIME_MS,
-  type NotificationRow,
-} from '../../resources/notification.ts';
+import { NOTIFIED_IN_TIME_MS, type NotificationRow, notificationsOf } from '../../resources/notification.ts';
 import { asNotifications, type NotificationPlan, planRows, sizeOf } from './planned-notifications.ts';
 
 /** A message in the timeline, and the notifications that it is due. */
@@ -127,19 +123,7 @@ const INSERT_DUE = statement<[plans: string], WrittenRow>({
     FROM notified GROUP BY message_id`,
 });
 
-// By key, not by a plain join, which may read whole feeds (notifications/mark-store.ts, FIND_READ_ALREADY).
 const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({
   name: 'read-notifications-of-messages',
-  text: `
-    SELECT n.*
-    FROM unnest($1::text[]) AS asked(id)
-      CROSS JOIN LATERAL (
-        SELECT *, moment_of(messages) AS at FROM messages WHERE id = asked.id OFFSET 0
-      ) m
-      CROSS JOIN LATERAL (SELECT actor_id FROM participants WHERE conversation_id = m.conversation_id OFFSET 0) p
-      CROSS JOIN LATERAL (
-        SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-        WHERE recipient_id = p.actor_id AND id = notification_id(m.at, m.id, p.actor_id) OFFSET 0
-      ) n
-    ORDER BY n.id`,
+  text: `SELECT n.* FROM ${notificationsOf('$1::text[]')} ORDER BY n.id`,
 });
