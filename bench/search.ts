@@ -119,9 +119,9 @@ class Archive {
     const meter = startMeter({ postgres });
     const startMs = performance.now();
     for (let isFilled = false; !isFilled; ) {
-      // Without the rest between two rounds.
+      // Without rests.
       await sql`UPDATE search_progress SET next_round_at = clock_timestamp()`.execute(kysely);
-      await database.transaction(indexSome);
+      await indexSome(database, async () => true);
       const { rows } = await sql`SELECT FROM search_progress WHERE filled_through IS NULL
         AND NOT EXISTS (SELECT FROM search_changes)`.execute(kysely);
       isFilled = rows.length === 1;

@@ -1,160 +1,264 @@
+import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
-import { absorbed, type Block, blocksOf, headOf, type IndexedText } from './block.ts';
+import { absorbed, BLOCK_MESSAGES, type Block, blocksOf, headOf, type IndexedText } from './block.ts';
 import {
   type Changes,
   deleteBlocks,
+  deleteChanges,
   deleteGone,
   insertBlocks,
   lockIndex,
   noteConversationsOf,
   readBlocksWith,
+  readChanges,
   readHeads,
   readStandings,
   readTexts,
   readUnfilled,
+  readWaiting,
   returnConversations,
   type Standing,
   type TextRange,
   type TextRow,
-  takeChanges,
   type Waiting,
   writeProgress,
 } from './index-store.ts';
 import { lexemesOf } from './lexemes.ts';
 
-/**
- * Indexes the oldest changes in this transaction. Returns how many messages it read, and for how long the index is to rest
- * from then on, as it has recorded; undefined where another node is at it, or the index rests.
- */
-export async function indexSome(tx: Tx): Promise<{ messages: number; restMs: number } | undefined> {
-  const beganMs = performance.now();
-  const waiting = await lockIndex(tx);
-  if (waiting === undefined) return undefined;
-  const round = new Round(tx, await takeChanges(tx, MAX_MESSAGES));
-  const filled = waiting.is_filled || round.size > MAX_MESSAGES / 4 ? undefined : await round.fill();
-  const messages = await round.run();
-  const restMs = restAfter(performance.now() - beganMs, round.size, waiting);
-  await writeProgress(tx, restMs, filled);
-  return { messages, restMs };
+/** Waits for as many milliseconds, behind each part of a round. Resolves with whether the round goes on. */
+export type Rest = (ms: number) => Promise<boolean>;
+
+export interface Indexed {
+  /** How many messages were read. */
+  readonly messages: number;
+  /** For how long the index is to rest from the end of the round on, as it has recorded. */
+  readonly restMs: number;
 }
 
 /**
- * Up to MESSAGES_A_MS the index takes what it needs. Where more arrives, or left something over, or while it is filled, it
- * takes a tenth of a core.
+ * Indexes the oldest changes. Returns undefined where another node is at it, the index rests, or `rest` ended the round.
+ *
+ * Each part is a short transaction with a rest behind it: a round in one piece kept a core busy for 250 ms, and the p99 of
+ * sends was twice as high. The changes leave the queue in the last transaction. What an interrupted round has indexed is
+ * not indexed again by the next one, which only looks at it.
  */
-function restAfter(workedMs: number, taken: number, { lag, is_filled }: Waiting): number {
-  const arrivedInMs = Math.max((lag ?? 0) * 1_000, 1);
-  const isTooMuch = !is_filled || taken >= MAX_MESSAGES || taken / arrivedInMs > MESSAGES_A_MS;
-  const restMs = workedMs * REST;
-  return Math.round(isTooMuch ? restMs : Math.min(restMs, Math.max(0, taken / MESSAGES_A_MS - workedMs)));
+export async function indexSome(database: Database, rest: Rest): Promise<Indexed | undefined> {
+  let beganMs = performance.now();
+  const round = await database.transaction(beginRound);
+  if (round === undefined) return undefined;
+  let messages = 0;
+  for (const part of round.parts()) {
+    const read = await database.transaction((tx) => round.write(tx, part));
+    if (read === undefined) return undefined;
+    messages += read;
+    const done = read + part.heads.length * HEAD_SIZE;
+    if (!(await rest(round.restAfter(performance.now() - beganMs, done)))) {
+      await database.transaction((tx) => writeProgress(tx, 0));
+      return undefined;
+    }
+    beganMs = performance.now();
+  }
+  return database.transaction(async (tx) => {
+    if (!(await lockIndex(tx))) return undefined;
+    await round.end(tx);
+    const restMs = round.restAfter(performance.now() - beganMs, 0);
+    await writeProgress(tx, restMs, round.filledThrough);
+    return { messages, restMs };
+  });
+}
+
+async function beginRound(tx: Tx): Promise<Round | undefined> {
+  if (!(await lockIndex(tx))) return undefined;
+  const waiting = await readWaiting(tx);
+  if (!waiting.is_due) return undefined;
+  const round = new Round(await readChanges(tx, MAX_MESSAGES), waiting);
+  if (!waiting.is_filled && round.size <= MAX_MESSAGES / 4) {
+    round.fill(await readUnfilled(tx, FILLED_AT_ONCE));
+  }
+  await writeProgress(tx, CLAIM_MS);
+  return round;
+}
+
+/** What one transaction indexes. */
+interface Part {
+  readonly heads: string[];
+  readonly fresh: Map<string, Fresh>;
+  readonly changed: { readonly conversationId: string; readonly id: string }[];
+}
+
+/** New messages of a conversation. */
+interface Fresh {
+  /** About how many. */
+  readonly count: number;
+  /** There may be more of them, up to all of the conversation. */
+  readonly isWhole: boolean;
 }
 
 class Round {
-  readonly #tx: Tx;
-  /** Conversations with new messages: about how many. */
-  readonly #fresh = new Map<string, number>();
-  readonly #changed: { conversationId: string; id: string }[] = [];
+  /** The progress of filling that is reached with this round; undefined: none. */
+  filledThrough: string | null | undefined;
+  readonly #changeIds: readonly number[];
   readonly #heads: Set<string>;
+  readonly #fresh = new Map<string, Fresh>();
+  readonly #changed: Part['changed'] = [];
   readonly #actors: Set<string>;
+  /** More arrives than the index keeps up with, something was left over, or the index is being filled. */
+  readonly #isTooMuch: boolean;
+  /** Number of messages that were read so far. */
+  #read = 0;
 
-  constructor(tx: Tx, changes: readonly Changes[]) {
-    this.#tx = tx;
+  constructor(changes: readonly Changes[], { lag, is_filled }: Waiting) {
+    this.#changeIds = changes.map(({ id }) => id);
     for (const { sent_of, sent_ids, changed_ids, changed_of } of changes) {
-      for (const [index, id] of sent_of.entries()) this.#addFresh(id, sent_ids[index] === '' ? WHOLE : 1);
+      for (const [index, id] of sent_of.entries()) {
+        this.#addFresh(id, { count: 1, isWhole: sent_ids[index] === '' });
+      }
       for (const [index, id] of changed_ids.entries()) {
         this.#changed.push({ conversationId: changed_of[index]!, id });
       }
     }
     this.#heads = new Set(changes.flatMap(({ conversation_ids }) => conversation_ids));
     this.#actors = new Set(changes.flatMap(({ actor_ids }) => actor_ids));
+    const arrivedInMs = Math.max((lag ?? 0) * 1_000, 1);
+    this.#isTooMuch = !is_filled || this.size >= MAX_MESSAGES || this.size / arrivedInMs > MESSAGES_A_MS;
   }
 
+  /** Messages and conversations that are left. */
   get size(): number {
-    return [...this.#fresh.values()].reduce((sum, count) => sum + count, this.#heads.size);
+    return [...this.#fresh.values()].reduce((sum, { count }) => sum + count, this.#heads.size);
   }
 
-  /** Adds conversations from before search. Returns the progress that is reached with this round. */
-  async fill(): Promise<string | null> {
-    const ids = await readUnfilled(this.#tx, FILLED_AT_ONCE);
+  /** Adds conversations from before search, the next FILLED_AT_ONCE or the last ones. */
+  fill(ids: readonly string[]): void {
     for (const id of ids) {
-      this.#addFresh(id, WHOLE);
+      this.#addFresh(id, { count: 1, isWhole: true });
       this.#heads.add(id);
     }
-    return ids.length < FILLED_AT_ONCE ? null : ids.at(-1)!;
+    this.filledThrough = ids.length < FILLED_AT_ONCE ? null : ids.at(-1)!;
   }
 
-  /** Returns how many messages it read. */
-  async run(): Promise<number> {
-    const tx = this.#tx;
-    if (this.#actors.size > 0) await noteConversationsOf(tx, [...this.#actors]);
-    if (this.#heads.size > 0) await this.#writeHeads([...this.#heads]);
-    const standings = this.#fresh.size === 0 ? [] : await readStandings(tx, [...this.#fresh.keys()]);
-    const plan = new Plan();
-    for (const standing of standings) plan.addStanding(standing, this.#fresh.get(standing.id)!);
-    if (this.#changed.length > 0) await this.#addChanged(plan);
-    if (plan.ranges.length === 0) return 0;
+  /** Yields what is left, about PART_MESSAGES at a time. */
+  *parts(): Iterable<Part> {
+    for (let part = this.#nextPart(); part !== undefined; part = this.#nextPart()) yield part;
+  }
 
-    const limit = Math.max(MIN_OF_RANGE, Math.ceil(MAX_MESSAGES / plan.ranges.length));
+  #nextPart(): Part | undefined {
+    const part: Part = { heads: [], fresh: new Map(), changed: [] };
+    let size = 0;
+    for (const id of this.#heads) {
+      if (size >= PART_MESSAGES) return part;
+      this.#heads.delete(id);
+      part.heads.push(id);
+      size += HEAD_SIZE;
+    }
+    for (const [id, fresh] of this.#fresh) {
+      if (size >= PART_MESSAGES) return part;
+      this.#fresh.delete(id);
+      part.fresh.set(id, fresh);
+      size += fresh.isWhole ? BLOCK_MESSAGES : depthOf(fresh);
+    }
+    while (this.#changed.length > 0) {
+      if (size >= PART_MESSAGES) return part;
+      part.changed.push(this.#changed.pop()!);
+      size += CHANGED_SIZE;
+    }
+    return size === 0 ? undefined : part;
+  }
+
+  /** Returns how many messages it read; undefined if another node is at the index. */
+  async write(tx: Tx, part: Part): Promise<number | undefined> {
+    if (!(await lockIndex(tx))) return undefined;
+    if (part.heads.length > 0) await writeHeads(tx, part.heads);
+    const plan = await planOf(tx, part);
     if (plan.replaced.length > 0) await deleteBlocks(tx, plan.replaced);
-    let messages = 0;
-    const together = Math.max(1, Math.floor(ROWS_AT_ONCE / limit));
-    for (let start = 0; start < plan.ranges.length; start += together) {
-      const ranges = plan.ranges.slice(start, start + together);
-      const rows = await readTexts(tx, ranges, limit);
-      const byRange = Map.groupBy(rows, ({ place }) => place - 1);
-      const unread = ranges.filter((_, index) => byRange.get(index)?.length === limit);
-      if (unread.length > 0) await returnConversations(tx, conversationsOf(unread));
-      await this.#write(plan.blocksOf(ranges, byRange));
-      messages += rows.length;
-    }
-    return messages;
+    if (plan.ranges.length === 0) return 0;
+    const rows = await readTexts(tx, plan.ranges);
+    this.#read += rows.length;
+    const byRange = Map.groupBy(rows, ({ place }) => place - 1);
+    const cut = plan.ranges.filter(({ most }, index) => byRange.get(index)?.length === most);
+    const unread = cut.filter((range) => range.last === null && !this.#goesOn(range, part.fresh));
+    if (unread.length > 0) await returnConversations(tx, conversationsOf(unread));
+    const blocks = [...plan.blocksOf(plan.ranges, byRange)];
+    if (blocks.length > 0) await insertBlocks(tx, blocks);
+    return rows.length;
   }
 
-  /** A few at a time: everything else of the node waits while their words are found. */
-  async #write(blocks: Iterable<Block>): Promise<void> {
-    let some: Block[] = [];
-    for (const block of blocks) {
-      some.push(block);
-      if (some.length < BLOCKS_AT_ONCE) continue;
-      await insertBlocks(this.#tx, some);
-      some = [];
-    }
-    if (some.length > 0) await insertBlocks(this.#tx, some);
+  /** Removes the changes of this round, and notes the conversations of actors whose name or address changed. */
+  async end(tx: Tx): Promise<void> {
+    if (this.#actors.size > 0) await noteConversationsOf(tx, [...this.#actors]);
+    await deleteChanges(tx, this.#changeIds);
   }
 
-  #addFresh(id: string, count: number): void {
-    this.#fresh.set(id, (this.#fresh.get(id) ?? 0) + count);
-  }
-
-  async #writeHeads(ids: readonly string[]): Promise<void> {
-    const tx = this.#tx;
-    await deleteGone(tx, ids);
-    await deleteBlocks(
-      tx,
-      ids.map((conversationId) => ({ conversationId, first: 0 })),
+  /**
+   * Up to MESSAGES_A_MS the index takes what it needs, and a tenth of a core where that is too much. Returns milliseconds.
+   */
+  restAfter(workedMs: number, messages: number): number {
+    const restMs = workedMs * REST;
+    return Math.round(
+      this.#isTooMuch ? restMs : Math.min(restMs, Math.max(0, messages / MESSAGES_A_MS - workedMs)),
     );
-    const heads = (await readHeads(tx, ids)).map(({ id, account_id, title, names, created_at }) => {
-      const subject = { conversationId: id, accountId: account_id, lexemes: lexemesOf(account_id) };
-      return headOf(subject, [title ?? '', ...names], created_at);
+  }
+
+  /** Whether the rest of a conversation, of which a part has read only some, belongs to this round too. */
+  #goesOn({ conversationId }: TextRange, part: Part['fresh']): boolean {
+    const fresh = part.get(conversationId)!;
+    const left = fresh.isWhole ? fresh : { ...fresh, count: fresh.count - depthOf(fresh) };
+    if (left.count <= 0 || this.#read >= MAX_MESSAGES) return false;
+    this.#addFresh(conversationId, left);
+    return true;
+  }
+
+  #addFresh(id: string, { count, isWhole }: Fresh): void {
+    const before = this.#fresh.get(id);
+    this.#fresh.set(id, {
+      count: (before?.count ?? 0) + count,
+      isWhole: isWhole || before?.isWhole === true,
     });
-    await insertBlocks(tx, heads);
-  }
-
-  /** Blocks that have a message which has changed since it was read for them. */
-  async #addChanged(plan: Plan): Promise<void> {
-    const found = await readBlocksWith(
-      this.#tx,
-      this.#changed.map(({ conversationId }) => conversationId),
-      this.#changed.map(({ id }) => id),
-    );
-    const ids = [...new Set(found.map((block) => block.conversation_id))].filter((id) => !plan.has(id));
-    const standings = ids.length === 0 ? [] : await readStandings(this.#tx, ids);
-    for (const standing of standings) plan.addStanding(standing, 0);
-    for (const { conversation_id, first, last } of found) plan.rewrite(conversation_id, { first, last });
   }
 }
 
-/** Which blocks a round writes, from which rows, and in place of which. */
+/** Returns how many new messages of a conversation are read at once: full blocks. */
+function depthOf({ count, isWhole }: Fresh): number {
+  return isWhole
+    ? PART_MESSAGES
+    : Math.min(PART_MESSAGES, Math.ceil(count / BLOCK_MESSAGES) * BLOCK_MESSAGES);
+}
+
+async function writeHeads(tx: Tx, ids: readonly string[]): Promise<void> {
+  await deleteGone(tx, ids);
+  await deleteBlocks(
+    tx,
+    ids.map((conversationId) => ({ conversationId, first: 0 })),
+  );
+  const heads = (await readHeads(tx, ids)).map(({ id, account_id, title, names, created_at }) => {
+    const subject = { conversationId: id, accountId: account_id, lexemes: lexemesOf(account_id) };
+    return headOf(subject, [title ?? '', ...names], created_at);
+  });
+  await insertBlocks(tx, heads);
+}
+
+async function planOf(tx: Tx, { fresh, changed }: Part): Promise<Plan> {
+  const plan = new Plan();
+  const standings = fresh.size === 0 ? [] : await readStandings(tx, [...fresh.keys()]);
+  for (const standing of standings) plan.addStanding(standing, fresh.get(standing.id));
+  if (changed.length > 0) await addChanged(tx, plan, changed);
+  return plan;
+}
+
+/** Adds the blocks that have a message which has changed since it was read for them. */
+async function addChanged(tx: Tx, plan: Plan, changed: Part['changed']): Promise<void> {
+  const found = await readBlocksWith(
+    tx,
+    changed.map(({ conversationId }) => conversationId),
+    changed.map(({ id }) => id),
+  );
+  const ids = [...new Set(found.map((block) => block.conversation_id))].filter((id) => !plan.has(id));
+  const standings = ids.length === 0 ? [] : await readStandings(tx, ids);
+  for (const standing of standings) plan.addStanding(standing, undefined);
+  for (const { conversation_id, first, last } of found) plan.rewrite(conversation_id, { first, last });
+}
+
+/** Which blocks a part writes, from which rows, and in place of which. */
 class Plan {
   readonly ranges: TextRange[] = [];
   readonly replaced: { conversationId: string; first: number }[] = [];
@@ -165,19 +269,19 @@ class Plan {
     return this.#standings.has(conversationId);
   }
 
-  /** `fresh`: about how many messages are behind the last block; 0: only earlier ones changed. */
-  addStanding(standing: Standing, fresh: number): void {
+  /** `fresh`: the messages behind the last block; undefined: only earlier ones changed. */
+  addStanding(standing: Standing, fresh: Fresh | undefined): void {
     this.#standings.set(standing.id, standing);
     const { id: conversationId, blocks, incomplete } = standing;
     const trailing = blocks ?? [];
-    if (fresh > 0) this.#addFresh(standing, trailing, fresh);
+    if (fresh !== undefined) this.#addFresh(standing, trailing, fresh);
     for (const block of incomplete ?? []) this.rewrite(conversationId, block);
   }
 
   #addFresh(
     { id: conversationId, purged_through }: Standing,
     trailing: NonNullable<Standing['blocks']>,
-    fresh: number,
+    fresh: Fresh,
   ): void {
     const oldest = Date.now() / 1_000 - ABSORBED_SECONDS;
     const young = trailing.findIndex(({ from }) => from < oldest);
@@ -186,12 +290,14 @@ class Plan {
       0,
       absorbed(
         candidates.map(({ messages }) => messages),
-        fresh,
+        fresh.isWhole ? BLOCK_MESSAGES : fresh.count,
       ),
     );
     for (const { first } of taken) this.#replace(conversationId, first);
-    const from = taken.at(-1)?.first ?? (trailing[0]?.last ?? 0) + 1;
-    this.ranges.push({ conversationId, first: Math.max(from, purged_through + 1), last: null });
+    const next = (trailing[0]?.last ?? 0) + 1;
+    const from = taken.at(-1)?.first ?? next;
+    const first = Math.max(from, purged_through + 1);
+    this.ranges.push({ conversationId, first, last: null, most: Math.max(0, next - first) + depthOf(fresh) });
   }
 
   /** A block is written again from the present rows. */
@@ -199,7 +305,7 @@ class Plan {
     const standing = this.#standings.get(conversationId);
     if (standing === undefined || !this.#replace(conversationId, first)) return;
     const begin = Math.max(first, standing.purged_through + 1);
-    if (begin <= last) this.ranges.push({ conversationId, first: begin, last });
+    if (begin <= last) this.ranges.push({ conversationId, first: begin, last, most: last - begin + 1 });
   }
 
   /** Yields the blocks of these ranges. `rows`: by the place of their range. */
@@ -240,17 +346,17 @@ function indexedText(row: TextRow): IndexedText {
 
 /** Messages of a round, about. */
 export const MAX_MESSAGES = 2_048;
+/** Messages of a part, about: some 5 ms of a core, for which sends wait. */
+const PART_MESSAGES = 64;
+/** What writing the head of a conversation costs, in messages. */
+const HEAD_SIZE = 4;
+/** What a changed message costs: its block has up to 16, some of which have changed too. */
+const CHANGED_SIZE = 4;
 /** The rate up to which everything is indexed within a second or so: 3,500 a second. */
 const MESSAGES_A_MS = 3.5;
 const REST = 9;
-/** Rows that are read together, so that neither Postgres nor the node is held up by a whole round at once. */
-const ROWS_AT_ONCE = 256;
-/** Up to 256 messages, whose words take 3 ms or so. */
-const BLOCKS_AT_ONCE = 16;
-/** Rows that are read of each range at least: a full block and what it may take in. */
-const MIN_OF_RANGE = 64;
-/** The count of a conversation that is indexed from where it stands. */
-const WHOLE = 16;
+/** A round that has not ended by then belongs to a node that died, and another node begins one. */
+const CLAIM_MS = 10_000;
 const FILLED_AT_ONCE = 16;
 /** Older blocks are not taken in: a block covers few days. */
 const ABSORBED_SECONDS = 86_400;

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Db, Querier, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
@@ -19,20 +18,18 @@ export async function readWaiting(db: Querier): Promise<Waiting> {
 }
 
 /**
- * Keeps every other node from indexing until the transaction ends, and returns what waits. Returns undefined if another
- * node is at it, or no round may begin.
+ * Keeps every other node from writing to the index until the transaction ends. Returns false if another node is at it.
+ * The transaction does not wait for the disk: what a crash of Postgres loses is indexed again, since changes leave the
+ * queue behind their blocks.
  */
-export async function lockIndex(tx: Tx): Promise<Waiting | undefined> {
-  // What a crash of Postgres loses is indexed again: changes leave the queue in the same transaction.
-  await sql`SET LOCAL synchronous_commit = off`.execute(tx.kysely);
+export async function lockIndex(tx: Tx): Promise<boolean> {
   const [row] = await tx.query(LOCK, INDEX_LOCK);
-  if (!row!.locked) return undefined;
-  const waiting = await readWaiting(tx);
-  return waiting.is_due ? waiting : undefined;
+  return row!.locked;
 }
 
-/** Rows of search_changes, put together. */
+/** A row of search_changes. */
 export interface Changes {
+  readonly id: number;
   readonly sent_ids: readonly string[];
   readonly sent_of: readonly string[];
   readonly changed_ids: readonly string[];
@@ -41,9 +38,14 @@ export interface Changes {
   readonly actor_ids: readonly string[];
 }
 
-/** Removes the oldest changes, about as many as this, and returns them. */
-export function takeChanges(tx: Tx, about: number): Promise<Changes[]> {
-  return tx.query(TAKE_CHANGES, about);
+/** Returns the oldest changes, about as many as this. */
+export function readChanges(tx: Tx, about: number): Promise<Changes[]> {
+  return tx.query(READ_CHANGES, about);
+}
+
+/** Removes changes whose blocks are written. */
+export async function deleteChanges(tx: Tx, ids: readonly number[]): Promise<void> {
+  await tx.query(DELETE_CHANGES, ids);
 }
 
 /** Puts conversations back whose messages were not all read. */
@@ -62,11 +64,7 @@ export async function readUnfilled(tx: Tx, limit: number): Promise<string[]> {
 }
 
 /** `filledThrough`: the last conversation from before search that was indexed; null: all were; undefined: no more than before. */
-export async function writeProgress(
-  tx: Tx,
-  pauseMs: number,
-  filledThrough: string | null | undefined,
-): Promise<void> {
+export async function writeProgress(tx: Tx, pauseMs: number, filledThrough?: string | null): Promise<void> {
   await tx.query(WRITE_PROGRESS, pauseMs, filledThrough !== undefined, filledThrough ?? null);
 }
 
@@ -110,6 +108,8 @@ export interface TextRange {
   readonly first: number;
   /** Null: to the end. */
   readonly last: number | null;
+  /** Maximum number of rows that are read. */
+  readonly most: number;
 }
 
 export interface TextRow {
@@ -125,14 +125,14 @@ export interface TextRow {
   readonly has_attachments: boolean;
 }
 
-/** Returns the rows of ranges in order, of each range so many at most. */
-export function readTexts(tx: Tx, ranges: readonly TextRange[], limit: number): Promise<TextRow[]> {
+/** Returns the rows of ranges in order. */
+export function readTexts(tx: Tx, ranges: readonly TextRange[]): Promise<TextRow[]> {
   return tx.query(
     READ_TEXTS,
     ranges.map(({ conversationId }) => conversationId),
     ranges.map(({ first }) => first),
     ranges.map(({ last }) => last ?? Number.MAX_SAFE_INTEGER),
-    limit,
+    ranges.map(({ most }) => most),
   );
 }
 
@@ -202,20 +202,25 @@ const READ_WAITING = statement<[], Waiting>({
 
 const LOCK = statement<[key: number], { locked: boolean }>({
   name: 'search-lock-index',
-  text: 'SELECT pg_try_advisory_xact_lock($1) AS locked',
+  text: `SELECT pg_try_advisory_xact_lock($1) AS locked, set_config('synchronous_commit', 'off', true)`,
 });
 
-// Rows whose transactions are still open are not seen, and are taken by a later round.
-const TAKE_CHANGES = statement<[about: number], Changes>({
-  name: 'search-take-changes',
+// Rows whose transactions are still open are not seen, and are read by a later round.
+const READ_CHANGES = statement<[about: number], Changes>({
+  name: 'search-read-changes',
   text: `
     WITH oldest AS (
-      SELECT id, sum(1 + cardinality(sent_ids) + cardinality(changed_ids) + 4 * cardinality(conversation_ids)) OVER (ORDER BY id)
+      SELECT *, sum(1 + cardinality(sent_ids) + cardinality(changed_ids) + 4 * cardinality(conversation_ids)) OVER (ORDER BY id)
         - cardinality(sent_ids) - cardinality(changed_ids) - 4 * cardinality(conversation_ids) AS before
       FROM (SELECT * FROM search_changes ORDER BY id LIMIT 1000) c
     )
-    DELETE FROM search_changes WHERE id = ANY(ARRAY(SELECT id FROM oldest WHERE before <= $1))
-    RETURNING sent_ids, sent_of, changed_ids, changed_of, conversation_ids, actor_ids`,
+    SELECT id, sent_ids, sent_of, changed_ids, changed_of, conversation_ids, actor_ids
+    FROM oldest WHERE before <= $1 ORDER BY id`,
+});
+
+const DELETE_CHANGES = statement<[ids: readonly number[]]>({
+  name: 'search-delete-changes',
+  text: 'DELETE FROM search_changes WHERE id = ANY($1)',
 });
 
 const RETURN_CONVERSATIONS = statement<[ids: readonly string[]]>({
@@ -292,19 +297,25 @@ export const IS_SEARCHABLE = `m.status = 'sent' AND m.deleted_at IS NULL AND m.k
 export const SEARCHED_CHARACTERS = 20_000;
 
 const READ_TEXTS = statement<
-  [conversationIds: readonly string[], firsts: readonly number[], lasts: readonly number[], limit: number],
+  [
+    conversationIds: readonly string[],
+    firsts: readonly number[],
+    lasts: readonly number[],
+    most: readonly number[],
+  ],
   TextRow
 >({
   name: 'search-read-texts',
   text: `
     SELECT r.place, m.*
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS r(conversation_id, first, last, place)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
+      WITH ORDINALITY AS r(conversation_id, first, last, most, place)
     CROSS JOIN LATERAL (
       SELECT m.sequence, ${IS_SEARCHABLE} AS is_shown, left(m.body, ${SEARCHED_CHARACTERS}) AS body, m.subject,
         ${SENT_AT} AS at, m.author_id, m.sender_id, m.has_attachments
       FROM messages m
       WHERE m.conversation_id = r.conversation_id AND m.sequence BETWEEN r.first AND r.last AND m.sequence IS NOT NULL
-      ORDER BY m.sequence LIMIT $4
+      ORDER BY m.sequence LIMIT r.most
     ) m
     ORDER BY r.place, m.sequence`,
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../db/database.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
 import { Loop } from '../lifecycle.ts';
@@ -14,14 +15,14 @@ export interface IndexerOptions {
 }
 
 /**
- * Keeps the blocks of a search up to date, behind the commits. Every node has one; a lock that a round holds until its
- * commit decides which of them works. A round is one transaction: changes leave the queue with the blocks that have them,
- * so that a node that dies loses nothing, and nothing is done twice.
+ * Keeps the blocks of a search up to date, behind the commits. Every node has one; the one that has claimed the index for a
+ * round works. Changes leave the queue behind the blocks that have them, so that a node that dies loses nothing; a lock
+ * on each transaction that writes blocks keeps two nodes apart where a claim has run out.
  *
- * A round of up to MAX_MESSAGES follows the one before as soon as that many messages may have been sent at the rate that
- * search keeps up with, so 3,500 a second are indexed within a second or two. Where more is sent the index rests nine times
- * as long as it works, a tenth of a core, and lags. What it has not reached is found without it (`readRecent`,
- * find-store.ts).
+ * A round takes up to MAX_MESSAGES and works in parts of some 5 ms. The next part follows as soon as that many messages may
+ * have been sent at the rate that search keeps up with, so 3,500 a second are indexed within a second or two. Where more is
+ * sent the index rests nine times as long as it works, a tenth of a core, and lags. What it has not reached is found without
+ * it (`readRecent`, find-store.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;
@@ -49,7 +50,10 @@ export class Indexer {
     metrics.searchLagSeconds.set(Math.max(0, waiting.lag ?? 0));
     if (signal.aborted || !waiting.is_due || (waiting.lag === null && waiting.is_filled)) return;
     const beganMs = performance.now();
-    const done = await database.transaction(indexSome);
+    const done = await indexSome(database, async (restMs) => {
+      await delay(restMs, undefined, { signal }).catch(() => undefined);
+      return !signal.aborted;
+    });
     if (done === undefined) return;
     clearTimeout(this.#next);
     // A smaller round has taken all that waited.

@@ -8,6 +8,7 @@ import { insertVoids } from '../../src/messages/timeline/timeline-store.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { absorbed, blocksOf, type IndexedText } from '../../src/search/block.ts';
+import { indexSome } from '../../src/search/index-round.ts';
 import { Indexer } from '../../src/search/indexer.ts';
 import { lexemesOf } from '../../src/search/lexemes.ts';
 import { matchFields } from '../../src/search/match.ts';
@@ -111,6 +112,43 @@ t.test('two indexers and two that die at it: every message once, and nothing wai
   t.strictSame(await covered(id), { messages: 700, through: 700, gaps: 0 });
 });
 
+t.test('a round that ends between two parts: what is indexed stays, what is not stays noted', async (t) => {
+  const id = await addConversation(ground);
+  await send(id, 1, 200);
+  t.equal(await indexSome(database, async () => false), undefined, 'closed behind a part');
+  const { messages } = await covered(id);
+  t.ok(messages > 0 && messages < 200, `${messages} of 200`);
+  const died = indexSome(database, async () => {
+    throw new Error('died');
+  });
+  await t.rejects(died, { message: 'died' });
+  t.equal(await indexSome(database, goOn), undefined, 'the claim of a node that died keeps others off');
+  await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
+
+  let others = 0;
+  const indexed = await indexSome(database, async () => {
+    if ((await indexSome(database, goOn)) !== undefined) others++;
+    return true;
+  });
+  t.ok(indexed !== undefined && indexed.messages < 200, 'what was indexed is not read again');
+  t.equal(others, 0, 'no other node begins meanwhile');
+  t.strictSame(await covered(id), { messages: 200, through: 200, gaps: 0 });
+  t.equal((await database.pool.query('SELECT FROM search_changes')).rowCount, 0);
+});
+
+t.test('two nodes in one round, since the claim of the first ran out: every message once', async (t) => {
+  const id = await addConversation(ground);
+  await send(id, 1, 500);
+  await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
+  const both = await indexSome(database, async () => {
+    await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
+    t.ok(await indexSome(database, goOn), 'the other node does all of it');
+    return true;
+  });
+  t.ok(both);
+  t.strictSame(await covered(id), { messages: 500, through: 500, gaps: 0 });
+});
+
 t.test('a message that commits behind later ones is brought in, a void settles its number', async (t) => {
   const id = await addConversation(ground);
   const indexer = start();
@@ -194,13 +232,17 @@ async function indexed(): Promise<void> {
   await until(async () => (await database.pool.query(waiting)).rowCount === 0, { what: 'all is indexed' });
 }
 
-async function covered(id: string): Promise<object> {
+async function covered(id: string): Promise<{ messages: number; through: number; gaps: number }> {
   const { rows } = await database.pool.query(
     `SELECT sum(messages)::int AS messages, max(last_sequence)::int AS through,
        coalesce(sum(cardinality(missing)), 0)::int AS gaps FROM search_blocks WHERE conversation_id = $1 AND first_sequence > 0`,
     [id],
   );
   return rows[0];
+}
+
+async function goOn(): Promise<boolean> {
+  return true;
 }
 
 async function blocksWith(id: string, word: string): Promise<number> {
