@@ -174,7 +174,7 @@ export function createMetrics() {
     }),
     searchRoundSeconds: new Histogram({
       name: 'parley_search_round_duration_seconds',
-      help: 'Time of one round of indexing for search',
+      help: 'Time of one round of indexing for search, with its rests',
       buckets: SECONDS,
       registers,
     }),
