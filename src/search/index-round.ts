@@ -175,10 +175,13 @@ class Round {
     const rows = await readTexts(tx, plan.ranges);
     this.#read += rows.length;
     const byRange = Map.groupBy(rows, ({ place }) => place - 1);
-    const cut = plan.ranges.filter(({ most }, index) => byRange.get(index)?.length === most);
-    const unread = cut.filter((range) => range.last === null && !this.#goesOn(range, part.fresh));
-    if (unread.length > 0) await returnConversations(tx, conversationsOf(unread));
-    const blocks = [...plan.blocksOf(plan.ranges, byRange)];
+    const unread: string[] = [];
+    for (const [index, { conversationId, last, most }] of plan.ranges.entries()) {
+      const isCut = last === null && byRange.get(index)?.length === most;
+      if (isCut && !this.#goOnWith(conversationId, part)) unread.push(conversationId);
+    }
+    if (unread.length > 0) await returnConversations(tx, unread);
+    const blocks = plan.blocksOf(byRange);
     if (blocks.length > 0) await insertBlocks(tx, blocks);
     return rows.length;
   }
@@ -199,9 +202,12 @@ class Round {
     );
   }
 
-  /** Whether the rest of a conversation, of which a part has read only some, belongs to this round too. */
-  #goesOn({ conversationId }: TextRange, part: Part['fresh']): boolean {
-    const fresh = part.get(conversationId)!;
+  /**
+   * Leaves what a part has not read of a conversation to a later part. Returns false where it does not belong to this
+   * round.
+   */
+  #goOnWith(conversationId: string, part: Part): boolean {
+    const fresh = part.fresh.get(conversationId)!;
     const left = fresh.isWhole ? fresh : { ...fresh, count: fresh.count - depthOf(fresh) };
     if (left.count <= 0 || this.#read >= MAX_MESSAGES) return false;
     this.#addFresh(conversationId, left);
@@ -308,16 +314,16 @@ class Plan {
     if (begin <= last) this.ranges.push({ conversationId, first: begin, last, most: last - begin + 1 });
   }
 
-  /** Yields the blocks of these ranges. `rows`: by the place of their range. */
-  *blocksOf(ranges: readonly TextRange[], rows: ReadonlyMap<number, readonly TextRow[]>): Iterable<Block> {
-    for (const [index, { conversationId, first, last }] of ranges.entries()) {
+  /** Returns the blocks of all ranges. `rows`: by the place of their range. */
+  blocksOf(rows: ReadonlyMap<number, readonly TextRow[]>): Block[] {
+    return this.ranges.flatMap(({ conversationId, first, last }, index) => {
       const ofRange = rows.get(index) ?? [];
       const end = last ?? ofRange.at(-1)?.sequence;
-      if (end === undefined) continue;
+      if (end === undefined) return [];
       const accountId = this.#standings.get(conversationId)!.account_id;
       const subject = { conversationId, accountId, lexemes: lexemesOf(accountId) };
-      yield* blocksOf(subject, first, end, ofRange.map(indexedText));
-    }
+      return [...blocksOf(subject, first, end, ofRange.map(indexedText))];
+    });
   }
 
   #replace(conversationId: string, first: number): boolean {
@@ -327,10 +333,6 @@ class Plan {
     this.replaced.push({ conversationId, first });
     return true;
   }
-}
-
-function conversationsOf(ranges: readonly TextRange[]): string[] {
-  return [...new Set(ranges.map(({ conversationId }) => conversationId))];
 }
 
 function indexedText(row: TextRow): IndexedText {

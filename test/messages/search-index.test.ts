@@ -115,6 +115,7 @@ t.test('two indexers and two that die at it: every message once, and nothing wai
 t.test('a round that ends between two parts: what is indexed stays, what is not stays noted', async (t) => {
   const id = await addConversation(ground);
   await send(id, 1, 200);
+  await allowRound();
   t.equal(await indexSome(database, async () => false), undefined, 'closed behind a part');
   const { messages } = await covered(id);
   t.ok(messages > 0 && messages < 200, `${messages} of 200`);
@@ -123,7 +124,7 @@ t.test('a round that ends between two parts: what is indexed stays, what is not 
   });
   await t.rejects(died, { message: 'died' });
   t.equal(await indexSome(database, goOn), undefined, 'the claim of a node that died keeps others off');
-  await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
+  await allowRound();
 
   let others = 0;
   const indexed = await indexSome(database, async () => {
@@ -139,9 +140,9 @@ t.test('a round that ends between two parts: what is indexed stays, what is not 
 t.test('two nodes in one round, since the claim of the first ran out: every message once', async (t) => {
   const id = await addConversation(ground);
   await send(id, 1, 500);
-  await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
+  await allowRound();
   const both = await indexSome(database, async () => {
-    await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
+    await allowRound();
     t.ok(await indexSome(database, goOn), 'the other node does all of it');
     return true;
   });
@@ -189,7 +190,8 @@ t.test('conversations from before search are indexed in the background', async (
   const ids = await Promise.all(Array.from({ length: 40 }, () => addConversation(ground)));
   for (const id of ids) await send(id, 1, 3);
   const long = await addConversation(ground);
-  await send(long, 1, 900);
+  // More than a round reads.
+  await send(long, 1, 2_500);
   await database.pool.query('TRUNCATE search_blocks, search_changes');
   await database.pool.query(`UPDATE search_progress SET filled_through = ''`);
   const indexer = start();
@@ -201,7 +203,7 @@ t.test('conversations from before search are indexed in the background', async (
   await until(isFilled, { what: 'all conversations are indexed' });
   await indexed();
   for (const id of ids) t.match(await covered(id), { messages: 3, through: 3, gaps: 0 });
-  t.strictSame(await covered(long), { messages: 900, through: 900, gaps: 0 });
+  t.strictSame(await covered(long), { messages: 2_500, through: 2_500, gaps: 0 });
 });
 
 function start(): Pick<Indexer, 'close'> {
@@ -239,6 +241,11 @@ async function covered(id: string): Promise<{ messages: number; through: number;
     [id],
   );
   return rows[0];
+}
+
+/** Ends a claim on the index, and a rest. */
+async function allowRound(): Promise<void> {
+  await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
 }
 
 async function goOn(): Promise<boolean> {
