@@ -18,7 +18,7 @@ export function healthRoutes({ database, engine, files, draining }: HealthOption
     '/healthz': () => json(200, { status: 'up' }),
     '/readyz': async () => {
       const postgres = await database.query(PROBE).then(
-        () => database.shortage ?? 'up',
+        () => (database.connected ? (database.shortage ?? 'up') : 'away'),
         () => 'away',
       );
       const ready = postgres !== 'away' && !draining();

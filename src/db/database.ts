@@ -123,6 +123,10 @@ export class Database implements Db {
         ...{ url, log, queryTimeoutMs, settings, gather },
         onStatement: (name) => this.#countStatement(name),
         onError: (error) => void this.#failed(error),
+        // The others may have a second to wait, in which reads fail although sends succeed, or the other way round.
+        onRestored: () => {
+          for (const pipeline of this.pipelines) pipeline.retryNow();
+        },
       });
     this.pipeline = connect();
     this.readers = Array.from({ length: READERS }, () => connect(READER_SETTINGS, GATHERED_READS));
@@ -133,6 +137,11 @@ export class Database implements Db {
   /** All connections outside the pool. */
   get pipelines(): readonly PipelinedConnection[] {
     return [this.pipeline, ...this.readers, ...this.writers, this.relaxed];
+  }
+
+  /** Whether every one of them has its connection. */
+  get connected(): boolean {
+    return this.pipelines.every((pipeline) => pipeline.connected);
   }
 
   /**

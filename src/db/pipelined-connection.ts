@@ -12,6 +12,8 @@ export interface PipelinedConnectionOptions {
   readonly onStatement?: (name: string) => void;
   /** Called with the error of each query that failed. */
   readonly onError?: (error: unknown) => void;
+  /** Called when a lost connection is restored. */
+  readonly onRestored?: () => void;
   /** Milliseconds after which a query without an answer rejects and its connection is closed. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** Further settings of the session, by name. */
@@ -37,6 +39,7 @@ export class PipelinedConnection implements Querier {
   readonly #log: Logger;
   readonly #onStatement: ((name: string) => void) | undefined;
   readonly #onError: ((error: unknown) => void) | undefined;
+  readonly #onRestored: (() => void) | undefined;
   #current: Session | undefined;
   #closed = false;
   #retry: NodeJS.Timeout | undefined;
@@ -49,6 +52,7 @@ export class PipelinedConnection implements Querier {
     this.#log = log;
     this.#onStatement = options.onStatement;
     this.#onError = options.onError;
+    this.#onRestored = options.onRestored;
   }
 
   get connected(): boolean {
@@ -62,6 +66,11 @@ export class PipelinedConnection implements Querier {
     } catch (error) {
       throw wrapUnavailable(error);
     }
+  }
+
+  /** Ends the wait of a lost connection for its next attempt: Postgres is back. */
+  retryNow(): void {
+    if (this.#retry !== undefined) this.#reconnect();
   }
 
   /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
@@ -85,6 +94,7 @@ export class PipelinedConnection implements Querier {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
+    this.#retry = undefined;
     const session = this.#current;
     this.#current = undefined;
     if (session === undefined) return;
@@ -114,15 +124,22 @@ export class PipelinedConnection implements Querier {
   }
 
   #reconnectLater(): void {
-    this.#retry = setTimeout(() => {
-      this.#connect().then(
-        () => this.#log.info('the pipelined connection to Postgres is back'),
-        () => {
-          if (!this.#closed) this.#reconnectLater();
-        },
-      );
-    }, this.#backoffMs);
+    this.#retry = setTimeout(() => this.#reconnect(), this.#backoffMs);
     this.#backoffMs = Math.min(this.#backoffMs * 2, MAX_BACKOFF_MS);
+  }
+
+  #reconnect(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#connect().then(
+      () => {
+        this.#log.info('the pipelined connection to Postgres is back');
+        this.#onRestored?.();
+      },
+      () => {
+        if (!this.#closed) this.#reconnectLater();
+      },
+    );
   }
 }
 

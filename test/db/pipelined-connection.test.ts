@@ -87,6 +87,24 @@ for (const gather of [1, 8]) {
       t.same(await connection.query(ONE), [{ one: 1 }]);
     });
 
+    t.test('a lost connection that is retried at once is restored once', async (t) => {
+      const postgres = await startPostgres(t);
+      let restored = 0;
+      const connection = await open(t, postgres.url, { gather, onRestored: () => (restored += 1) });
+      connection.retryNow();
+      await postgres.kill();
+      await until(() => !connection.connected, { what: 'the loss' });
+      await postgres.start();
+      connection.retryNow();
+      connection.retryNow();
+      await until(() => connection.connected, { what: 'the connection is back' });
+      connection.retryNow();
+      const others = `SELECT count(*) AS others FROM pg_stat_activity
+        WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+      t.same(await connection.query({ name: 'others', text: others }), [{ others: 0 }]);
+      t.equal(restored, 1);
+    });
+
     t.test('a slow statement is cancelled before it costs the connection', async (t) => {
       const connection = await open(t, (await createTestDatabase(t)).url, { gather, queryTimeoutMs: 500 });
       const [backend] = await connection.query(BACKEND);
@@ -117,7 +135,7 @@ for (const gather of [1, 8]) {
 async function open(
   t: Teardown,
   url: string,
-  options: { readonly gather: number; readonly queryTimeoutMs?: number },
+  options: { readonly gather: number; readonly queryTimeoutMs?: number; readonly onRestored?: () => void },
 ): Promise<PipelinedConnection> {
   const connection = new PipelinedConnection({ url, log, ...options });
   await connection.open();
