@@ -14,7 +14,7 @@ import { createConversation } from '../../src/conversations/conversation-store.t
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { DoneRows } from '../../src/db/done-rows.ts';
+import { InFlightRows } from '../../src/db/in-flight-rows.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { handle } from '../../src/db/topic.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
@@ -73,7 +73,7 @@ const streams = new Streams({
   }),
 });
 
-const doneRows = new DoneRows({ database, listeners: { revision: '0', renew: async () => {} }, log });
+const inFlight = new InFlightRows({ database, listeners: { revision: '0', renew: async () => {} }, log });
 const effects = new SentEffects({
   database,
   files,
@@ -81,7 +81,7 @@ const effects = new SentEffects({
   directory,
   settings,
   timeline,
-  doneRows,
+  inFlight,
   metrics,
   log,
 });
@@ -90,7 +90,7 @@ const changed = new ChangedEffects({
   onFinished: (messageIds) => effects.finished(messageIds),
 });
 const watch = { add: () => {} };
-const outbox = new OutboxWorker({ database, engine, doneRows, watch, metrics, log });
+const outbox = new OutboxWorker({ database, engine, inFlight, watch, metrics, log });
 outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
 const writes = {
   ...{ database, files, engine, timeline, metrics, log, planNotifications },

@@ -20,7 +20,7 @@ export interface ListenersOptions<Found> {
 
 /**
  * What listens to the events of accounts, such as webhooks, in the memory of this node. It is read again when a change is
- * announced, and when a row of the outbox cannot be deleted because the revision has grown (db/done-rows.ts): a node that
+ * announced, and when a row of the outbox cannot be deleted because the revision has grown (db/in-flight-rows.ts): a node that
  * received no announcement handles such a row once more, with what is true by then.
  */
 export class Listeners<Found> {

@@ -23,8 +23,8 @@ import {
   RESOURCES_CHANGED,
   SYSTEM_EVENT,
 } from '../conversations/outbox-topics.ts';
-import { DoneRows } from '../db/done-rows.ts';
 import { UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
+import { InFlightRows } from '../db/in-flight-rows.ts';
 import { handle } from '../db/topic.ts';
 import { announceWritten } from '../inbox/announce.ts';
 import type { WrittenConversation } from '../inbox/write-store.ts';
@@ -93,20 +93,22 @@ export function openMessaging(
 ) {
   // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
   // exist.
-  const doneRows = disposer.add('removal of outbox rows', new DoneRows({ database, listeners, log }), (it) =>
-    it.close(),
+  const inFlight = disposer.add(
+    'removal of outbox rows',
+    new InFlightRows({ database, listeners, log }),
+    (it) => it.close(),
   );
   const sealer = new Sealer({ database, signingKey, watch, metrics, log });
   disposer.add('sealer of the audit', sealer, (it) => it.close());
   const onWritten = (written: readonly WrittenConversation[]) => announceWritten(engine, written);
   const writer = new InboxWriter({ database, watch, metrics, log, onWritten });
   disposer.add('writer of the inbox', writer, (it) => it.close());
-  const worker = new OutboxWorker({ database, engine, doneRows, watch, metrics, log });
+  const worker = new OutboxWorker({ database, engine, inFlight, watch, metrics, log });
   const outbox = disposer.add('outbox', worker, (it) => it.close());
 
   const timeline = new Timeline(database, engine, metrics);
   const effects = new SentEffects({
-    ...{ database, files: store, engine, directory, settings, timeline, doneRows, metrics, log },
+    ...{ database, files: store, engine, directory, settings, timeline, inFlight, metrics, log },
     onMessages: (messages) => triggers.onMessages(messages),
     recorder,
     onNotified: (groups) => pushes.notified(groups),

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Querier, Tx } from './handle.ts';
 import { LISTENERS_REVISION, type ListenersRevision } from './listeners-revision.ts';
 import type { OutboxRow } from './outbox-row.ts';
@@ -6,13 +5,16 @@ import { statement } from './statement.ts';
 import type { Topic } from './topic.ts';
 
 /**
- * Milliseconds for which a row belongs to its writer; then a sweep of any node takes it over
- * (docs/architecture.md#the-write-path).
+ * Milliseconds for which a row belongs to the node that wrote it, or has renewed it; then it is overdue, and sweeps of all
+ * nodes look at it (docs/architecture.md#the-write-path).
  */
-export const TAKEOVER_MS = 2_000;
+export const OVERDUE_AFTER_MS = 1_000;
 
-/** Milliseconds that a sweep has for its rows; after TAKEOVER_MS more, another sweep may take them. */
+/** Milliseconds that a sweep has for its rows; they are overdue OVERDUE_AFTER_MS later. */
 export const LEASE_MS = 10_000;
+
+/** `due_at` of a row that no node is handling: the next sweep takes it at once. */
+const AT_ONCE = '-infinity';
 
 /**
  * How often a row is tried before resume cursors stop waiting for it: at least ten minutes, since every attempt that
@@ -29,25 +31,40 @@ export async function enqueue<Payload extends object>(
   { name: topic }: Topic<Payload>,
   payload: NoInfer<Payload>,
 ): Promise<void> {
-  const dueNow = sql<string>`clock_timestamp() - ${sql.lit(`${TAKEOVER_MS} ms`)}::interval`;
   const { id } = await tx.kysely
     .insertInto('outbox')
     .values({
       topic,
       payload: JSON.stringify(payload),
-      ...(tx.outbox.isHandledHere ? {} : { due_at: dueNow }),
+      ...(tx.outbox.isHandledHere ? {} : { due_at: AT_ONCE }),
     })
     .returning('id')
     .executeTakeFirstOrThrow();
   tx.outbox.rows.push({ id, topic, payload, attempts: 0 });
 }
 
+export interface OverdueRow {
+  readonly id: number;
+  /** Whether no node can be handling it. */
+  readonly isAtOnce: boolean;
+}
+
+/** Returns rows that their writer has neither handled nor renewed, those that have waited longest first. */
+export function findOverdue(db: Querier, limit: number): Promise<OverdueRow[]> {
+  return db.query(FIND_OVERDUE, limit);
+}
+
 /**
- * Takes rows that their writer has not handled, and keeps other sweeps away from them for a while. The lease is a time
+ * Takes those of these rows that are still overdue, and keeps other sweeps away from them for a while. The lease is a time
  * in the row, not a lock: no transaction stays open while effects run.
  */
-export function takeOverdue(db: Querier, limit: number): Promise<OutboxRow[]> {
-  return db.query(TAKE_OVERDUE, limit);
+export function takeOverdue(db: Querier, ids: readonly number[]): Promise<OutboxRow[]> {
+  return db.query(TAKE_OVERDUE, ids);
+}
+
+/** Keeps sweeps away from rows that a node is still handling. A longer lease stays as it is. */
+export async function renew(relaxed: Querier, ids: readonly number[]): Promise<void> {
+  await relaxed.query(RENEW, ids);
 }
 
 /**
@@ -104,9 +121,9 @@ export async function measureOutbox(db: Querier): Promise<Backlog> {
   return { pending: row!.pending, lagSeconds: Number(row!.lag ?? 0) };
 }
 
-/** SQL: whether `takeOverdue` would find any. */
+/** SQL: whether `findOverdue` would find any. */
 export const HAS_OVERDUE = `(SELECT due_at FROM outbox ORDER BY due_at LIMIT 1)
-    <= statement_timestamp() - interval '${TAKEOVER_MS} ms'`;
+    <= statement_timestamp() - interval '${OVERDUE_AFTER_MS} ms'`;
 
 // Subqueries, so that one statement sees them together with its snapshot.
 
@@ -116,21 +133,32 @@ export const LAST_OUTBOX_ID = '(SELECT last_value FROM outbox_id_seq)';
 /** The lowest id of the rows that resume cursors wait for; null: there is none. */
 export const FIRST_UNDONE_ID = `(SELECT id FROM outbox WHERE attempts < ${AWAITED_ATTEMPTS} ORDER BY id LIMIT 1)`;
 
-const TAKE_OVERDUE = statement<[limit: number], OutboxRow>({
+const IS_OVERDUE = `due_at <= clock_timestamp() - interval '${OVERDUE_AFTER_MS} ms'`;
+
+const FIND_OVERDUE = statement<[limit: number], OverdueRow>({
+  name: 'outbox-find-overdue',
+  text: `
+    SELECT id, due_at = '${AT_ONCE}' AS "isAtOnce" FROM outbox WHERE ${IS_OVERDUE} ORDER BY due_at LIMIT $1`,
+});
+
+const TAKE_OVERDUE = statement<[ids: readonly number[]], OutboxRow>({
   name: 'outbox-take-overdue',
   text: `
     UPDATE outbox SET attempts = attempts + 1, due_at = clock_timestamp() + interval '${LEASE_MS} ms'
-    WHERE id IN (
-      SELECT id FROM outbox WHERE due_at <= clock_timestamp() - interval '${TAKEOVER_MS} ms'
-      ORDER BY due_at LIMIT $1 FOR UPDATE SKIP LOCKED
-    )
+    WHERE id IN (SELECT id FROM outbox WHERE id = ANY($1::bigint[]) AND ${IS_OVERDUE} FOR UPDATE SKIP LOCKED)
     RETURNING id, topic, payload, attempts`,
+});
+
+const RENEW = statement<[ids: readonly number[]]>({
+  name: 'outbox-renew',
+  text: `
+    UPDATE outbox SET due_at = clock_timestamp() WHERE id = ANY($1::bigint[]) AND due_at < clock_timestamp()`,
 });
 
 const GIVE_BACK = statement<[ids: readonly number[], attempts: readonly number[]]>({
   name: 'outbox-give-back',
   text: `
-    UPDATE outbox o SET attempts = o.attempts - 1, due_at = clock_timestamp() - interval '${TAKEOVER_MS} ms'
+    UPDATE outbox o SET attempts = o.attempts - 1, due_at = '${AT_ONCE}'
     FROM unnest($1::bigint[], $2::integer[]) AS taken(id, attempts)
     WHERE o.id = taken.id AND o.attempts = taken.attempts`,
 });

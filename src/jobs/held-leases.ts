@@ -1,5 +1,5 @@
 import type { Querier } from '../db/handle.ts';
-import { giveBack, LEASE_MS, TAKEOVER_MS } from '../db/outbox.ts';
+import { giveBack, LEASE_MS, OVERDUE_AFTER_MS } from '../db/outbox.ts';
 import type { OutboxRow } from '../db/outbox-row.ts';
 
 /** The leases of outbox rows that this node has taken and could not handle. */
@@ -16,7 +16,7 @@ export class HeldLeases {
     }
     if (row.attempts === 0) return;
     this.#leases.delete(row.id);
-    this.#leases.set(row.id, { row, endsMs: nowMs + LEASE_MS + TAKEOVER_MS });
+    this.#leases.set(row.id, { row, endsMs: nowMs + LEASE_MS + OVERDUE_AFTER_MS });
   }
 
   /** Lets every sweep take these rows now. If it rejects, the leases are kept for another call. */

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
-import type { DoneRows } from '../db/done-rows.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
-import { buryDead, HAS_OVERDUE, measureOutbox, takeOverdue } from '../db/outbox.ts';
+import type { InFlightRows } from '../db/in-flight-rows.ts';
+import { buryDead, HAS_OVERDUE, measureOutbox } from '../db/outbox.ts';
 import type { OutboxRow } from '../db/outbox-row.ts';
 import { byTopic, type TopicHandler } from '../db/topic.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -9,11 +9,12 @@ import { Loop } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { HeldLeases } from './held-leases.ts';
+import { OverdueRows } from './overdue-rows.ts';
 
 export interface OutboxWorkerOptions {
   readonly database: Database;
   readonly engine: Pick<Engine, 'onMissed'>;
-  readonly doneRows: DoneRows;
+  readonly inFlight: InFlightRows;
   readonly watch: Pick<DueWatch, 'add'>;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -41,6 +42,7 @@ export class OutboxWorker {
   #loop: Loop | undefined;
   #burials: Loop | undefined;
   readonly #underWay = new Set<Promise<void>>();
+  readonly #overdue: OverdueRows;
   /** Leases of the rows that failed in a sweep of this node. */
   readonly #held = new HeldLeases();
   /** Whether the link has returned and `#held` is not given back yet. */
@@ -49,6 +51,7 @@ export class OutboxWorker {
 
   constructor(options: OutboxWorkerOptions) {
     this.#options = options;
+    this.#overdue = new OverdueRows(options.database, options.inFlight);
     options.watch.add({ name: 'outbox', condition: HAS_OVERDUE, onDue: () => this.#loop?.wake() });
   }
 
@@ -98,13 +101,14 @@ export class OutboxWorker {
   /** Every handler has begun before this returns, so the transaction's caller can rely on its synchronous part. */
   #committed(rows: readonly OutboxRow[]): void {
     for (const row of rows) {
+      this.#options.inFlight.begin(row.id);
       const handled = this.#handle(row).finally(() => this.#underWay.delete(handled));
       this.#underWay.add(handled);
     }
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
-    const { database, metrics } = this.#options;
+    const { database, inFlight, metrics } = this.#options;
     // Here and not when the link returns: a sweep that is under way then may still have failures to record.
     if (this.#hasLinkReturned) {
       await this.#held.giveBack(database);
@@ -113,7 +117,9 @@ export class OutboxWorker {
     const { lagSeconds } = await measureOutbox(database);
     metrics.outboxLagSeconds.set(lagSeconds);
     for (let more = true; more && !signal.aborted; ) {
-      const rows = await takeOverdue(database, MAX_ROWS);
+      const rows = await this.#overdue.take(MAX_ROWS);
+      // Those behind the first ones may wait for longer than their leases.
+      for (const { id } of rows) inFlight.begin(id);
       for (const row of rows) await this.#handle(row);
       more = rows.length === MAX_ROWS;
     }
@@ -124,14 +130,15 @@ export class OutboxWorker {
    * nodes returns.
    */
   async #handle(row: OutboxRow): Promise<void> {
-    const { doneRows, log } = this.#options;
-    const { revision } = doneRows;
+    const { inFlight, log } = this.#options;
+    const { revision } = inFlight;
     try {
       const run = this.#handlers.get(row.topic);
       if (run === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
       await run(row.payload, row.attempts > 0);
-      doneRows.add([row.id], revision);
+      inFlight.done([row.id], revision);
     } catch (error) {
+      inFlight.release([row.id]);
       this.#held.add(row);
       const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
       log[level](

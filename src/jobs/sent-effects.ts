@@ -2,7 +2,7 @@ import { readRosterVersions } from '../conversations/conversation-store.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import { showAgain } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
-import type { DoneRows } from '../db/done-rows.ts';
+import type { InFlightRows } from '../db/in-flight-rows.ts';
 import type { ListenersRevision } from '../db/listeners-revision.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
@@ -33,7 +33,7 @@ export interface SentEffectsOptions {
   readonly directory: ConversationDirectory;
   readonly settings: SettingsOfUsers;
   readonly timeline: Pick<Timeline, 'settle'>;
-  readonly doneRows: Pick<DoneRows, 'revision' | 'add'>;
+  readonly inFlight: Pick<InFlightRows, 'revision' | 'begin' | 'done' | 'release'>;
   /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
   readonly recorder?: Pick<EventRecorder, 'sent'>;
@@ -73,6 +73,7 @@ export class SentEffects {
    */
   committed({ outboxId, messages }: Committed): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
+    this.#options.inFlight.begin(outboxId);
     this.#queue.push({ outboxId, messages, published: this.#publish(messages), over: resolve });
     this.#options.metrics.outboxPending.inc();
     this.#running ??= this.#runAll();
@@ -158,7 +159,7 @@ export class SentEffects {
       try {
         await this.#run(rows);
       } catch (error) {
-        this.#warn(error);
+        this.#fail(rows, error);
       }
       for (const { over } of rows) over();
       this.#options.metrics.outboxPending.dec(rows.length);
@@ -167,8 +168,8 @@ export class SentEffects {
   }
 
   async #run(rows: readonly PublishedRow[]): Promise<void> {
-    const { doneRows, recorder } = this.#options;
-    const { revision } = doneRows;
+    const { inFlight, recorder } = this.#options;
+    const { revision } = inFlight;
     const messages = rows.flatMap((row) => row.messages);
     const recorded = recorder?.sent(messages, false);
     // Where the other effects fail too, theirs is the failure that is logged.
@@ -176,7 +177,7 @@ export class SentEffects {
     await this.#cause(messages);
     const removed = this.#removeDone(rows, revision, recorded);
     if (recorded === undefined) await removed;
-    else this.#finishBeside(removed);
+    else this.#finishBeside(rows, removed);
   }
 
   async #removeDone(
@@ -186,22 +187,21 @@ export class SentEffects {
   ): Promise<void> {
     const published = await Promise.all(rows.map((row) => row.published));
     await recorded;
-    const done = rows.filter((_, index) => published[index]);
-    this.#options.doneRows.add(
-      done.map(({ outboxId }) => outboxId),
-      revision,
-    );
+    const { inFlight } = this.#options;
+    inFlight.done(idsOf(rows.filter((_, index) => published[index])), revision);
+    inFlight.release(idsOf(rows.filter((_, index) => !published[index])));
   }
 
   /** Lets rows wait for their webhooks beside the next rows: a slow receiver holds up no other effect. */
-  #finishBeside(removed: Promise<void>): void {
+  #finishBeside(rows: readonly PublishedRow[], removed: Promise<void>): void {
     const finished = removed
-      .catch((error: unknown) => this.#warn(error))
+      .catch((error: unknown) => this.#fail(rows, error))
       .finally(() => this.#recording.delete(finished));
     this.#recording.add(finished);
   }
 
-  #warn(error: unknown): void {
+  #fail(rows: readonly PublishedRow[], error: unknown): void {
+    this.#options.inFlight.release(idsOf(rows));
     this.#options.log.warn(
       { err: error },
       'effects of sent messages failed, the next outbox sweep retries them',
@@ -248,6 +248,10 @@ export class SentEffects {
 
 function conversationsOf(rows: readonly MessageRow[]): string[] {
   return [...new Set(rows.map(({ conversation_id }) => conversation_id))];
+}
+
+function idsOf(rows: readonly PublishedRow[]): number[] {
+  return rows.map(({ outboxId }) => outboxId);
 }
 
 /** A message whose effects are due. */

@@ -5,8 +5,8 @@ import { Rights } from '../../src/access/rights.ts';
 import { changeListeners, Listeners } from '../../src/accounts/listeners.ts';
 import { RIGHTS_CHANGED } from '../../src/accounts/rights-changed.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
-import { DoneRows } from '../../src/db/done-rows.ts';
 import { DueWatch } from '../../src/db/due-watch.ts';
+import { InFlightRows } from '../../src/db/in-flight-rows.ts';
 import { raiseListenersRevision } from '../../src/db/listeners-revision.ts';
 import { enqueue } from '../../src/db/outbox.ts';
 import { defineTopic, handle } from '../../src/db/topic.ts';
@@ -35,10 +35,10 @@ class Node {
     const database = await openDatabase({ url, log });
     const rights = await Rights.open(new MemoryEngine());
     const listeners = await Listeners.open({ database, rights, read: readListeners, log });
-    const doneRows = new DoneRows({ database, listeners, log });
+    const inFlight = new InFlightRows({ database, listeners, log });
     const engine = new MemoryEngine();
     const watch = new DueWatch({ database, log });
-    const outbox = new OutboxWorker({ database, engine, doneRows, watch, metrics: createMetrics(), log });
+    const outbox = new OutboxWorker({ database, engine, inFlight, watch, metrics: createMetrics(), log });
     const node = new Node(database, listeners, rights);
     outbox.start([
       handle(HAPPENED, async ({ id }) => void node.found.push([id, listeners.found])),
@@ -50,7 +50,7 @@ class Node {
     t.teardown(async () => {
       await watch.close();
       await outbox.close();
-      await doneRows.close();
+      await inFlight.close();
       await listeners.close();
       await rights.close();
       await database.close();
@@ -106,8 +106,8 @@ t.test('an event after a new listener finds it, also on a node without the annou
 
 t.test('a row that was handled at an earlier revision stays', async (t) => {
   const node = await Node.start(t);
-  const doneRows = new DoneRows({ database: node.database, listeners: node.listeners, log });
-  const { revision } = doneRows;
+  const inFlight = new InFlightRows({ database: node.database, listeners: node.listeners, log });
+  const { revision } = inFlight;
   await listen(operator, 'second', raiseListenersRevision);
   await node.listeners.renew();
   const { rows } = await operator.pool.query(
@@ -115,9 +115,9 @@ t.test('a row that was handled at an earlier revision stays', async (t) => {
       ('happened', '{"id":"y"}', 'infinity') RETURNING id`,
   );
   const [old, current] = rows.map(({ id }) => Number(id));
-  doneRows.add([old!], revision);
-  doneRows.add([current!], doneRows.revision);
-  await doneRows.close();
+  inFlight.done([old!], revision);
+  inFlight.done([current!], inFlight.revision);
+  await inFlight.close();
   const left = await operator.pool.query("DELETE FROM outbox WHERE due_at = 'infinity' RETURNING id");
   t.strictSame(
     left.rows.map(({ id }) => Number(id)),

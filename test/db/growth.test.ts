@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { openDatabase } from '../../src/db/database.ts';
-import { DoneRows } from '../../src/db/done-rows.ts';
+import { InFlightRows } from '../../src/db/in-flight-rows.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
 import { createMetrics } from '../../src/metrics.ts';
@@ -36,9 +36,10 @@ t.test('an outbox row that fails for a week is given up, and removed after a mon
       ('dead', '{}', 400, now() - interval '8 days', now() + interval '1 hour'),
       ('past', '{}', 400, now() - interval '31 days', 'infinity')`);
   const metrics = createMetrics();
-  const doneRows = new DoneRows({ database, listeners: NO_LISTENERS, log });
+  const inFlight = new InFlightRows({ database, listeners: NO_LISTENERS, log });
+  t.teardown(() => inFlight.close());
   const worker = new OutboxWorker({
-    ...{ database, engine: new MemoryEngine(), doneRows, watch: NO_WATCH, metrics, log },
+    ...{ database, engine: new MemoryEngine(), inFlight, watch: NO_WATCH, metrics, log },
   });
   for (const _ of [1, 2]) await worker.bury();
   const { rows } = await database.pool.query(

@@ -8,10 +8,10 @@ import { Rights } from '../../src/access/rights.ts';
 import { lockConversation } from '../../src/conversations/conversation-store.ts';
 import { ConversationDirectory } from '../../src/conversations/directory.ts';
 import { addParticipant, writeParticipant } from '../../src/conversations/participant-store.ts';
-import { DoneRows } from '../../src/db/done-rows.ts';
 import type { Tx } from '../../src/db/handle.ts';
-import { takeOverdue } from '../../src/db/outbox.ts';
+import { InFlightRows } from '../../src/db/in-flight-rows.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { OverdueRows } from '../../src/jobs/overdue-rows.ts';
 import { SentEffects, type SentEffectsOptions } from '../../src/jobs/sent-effects.ts';
 import type { MessagesSent } from '../../src/messages/outbox-topics.ts';
 import { Timeline } from '../../src/messages/timeline/timeline.ts';
@@ -205,14 +205,15 @@ t.test('a node that takes over publishes what was written and adds no later memb
     });
   }
   const heir = await DeafNode.start(t, ground, engine);
+  const overdue = new OverdueRows(ground.database, { has: () => false });
   const rows = await until(
     async () => {
-      const overdue = await takeOverdue(ground.database, 10);
-      return overdue.length > 0 && overdue;
+      const taken = await overdue.take(10);
+      return taken.length > 0 ? taken : undefined;
     },
     { what: 'the row of the killed node' },
   );
-  for (const row of rows || []) await heir.effects.takeOver(row.payload as MessagesSent);
+  for (const row of rows) await heir.effects.takeOver(row.payload as MessagesSent);
   t.same(published.sort(), notified);
   const { length } = await ground.database.kysely.selectFrom('notifications').select('id').execute();
   t.equal(length, notified.length);
@@ -313,20 +314,20 @@ class DeafNode {
     { effects = true, effectsFrom }: { effects?: boolean; effectsFrom?: Promise<void> } = {},
   ): Promise<DeafNode> {
     const rights = await Rights.open(new MemoryEngine());
-    const doneRows = new DoneRows({ database: ground.database, listeners: NO_LISTENERS, log });
+    const inFlight = new InFlightRows({ database: ground.database, listeners: NO_LISTENERS, log });
     const directory = new ConversationDirectory(ground.database, rights);
     const settings = new SettingsOfUsers(ground.database, rights);
     const metrics = createMetrics();
     const node = new DeafNode(
       ground,
       engine,
-      { directory, settings, doneRows, metrics },
+      { directory, settings, inFlight, metrics },
       effects,
       effectsFrom,
     );
     t.teardown(async () => {
       await node.idle();
-      await doneRows.close();
+      await inFlight.close();
       await rights.close();
     });
     return node;
@@ -335,7 +336,7 @@ class DeafNode {
   private constructor(
     { database }: Ground,
     engine: MemoryEngine,
-    parts: Pick<SentEffectsOptions, 'directory' | 'settings' | 'doneRows' | 'metrics'>,
+    parts: Pick<SentEffectsOptions, 'directory' | 'settings' | 'inFlight' | 'metrics'>,
     handles: boolean,
     handlesFrom?: Promise<void>,
   ) {

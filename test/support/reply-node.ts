@@ -6,7 +6,7 @@ import { updateRun } from '../../src/agents/runs/store.ts';
 import { createConversation } from '../../src/conversations/conversation-store.ts';
 import { ConversationDirectory, type ConversationFacts } from '../../src/conversations/directory.ts';
 import { RESOURCES_CHANGED } from '../../src/conversations/outbox-topics.ts';
-import { DoneRows } from '../../src/db/done-rows.ts';
+import { InFlightRows } from '../../src/db/in-flight-rows.ts';
 import { statement } from '../../src/db/statement.ts';
 import { handle } from '../../src/db/topic.ts';
 import { ChangedEffects } from '../../src/jobs/changed-effects.ts';
@@ -38,11 +38,11 @@ export class ReplyNode {
   static start(t: Teardown, ground: Ground): ReplyNode {
     const { database, engine, metrics, rights } = ground;
     const directory = new ConversationDirectory(database, rights);
-    const doneRows = new DoneRows({ database, listeners: NO_LISTENERS, log });
+    const inFlight = new InFlightRows({ database, listeners: NO_LISTENERS, log });
     const settings = new SettingsOfUsers(database, rights);
     const timeline = new Timeline(database, engine, metrics);
     const effects = new SentEffects({
-      ...{ database, files: FILES, engine, directory, settings, timeline, doneRows, metrics, log },
+      ...{ database, files: FILES, engine, directory, settings, timeline, inFlight, metrics, log },
     });
     const writes = {
       ...{ database, files: FILES, engine, timeline, metrics, log, planNotifications },
@@ -55,14 +55,14 @@ export class ReplyNode {
       ...{ database, files: FILES, engine },
       onFinished: (messageIds) => effects.finished(messageIds),
     });
-    const outbox = new OutboxWorker({ database, engine, doneRows, watch: NO_WATCH, metrics, log });
+    const outbox = new OutboxWorker({ database, engine, inFlight, watch: NO_WATCH, metrics, log });
     outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {
       await replies.close();
       await outbox.close();
       await effects.idle();
-      await doneRows.close();
+      await inFlight.close();
     });
     return new ReplyNode(ground, replies, lockedWrites, directory, writePath);
   }

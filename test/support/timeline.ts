@@ -18,7 +18,7 @@ import type { Teardown } from './teardown.ts';
 
 export const log = createLog('silent');
 
-/** For DoneRows, where nothing listens to events. */
+/** For InFlightRows, where nothing listens to events. */
 export const NO_LISTENERS = { revision: '0', renew: async () => {} };
 
 /** For parts that look by themselves, or are woken by a test. */

@@ -234,14 +234,17 @@ t.test('rows behind a slow webhook are done before it', async (t) => {
   const rights = await Rights.open(engine);
   t.teardown(() => rights.close());
   const removed: number[] = [];
-  const doneRows = { revision: '0', add: (ids: readonly number[]) => void removed.push(...ids) };
+  const inFlight = {
+    ...{ revision: '0', begin() {}, release() {} },
+    done: (ids: readonly number[]) => void removed.push(...ids),
+  };
   const slow = Promise.withResolvers<void>();
   const answers = [slow.promise, undefined];
   const directory = new ConversationDirectory(database, rights);
   const metrics = createMetrics();
   const effects = new SentEffects({
     ...{ database, files: NO_FILES, engine, directory, log, metrics },
-    doneRows,
+    inFlight,
     recorder: { sent: () => answers.shift() },
     settings: new SettingsOfUsers(database, rights),
     timeline: new Timeline(database, engine, metrics),

@@ -49,7 +49,7 @@ const MAX_NOTIFICATIONS = 200;
 /**
  * Maximum number of notifications that may be due behind commits: some 0.2 s of work. At it, a message waits for a flush
  * that writes its notifications with it. Without a bound, 64 clients that sent to groups of fifty as fast as they were
- * answered had notifications 5 s late after six seconds, later than TAKEOVER_MS, and the sweep made them a second time.
+ * answered had notifications 5 s late after six seconds, and ever later.
  */
 const MOST_BEHIND = 5_000;
 
