@@ -26,8 +26,8 @@ export interface InFlightRowsOptions {
 
 /**
  * The outbox rows that this node is handling. A row that takes longer than others, on a busy node or with a slow Postgres,
- * is renewed four times a second, so that no sweep takes it over: its events would be published a second time, and a node that is
- * late would get the work twice.
+ * is renewed four times a second, so that no sweep takes it over: its events would be published a second time, and a busy
+ * node would get its work again.
  *
  * Rows that are done are removed many in one statement: nothing waits for the removal, and a statement for each flush took
  * Postgres 10 % of a send. A row that stays because this process died, or because a listener came that the node did not

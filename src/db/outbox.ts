@@ -133,7 +133,8 @@ export const LAST_OUTBOX_ID = '(SELECT last_value FROM outbox_id_seq)';
 /** The lowest id of the rows that resume cursors wait for; null: there is none. */
 export const FIRST_UNDONE_ID = `(SELECT id FROM outbox WHERE attempts < ${AWAITED_ATTEMPTS} ORDER BY id LIMIT 1)`;
 
-const IS_OVERDUE = `due_at <= clock_timestamp() - interval '${OVERDUE_AFTER_MS} ms'`;
+// Not clock_timestamp(), for which Postgres would read the index to its end.
+const IS_OVERDUE = `due_at <= statement_timestamp() - interval '${OVERDUE_AFTER_MS} ms'`;
 
 const FIND_OVERDUE = statement<[limit: number], OverdueRow>({
   name: 'outbox-find-overdue',
