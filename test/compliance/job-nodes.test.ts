@@ -7,6 +7,7 @@ import { runAdmin } from '../../src/admin/run.ts';
 import { readConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { createLog } from '../../src/log.ts';
+import type { Erasure } from '../../src/protocol/resources/erasure.ts';
 import type { Export } from '../../src/protocol/resources/export.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';
 import { AUDIT_KEY, Listener, type TestNode } from '../support/node.ts';
@@ -40,6 +41,12 @@ t.test('an erased person has no name on any node, in pages, live and after a res
   await until(() => listening.frames.some(({ event }) => event === 'participant.updated'), {
     what: 'the event',
   });
+  // Titles of notifications that name the person come last.
+  const isComplete = async () => {
+    const { body } = await call(one, 'GET', `/v1/erasures/${(erased.body as Erasure).id}`);
+    return (body as Erasure).status === 'complete';
+  };
+  await until(isComplete, { what: 'the whole erasure' });
   for (const options of [{ afterSequence: 0 }, { cursor, afterSequence: 0 }]) {
     const back = await Listener.open(other, id, { ...options, token: vera.access_token });
     t.equal(back.created().length, 1);
