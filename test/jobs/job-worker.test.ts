@@ -9,7 +9,7 @@ import { JobWorker } from '../../src/jobs/job-worker.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log, NO_WATCH } from '../support/timeline.ts';
-import { until } from '../support/until.ts';
+import { PATIENCE_MS, until } from '../support/until.ts';
 
 interface Note {
   readonly note: string;
@@ -184,7 +184,8 @@ t.test('Postgres unavailable: the worker continues when it is back', async (t) =
         what: 'Postgres',
       },
     );
-    await until(() => done.includes(note), { what: note });
+    // A worker that misses what wakes it looks again after a minute (POLL_EVERY_MS).
+    await until(() => done.includes(note), { what: note, timeoutMs: 2 * PATIENCE_MS });
   }
 });
 
