@@ -20,7 +20,7 @@ import type { NewParticipant } from './conversations/participant-store.ts';
 import type { Database } from './db/database.ts';
 import type { Tx } from './db/handle.ts';
 import { insertInbox } from './mail/inboxes/inbox-store.ts';
-import { CURRENT_VERSION, NEWEST_VERSION } from './protocol/versions.ts';
+import { CURRENT_VERSION } from './protocol/versions.ts';
 
 /** The content of `demo.json`. */
 export interface DemoFile extends Demo {
@@ -176,8 +176,7 @@ export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'
   };
   return {
     account_id,
-    // The page shows what is new.
-    service_version: NEWEST_VERSION,
+    service_version: CURRENT_VERSION,
     conversations: { ...conversations, mail: inbox.conversation },
     agent: { id: agent.id, actor_id: agent.actor_id, slug: agent.slug },
     people: {

@@ -45,7 +45,7 @@ export function entityRoutes(database: Database): Route[] {
       method: 'GET',
       path: '/v1/entities/:id',
       summary: 'Get an entity',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:read',
       status: 200,
       response: Entity,

@@ -16,7 +16,7 @@ import { createGroup, findGroup, GROUPS } from './groups.ts';
 export function groupRoutes(database: Database, avatars: Avatars): Route[] {
   const ofOne = {
     path: '/v1/messaging/groups/:id',
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     query: Body({ 'include[]': Include(GROUP_INCLUDES) }),
     status: 200,
     response: MessagingGroup,

@@ -19,7 +19,7 @@ import { lockUser, readUser } from './users.ts';
 export function meRoutes(database: Database, avatars: Avatars): Route[] {
   const common = {
     path: '/v1/me',
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     permission: null,
     status: 200,
     response: Me,

@@ -13,7 +13,7 @@ import { createRole, ROLES, readRole } from './roles.ts';
 export function roleRoutes(database: Database): Route[] {
   const ofOne = {
     path: '/v1/roles/:id',
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     agents: false,
     query: Body({ 'include[]': Include(ROLE_INCLUDES) }),
     status: 200,

@@ -19,7 +19,7 @@ import { createUser, findUser, USERS } from './users.ts';
 
 export function userRoutes(database: Database, avatars: Avatars): Route[] {
   const ofOne = {
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     agents: false,
     query: Body({ 'include[]': Include(USER_INCLUDES) }),
     status: 200,

@@ -18,7 +18,7 @@ export function artifactRoutes({ database, directory, files }: ArtifactRoutesOpt
       method: 'GET',
       path: '/v1/ai/artifacts/:id',
       summary: 'Get a file that an agent made in a run',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'agents:run',
       status: 200,
       response: Artifact,

@@ -20,7 +20,7 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
       method: 'GET',
       path: '/v1/account/audit',
       summary: 'List the audit events of the account and of all its conversations, newest first',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'audit:read',
       agents: false,
       query: PageQuery({
@@ -43,7 +43,7 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
       method: 'GET',
       path: '/v1/account/audit/head',
       summary: "Get the signed head of the account's audit",
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'audit:read',
       agents: false,
       status: 200,

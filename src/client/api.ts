@@ -42,7 +42,7 @@ export abstract class Api {
    */
   abstract fetch<T>(path: string, options?: FetchOptions): Promise<T>;
 
-  /** Returns the caller: its actor, account and permissions. Requires version 1.2.harbor-preview.1, as the other methods here do. */
+  /** Returns the caller: its actor, account and permissions. Requires version 1.2.harbor, as the other methods here do. */
   me(): Promise<Me> {
     return this.fetch<Me>('/v1/me');
   }

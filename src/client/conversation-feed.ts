@@ -35,7 +35,7 @@ export interface ConversationHandlers {
   onStreamEnd?(written: { readonly messageId: string; readonly matched: boolean }): void;
   /** Any other event of the conversation: drafts, participants, typing. Durable events arrive once. */
   onEvent?(frame: EventOf): void;
-  /** The messages up to this number are gone for good (`messages.purged`): drop them. Requires version 1.2.harbor-preview.1. */
+  /** The messages up to this number are gone for good (`messages.purged`): drop them. Requires version 1.2.harbor. */
   onPurged?(through: number): void;
   /** Everything up to this number has arrived. */
   onComplete?(through: number): void;

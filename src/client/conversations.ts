@@ -11,7 +11,7 @@ import type {
 import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '../protocol/resources/inbox-summary.ts';
 import { type Fetch, pagesOf, queryOf } from './pages.ts';
 
-/** The query of List Conversations. All but `q`, `type`, `audience` and single values require version 1.2.harbor-preview.1. */
+/** The query of List Conversations. All but `q`, `type`, `audience` and single values require version 1.2.harbor. */
 export interface ConversationFilter {
   /** `activity`: the conversation with the newest message first. `created` by default. */
   readonly order?: (typeof INBOX_ORDERS)[number];
@@ -55,7 +55,7 @@ export class Conversations {
     return this.#fetch<Conversation>(`${PATH}/${encodeURIComponent(id)}${queryOf({ include })}`);
   }
 
-  /** Returns counts over all conversations; `inbox.updated` brings them when they change. Requires version 1.2.harbor-preview.1. */
+  /** Returns counts over all conversations; `inbox.updated` brings them when they change. Requires version 1.2.harbor. */
   summary(): Promise<InboxSummary> {
     return this.#fetch<InboxSummary>(`${PATH}/summary`);
   }

@@ -221,13 +221,13 @@ export class LiveConversation {
     }
   }
 
-  /** Moves the read position back before a message, which is unread again with all behind it. Requires version 1.2.harbor-preview.1. */
+  /** Moves the read position back before a message, which is unread again with all behind it. Requires version 1.2.harbor. */
   async markUnread(sequence: number): Promise<void> {
     await this.#host.fetch(`${this.#path}/actions/mark-unread`, { method: 'POST', body: { sequence } });
     this.#markedRead = Math.min(this.#markedRead, sequence - 1);
   }
 
-  /** Adds a reaction of the caller's. Requires version 1.2.harbor-preview.1. Rejects as Client.fetch does. */
+  /** Adds a reaction of the caller's. Requires version 1.2.harbor. Rejects as Client.fetch does. */
   react(messageId: string, emoji: string): Promise<void> {
     return this.#react('PUT', messageId, emoji);
   }
@@ -242,7 +242,7 @@ export class LiveConversation {
     return this.#host.upload(file, options);
   }
 
-  /** Yields pages of the members, in the order in which they joined. Requires version 1.2.harbor-preview.1. Rejects as Client.fetch does. */
+  /** Yields pages of the members, in the order in which they joined. Requires version 1.2.harbor. Rejects as Client.fetch does. */
   members(filter: MemberFilter = {}): AsyncGenerator<List<Participant>, void, undefined> {
     return pagesOf<Participant>(this.#host.fetch, `${this.#path}/participants`, { ...filter });
   }

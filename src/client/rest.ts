@@ -1,7 +1,7 @@
 import type { ErrorObject } from '../protocol/errors.ts';
 import type { List } from '../protocol/lists.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
-import { covers, isVersion } from '../protocol/versions.ts';
+import { covers, versionNamed } from '../protocol/versions.ts';
 import { Backoff } from './backoff.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import { type ClientError, clientError } from './client-error.ts';
@@ -101,8 +101,8 @@ export class Rest {
 
   /** The sub-objects that events have, and the reactions, which have events of their own. */
   get #expanded(): string {
-    const { version } = this.#options;
-    const hasReactions = isVersion(version) && covers(version, '1.2.harbor-preview.1');
+    const version = versionNamed(this.#options.version);
+    const hasReactions = version !== undefined && covers(version, '1.2.harbor');
     return `include[]=sender&include[]=attachments${hasReactions ? '&include[]=reactions' : ''}`;
   }
 

@@ -8,7 +8,7 @@ import { type ComplianceJobRow, findComplianceJob } from './jobs/job-store.ts';
 /** The erasure of persons over REST (docs/contract.md#erasing-a-person), for admins of the account. Closed to agents. */
 export function erasureRoutes({ database }: { readonly database: Database }): Route[] {
   const common = {
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     permission: 'users:erase',
     agents: false,
     response: Erasure,

@@ -10,7 +10,7 @@ import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
 import { parseObject } from '../protocol/validation.ts';
-import { covers, isVersion, VERSIONS, type Version } from '../protocol/versions.ts';
+import { covers, VERSIONS, type Version, versionNamed } from '../protocol/versions.ts';
 import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { BodyReceiver, Exchange } from './exchange.ts';
@@ -412,13 +412,14 @@ export function requireVersion(
   param = 'Service-Version',
 ): Version {
   if (text === undefined || text === '') throw new ApiError('api_version_required', missing, { param });
-  if (!isVersion(text)) {
+  const version = versionNamed(text);
+  if (version === undefined) {
     throw new ApiError('api_version_invalid', `Supported versions are ${VERSIONS.join(', ')}.`, { param });
   }
-  if (!covers(text, since)) {
+  if (!covers(version, since)) {
     throw new ApiError('api_version_too_old', `This endpoint exists since ${since}.`, { param });
   }
-  return text;
+  return version;
 }
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});

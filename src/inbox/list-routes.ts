@@ -25,7 +25,7 @@ import { readNamedActors } from '../resources/actor.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-store.ts';
 
-const SINCE = '1.2.harbor-preview.1';
+const SINCE = '1.2.harbor';
 
 /** The list of conversations, in either order. */
 export function listRoute(database: Database): Route {

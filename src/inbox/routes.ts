@@ -18,7 +18,7 @@ export interface ConversationListRoutesOptions {
 /** The list of conversations, its counts, and marks that go beyond one message. */
 export function conversationListRoutes({ database, engine }: ConversationListRoutesOptions): Route[] {
   const common = {
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     permission: 'messaging:read',
     customers: true,
     status: 200,

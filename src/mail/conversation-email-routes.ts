@@ -25,7 +25,7 @@ export function conversationEmailRoutes({
   directory,
   files,
 }: ConversationEmailRoutesOptions): Route[] {
-  const common = { since: '1.2.harbor-preview.1', permission: 'messaging:read', status: 200 } as const;
+  const common = { since: '1.2.harbor', permission: 'messaging:read', status: 200 } as const;
   return [
     defineRoute({
       ...common,

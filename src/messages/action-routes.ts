@@ -93,7 +93,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       method: 'POST',
       path: '/v1/messaging/messages/:id/actions/send-now',
       summary: 'Send a scheduled message before its time',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:update',
       own: { permission: 'messaging:create', of: 'your own messages' },
       customers: true,

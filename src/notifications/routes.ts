@@ -117,7 +117,7 @@ const createRoute: Route = defineRoute({
   method: 'POST',
   path: '/v1/messaging/notifications',
   summary: 'Notify users of something in your application',
-  since: '1.2.harbor-preview.1',
+  since: '1.2.harbor',
   permission: 'notifications:create',
   body: CreateNotificationsBody,
   status: 201,

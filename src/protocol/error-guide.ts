@@ -179,7 +179,7 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
   api_version_invalid: {
     when: 'The Service-Version header names no supported version.',
     remedy: 'Send one of the versions that the message lists.',
-    message: 'Supported versions are 1.0.harbor, 1.1.harbor, 1.2.harbor-preview.1.',
+    message: 'Supported versions are 1.0.harbor, 1.1.harbor, 1.2.harbor.',
     param: 'Service-Version',
   },
   api_version_too_old: {

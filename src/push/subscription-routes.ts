@@ -8,7 +8,6 @@ import {
   PushKey,
   PushSubscription,
 } from '../protocol/resources/push-subscription.ts';
-import { NEWEST_VERSION } from '../protocol/versions.ts';
 import { readSubscriptionPage } from './subscription-store.ts';
 import { presentSubscription, subscribe, unsubscribe } from './subscriptions.ts';
 import type { Vapid } from './vapid.ts';
@@ -88,5 +87,5 @@ export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoute
   ];
 }
 
-const SINCE = NEWEST_VERSION;
+const SINCE = '1.2.harbor';
 const LIST = defineList('push_subscriptions', ['time', 'text']);

@@ -10,7 +10,7 @@ export function registrationRoutes(policy: RegistrationPolicy): Route[] {
       method: 'POST',
       path: '/v1/registrations',
       summary: 'Create an account with its first admin and an API key, where the deployment allows it',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: null,
       open: true,
       scarce: true,

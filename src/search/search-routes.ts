@@ -46,7 +46,7 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
       method: 'GET',
       path: '/v1/messaging/search',
       summary: 'Find messages by their words, or conversations by their title and members',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:read',
       customers: true,
       refuses: ['timeout'],

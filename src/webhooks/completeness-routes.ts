@@ -23,7 +23,7 @@ export interface CompletenessRoutesOptions {
 
 /** What a receiver was sent, and sending it again (docs/contract.md#completeness), for admins. Closed to agents. */
 export function completenessRoutes({ database, completeness, replays }: CompletenessRoutesOptions): Route[] {
-  const common = { since: '1.2.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

@@ -27,7 +27,7 @@ export interface DeliveryRoutesOptions {
 
 /** The deliveries of webhooks over REST (docs/contract.md#webhooks), for admins of the account. Closed to agents. */
 export function deliveryRoutes({ database, deliverer }: DeliveryRoutesOptions): Route[] {
-  const common = { since: '1.2.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

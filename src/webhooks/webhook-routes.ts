@@ -30,7 +30,7 @@ export interface WebhookRoutesOptions {
 
 /** Webhooks over REST (docs/contract.md#webhooks), for admins of the account. Closed to agents. */
 export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[] {
-  const common = { since: '1.2.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

@@ -17,7 +17,7 @@ import { personWith } from './fixture.ts';
 const app = await startTestApp(t);
 const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
-const PREVIEW = { 'Service-Version': '1.2.harbor-preview.1' };
+const PREVIEW = { 'Service-Version': '1.2.harbor' };
 const CONVERSATIONS = '/v1/messaging/conversations';
 
 t.test('a deactivated user cannot act, and comes back as before', async (t) => {

@@ -16,7 +16,7 @@ import { type CallOptions, callsAt, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
 
-const VERSION = '1.2.harbor-preview.1';
+const VERSION = '1.2.harbor';
 const app = await startTestApp(t);
 const { call, refusal } = callsAt(app, VERSION);
 const { demo, database } = app;

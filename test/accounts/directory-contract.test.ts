@@ -19,7 +19,7 @@ import { type CallOptions, callsAt, type Refusal, refusalOf, startTestApp } from
 import { until } from '../support/until.ts';
 import { personWith, trustedAgent } from './fixture.ts';
 
-const VERSION = '1.2.harbor-preview.1';
+const VERSION = '1.2.harbor';
 const app = await startTestApp(t);
 const { call, refusal } = callsAt(app, VERSION);
 const { demo, database } = app;

@@ -31,7 +31,7 @@ const desk = await ok<MessagingGroup>('POST', GROUPS, { body: { name: 'Desk', me
 const deskActor = await actorOf('messaging_groups', desk.id);
 const theirs = await ofTheOtherAccount();
 
-t.test('actor_id: of agents, groups and users, since 1.2.harbor-preview.1', async (t) => {
+t.test('actor_id: of agents, groups and users, since 1.2.harbor', async (t) => {
   const definition = await ok<AgentDefinition>('GET', `/v1/ai/agents/${agent.id}`);
   t.equal(definition.actor_id, agent.actor_id);
   t.equal(desk.actor_id, deskActor);

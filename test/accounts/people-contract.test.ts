@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 import { personWith, walk } from './fixture.ts';
 
 const redis = await startRedis(t);
-const VERSION = '1.2.harbor-preview.1';
+const VERSION = '1.2.harbor';
 const app = await startTestApp(t, { REDIS_URL: redis.url });
 const { call } = callsAt(app, VERSION);
 const { demo, database } = app;

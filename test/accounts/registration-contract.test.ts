@@ -14,7 +14,7 @@ import { type CallOptions, type Refusal, refusalOf, startTestApp, type TestApp }
 const BODY = { account_name: 'Harbor Freight', name: 'Ada', email: 'Ada@Example.com' };
 /** No credential and no account. */
 const BARE = {
-  'Service-Version': '1.2.harbor-preview.1',
+  'Service-Version': '1.2.harbor',
   Authorization: undefined,
   'Service-Account': undefined,
 };

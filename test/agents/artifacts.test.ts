@@ -51,7 +51,7 @@ const directory = new ConversationDirectory(database, agents.rights);
 const create = createArtifactTool(attached('create_artifact'), { database, store });
 const reader = readDocTool(attached('read_doc'), { database, store, directory });
 const { group } = demo.conversations;
-const PREVIEW: Record<string, string> = { 'Service-Version': '1.2.harbor-preview.1' };
+const PREVIEW: Record<string, string> = { 'Service-Version': '1.2.harbor' };
 const ABSENT = 'resource_not_found: There is no such document.';
 
 const author = await agents.create(['messaging:read']);

@@ -17,7 +17,7 @@ const PATH = '/v1/account/audit';
 const app = await startTestApp(t);
 const { demo, database } = app;
 const { ada, grace } = demo.users;
-const preview = { 'Service-Version': '1.2.harbor-preview.1' };
+const preview = { 'Service-Version': '1.2.harbor' };
 
 t.test('it has the events of every conversation and those of the account itself, newest first', async (t) => {
   const mine = await createGroup('Mine', ada.access_token);

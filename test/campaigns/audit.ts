@@ -232,7 +232,7 @@ function disorderIn(lines: readonly string[], groups: readonly string[]): string
 
 async function headOf(baseUrl: string, headers: Record<string, string>): Promise<object> {
   const response = await fetch(`${baseUrl}/v1/account/audit/head`, {
-    headers: { ...headers, 'Service-Version': '1.2.harbor-preview.1', Connection: 'close' },
+    headers: { ...headers, 'Service-Version': '1.2.harbor', Connection: 'close' },
     signal: AbortSignal.timeout(10_000),
   });
   if (response.status !== 200) throw new Error(await response.text());

@@ -13,6 +13,7 @@ import {
   type Timing,
 } from '../../src/client/index.ts';
 import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
+import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { ScriptedServer } from './scripted-server.ts';
@@ -184,7 +185,7 @@ t.test('a token that expires is replaced on the same connection', async (t) => {
     type: 'authenticate',
     token: 'token1',
     account: 'acc_1',
-    version: '1.1.harbor',
+    version: CURRENT_VERSION,
   });
   socket.say({ type: 'auth_expiring', expires_at: '' });
   t.match(await socket.ask('refresh'), { token: 'token2' });

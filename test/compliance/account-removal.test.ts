@@ -31,7 +31,7 @@ const runs = new Runs(app);
 const urls = new FileUrls({ secret: 'secret', baseUrl: () => '' });
 const directory = join(dataDir, 'uploads');
 const store = new FileStore({ directory, urls });
-const NEWEST = { 'Service-Version': '1.2.harbor-preview.1' };
+const NEWEST = { 'Service-Version': '1.2.harbor' };
 const admin = (...args: string[]) => runAdmin(args, readConfig({ DATABASE_URL: url }), log);
 
 t.test('nothing is deleted while a conversation is held, or without the id once more', async (t) => {

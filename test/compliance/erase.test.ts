@@ -126,7 +126,7 @@ t.test('keep: what the person wrote stays, and its name and addresses are nowher
   const update = await reader.frame(({ event }) => event === 'participant.updated');
   t.match(update.data, { actor: { id: person, name: 'Deleted user' } }, 'open screens receive the new name');
   const again = await app.call('POST', `/v1/users/${person}/actions/activate`, {
-    headers: { 'Service-Version': '1.2.harbor-preview.1' },
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   t.equal(refusalOf(again), '409 resource_conflict null', 'it is for good');
   const audited = await ask<List<{ action: string; details: object }>>(
@@ -209,7 +209,7 @@ t.test('what is held stays and is named, until the erasure is repeated', async (
 async function react(messageId: string, token: string): Promise<void> {
   const path = `/v1/messaging/messages/${messageId}/reactions/${encodeURIComponent('🎉')}`;
   const { status } = await app.call('PUT', path, {
-    ...{ token, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+    ...{ token, headers: { 'Service-Version': '1.2.harbor' } },
   });
   if (status !== 200) throw new Error(`the reaction was answered ${status}`);
 }

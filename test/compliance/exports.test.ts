@@ -35,7 +35,7 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
     body: { body: 'second' },
   });
   await app.call('PUT', `/v1/messaging/messages/${first.id}/reactions/${encodeURIComponent('🎉')}`, {
-    ...{ ...asAda, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+    ...{ ...asAda, headers: { 'Service-Version': '1.2.harbor' } },
   });
   const s3_key = await cases.upload('list.txt');
   const withFile = await cases.sent(id, { body: 'see', attachments: [{ kind: 'file', s3_key }] });
@@ -284,7 +284,7 @@ t.test('an export ends with what it contains, and that of a held conversation st
   t.equal(await statusOf(ofMember), 'complete', 'of another person');
   await app.call('DELETE', `/v1/messaging/conversations/${id}`, {
     ...asAda,
-    headers: { 'Service-Version': '1.2.harbor-preview.1' },
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   const path = `/v1/messaging/conversations/${id}/exports`;
   t.equal(refusalOf(await ask<Refusal>(app, 'POST', path)), '410 resource_gone id');

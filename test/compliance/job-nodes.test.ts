@@ -125,7 +125,7 @@ async function get(node: TestNode, path: string): Promise<Shown> {
 
 /** In the version that has these endpoints; the sockets speak the version before. */
 async function call(node: TestNode, method: string, path: string, body?: object) {
-  const headers = { ...node.headers(), 'Service-Version': '1.2.harbor-preview.1' };
+  const headers = { ...node.headers(), 'Service-Version': '1.2.harbor' };
   const response = await fetch(`${node.baseUrl}${path}`, {
     ...{ method, headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),

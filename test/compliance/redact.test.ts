@@ -21,7 +21,7 @@ const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);
 const runs = new Runs(app);
-const NEWEST = { 'Service-Version': '1.2.harbor-preview.1' };
+const NEWEST = { 'Service-Version': '1.2.harbor' };
 const REASON = 'It names a patient.';
 
 t.test('nothing of the message is left but its place', async (t) => {

@@ -10,7 +10,7 @@ const cluster = await startCluster(t);
 const [one, other] = cluster.nodes;
 
 const client = connect({
-  ...{ url: other.baseUrl, account: other.demo.account_id, version: '1.2.harbor-preview.1' },
+  ...{ url: other.baseUrl, account: other.demo.account_id, version: '1.2.harbor' },
   token: other.demo.users.ada.access_token,
 });
 t.teardown(() => client.close());
@@ -86,7 +86,7 @@ t.test('a deletion and a restore', async (t) => {
 
 /** In the version that has these endpoints; the sockets speak the version before. */
 async function call(node: TestNode, method: string, path: string, body?: object): Promise<Response> {
-  const headers = { ...node.headers(), 'Service-Version': '1.2.harbor-preview.1' };
+  const headers = { ...node.headers(), 'Service-Version': '1.2.harbor' };
   const response = await fetch(`${node.baseUrl}${path}`, {
     ...{ method, headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),

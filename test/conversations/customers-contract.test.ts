@@ -195,7 +195,7 @@ t.test('the participants of a conversation, in pages', async (t) => {
   }
 });
 
-const PREVIEW = { 'Service-Version': '1.2.harbor-preview.1' };
+const PREVIEW = { 'Service-Version': '1.2.harbor' };
 
 /** The participant as which a new case shows the customer. */
 async function customerOf(participant: object, options: CallOptions = {}): Promise<Participant> {

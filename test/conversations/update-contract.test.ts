@@ -214,7 +214,7 @@ t.test('refused requests', async (t) => {
     body: { name: 'Off', email: 'off@example.com', role_id: await roleOf(grace.id) },
   });
   const { status } = await app.call('POST', `/v1/users/${off.body.id}/actions/deactivate`, {
-    headers: { 'Service-Version': '1.2.harbor-preview.1' },
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   t.equal(status, 200);
   const answer = await app.call('PATCH', `${PATH}/${group.id}`, { body: { assignee_id: off.body.id } });

@@ -184,7 +184,7 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
       },
     }),
     defineRoute({ ...get, path: '/v1/things/special', handle: () => ({ special: true }) }),
-    defineRoute({ ...get, path: '/v1/newer', since: '1.2.harbor-preview.1', handle: () => ({}) }),
+    defineRoute({ ...get, path: '/v1/newer', since: '1.2.harbor', handle: () => ({}) }),
     defineRoute({
       ...get,
       path: '/v1/rows',

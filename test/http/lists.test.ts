@@ -72,7 +72,7 @@ const SUBJECTS: readonly Subject[] = [
     filters: ['', 'q=somebody'],
     add: () =>
       create('/v1/users', { name: 'Somebody', email: `somebody${made++}@example.com`, role_id: roleId }),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -81,7 +81,7 @@ const SUBJECTS: readonly Subject[] = [
     filters: [''],
     add: addSession,
     token: grace.access_token,
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -89,7 +89,7 @@ const SUBJECTS: readonly Subject[] = [
     path: `/v1/users/${grace.id}/sessions`,
     filters: [''],
     add: addSession,
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -119,9 +119,9 @@ const SUBJECTS: readonly Subject[] = [
     filters: ['', 'type=page.added', 'type=page.added&resource_id=1'],
     add: () => {
       const event = { type: 'page.added', data: {}, resource_type: 'page', resource_id: '1' };
-      return create('/v1/events', event, { 'Service-Version': '1.2.harbor-preview.1' });
+      return create('/v1/events', event, { 'Service-Version': '1.2.harbor' });
     },
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -146,7 +146,7 @@ const SUBJECTS: readonly Subject[] = [
       const actor_id = await create('/v1/users', { name: 'Participant', email, role_id: roleId });
       await create(`/v1/messaging/conversations/${held}/participants`, { type: 'user', actor_id });
     },
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -161,7 +161,7 @@ const SUBJECTS: readonly Subject[] = [
     path: '/v1/account/audit',
     filters: ['', `conversation_id=${busy}&action=conversation.renamed`],
     add: () => renameBusy(),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -181,7 +181,7 @@ const SUBJECTS: readonly Subject[] = [
     path: `/v1/messaging/conversations/${held}/files`,
     filters: [''],
     add: () => sendFile(),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -196,10 +196,10 @@ const SUBJECTS: readonly Subject[] = [
       );
       const { actor } = created.participants.find(({ type }) => type === 'customer')!;
       await app.call('POST', `/v1/messaging/actors/${actor.id}/actions/block`, {
-        headers: { 'Service-Version': '1.2.harbor-preview.1' },
+        headers: { 'Service-Version': '1.2.harbor' },
       });
     },
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -211,7 +211,7 @@ const SUBJECTS: readonly Subject[] = [
       const { status } = await app.call('PATCH', `/v1/messaging/messages/${edited}`, { body });
       if (status !== 200) throw new Error('the message cannot be edited');
     },
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -226,7 +226,7 @@ const SUBJECTS: readonly Subject[] = [
           emoji: String.fromCodePoint(0x1f600 + made++),
         })
         .execute(),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -237,11 +237,11 @@ const SUBJECTS: readonly Subject[] = [
       const message = { body: 'page', client_message_id: newId('message') };
       const id = await create(`/v1/messaging/conversations/${held}/messages`, message);
       const { status } = await app.call('POST', `/v1/messaging/messages/${id}/actions/pin`, {
-        headers: { 'Service-Version': '1.2.harbor-preview.1' },
+        headers: { 'Service-Version': '1.2.harbor' },
       });
       if (status !== 200) throw new Error('the message cannot be pinned');
     },
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -252,7 +252,7 @@ const SUBJECTS: readonly Subject[] = [
       create(`/v1/messaging/conversations/${held}/messages`, {
         ...{ body: 'page', client_message_id: newId('message'), reply_to_message_id: edited },
       }),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -315,7 +315,7 @@ const SUBJECTS: readonly Subject[] = [
     path: '/v1/messaging/inboxes',
     filters: ['', 'q=harbor'],
     add: () => addInbox({ database: app.database, accountId: demo.account_id, actorId: ada.id }),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -323,7 +323,7 @@ const SUBJECTS: readonly Subject[] = [
     path: '/v1/webhooks',
     filters: [''],
     add: () => addWebhook(),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -338,7 +338,7 @@ const SUBJECTS: readonly Subject[] = [
           ...{ event_type: 'message.created', occurred_at: new Date().toISOString(), status: 'delivered' },
         })
         .execute(),
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
   {
@@ -354,7 +354,7 @@ const SUBJECTS: readonly Subject[] = [
         })
         .execute(),
     token: grace.access_token,
-    version: '1.2.harbor-preview.1',
+    version: '1.2.harbor',
     rows: 6,
   },
 ];

@@ -11,7 +11,7 @@ import { PERMISSIONS } from '../../src/protocol/permissions.ts';
 import { Body, Nullable, OneOf, Timestamp } from '../../src/protocol/schema.ts';
 import { STATE_MACHINES } from '../../src/protocol/states/state-machines.ts';
 import { compile } from '../../src/protocol/validation.ts';
-import { NEWEST_VERSION, VERSIONS } from '../../src/protocol/versions.ts';
+import { CURRENT_VERSION, NEWEST_VERSION, VERSIONS } from '../../src/protocol/versions.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { Contract, type WireAnswer } from '../support/contract.ts';
@@ -102,7 +102,7 @@ t.test('every operation documents its call and its refusals', async (t) => {
   }
   const version = document.components.parameters.ServiceVersion;
   t.strictSame(version?.schema.enum, [...VERSIONS]);
-  t.match(document, { openapi: '3.1.0', info: { title: 'Parley', version: '1.1.harbor' } });
+  t.match(document, { openapi: '3.1.0', info: { title: 'Parley', version: CURRENT_VERSION } });
 });
 
 t.test('nothing in it is without a description', async (t) => {

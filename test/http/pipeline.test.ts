@@ -123,7 +123,7 @@ t.test('versions', async (t) => {
     call(fixture, 'GET', path, { headers: { ...HEADERS, 'Service-Version': version } });
   const invalid = await get('/v1/things/x', '1.1.bay');
   t.match(invalid, { status: 400, body: { error: { code: 'api_version_invalid' } } });
-  for (const version of ['1.0.harbor', '1.1.harbor', '1.2.harbor-preview.1']) {
+  for (const version of ['1.0.harbor', '1.1.harbor', '1.2.harbor']) {
     t.match(invalid.body.error.message, version);
     t.equal((await get('/v1/things/x', version)).status, 200);
   }
@@ -131,7 +131,7 @@ t.test('versions', async (t) => {
     status: 400,
     body: { error: { code: 'api_version_too_old' } },
   });
-  t.equal((await get('/v1/newer', '1.2.harbor-preview.1')).status, 200);
+  t.equal((await get('/v1/newer', '1.2.harbor')).status, 200);
   t.equal((await get('/v1/newer', '')).body.error.code, 'api_version_required');
 });
 

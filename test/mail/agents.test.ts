@@ -22,7 +22,7 @@ import { signed } from './arrivals.ts';
 import { addInbox, addMail } from './fixture.ts';
 
 const SECRET = 's'.repeat(32);
-const HEADERS = { 'Service-Version': '1.2.harbor-preview.1' };
+const HEADERS = { 'Service-Version': '1.2.harbor' };
 
 interface Side {
   readonly app: TestApp;

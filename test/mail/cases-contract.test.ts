@@ -16,7 +16,7 @@ import { addBridgedCase, addGroup, addInbox, addMail } from './fixture.ts';
 
 const app = await startTestApp(t);
 const { demo, database } = app;
-const VERSION = '1.2.harbor-preview.1';
+const VERSION = '1.2.harbor';
 const CONVERSATIONS = '/v1/messaging/conversations';
 const { ada, grace } = demo.users;
 const owner = { database, accountId: demo.account_id, actorId: ada.id };

@@ -15,7 +15,7 @@ import { addGroup } from './fixture.ts';
 const app = await startTestApp(t, { PARLEY_MAIL_DOMAINS: 'harbor.example, Help.Harbor.example' });
 const { demo, database } = app;
 const PATH = '/v1/messaging/inboxes';
-const VERSION = '1.2.harbor-preview.1';
+const VERSION = '1.2.harbor';
 const owner = { database, accountId: demo.account_id, actorId: demo.users.ada.id };
 const group = await addGroup(owner, 'Billing');
 

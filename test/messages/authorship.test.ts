@@ -1,5 +1,5 @@
 /**
- * A message's fields about its author and times, since 1.2.harbor-preview.1 and before, for each reader: over REST and
+ * A message's fields about its author and times, since 1.2.harbor and before, for each reader: over REST and
  * sockets alike.
  */
 
@@ -13,7 +13,7 @@ import { Client } from '../gateway/fixture.ts';
 import { type CallOptions, startTestApp } from '../support/app.ts';
 import { Cases } from './cases.ts';
 
-const [OLDER, NEWEST] = ['1.1.harbor', '1.2.harbor-preview.1'] as const;
+const [OLDER, NEWEST] = ['1.1.harbor', '1.2.harbor'] as const;
 const NEWER_FIELDS = ['sender_id', 'author_id', 'edited_by', 'sent_at', 'cc'] as const;
 
 const app = await startTestApp(t);

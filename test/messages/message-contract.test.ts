@@ -22,7 +22,7 @@ const { demo, database } = app;
 const { ada, grace, vera } = demo.users;
 const cases = new Cases(app);
 
-const PREVIEW = { headers: { 'Service-Version': '1.2.harbor-preview.1' } };
+const PREVIEW = { headers: { 'Service-Version': '1.2.harbor' } };
 const GRACE = shownActor(grace.id, 'user', 'Grace Hopper', grace.email);
 const LINK = { kind: 'link', url: 'https://example.com/manual' };
 const asAda = { token: ada.access_token };

@@ -834,7 +834,7 @@ t.test('bad input', async (t) => {
     const foreign = await post({}, { headers: { 'Service-Account': demo.other_account.account_id } });
     const absent = await post({}, { headers: { 'Service-Account': newId('account') } });
     t.equal(foreign.text, absent.text, 'another account looks like none');
-    for (const version of ['1.0.harbor', '1.2.harbor-preview.1']) {
+    for (const version of ['1.0.harbor', '1.2.harbor']) {
       await accepted(t, post({}, { headers: { 'Service-Version': version } }), version);
     }
     const path = `/v1/messaging/conversations/${supportCase}/messages`;

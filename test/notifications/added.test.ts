@@ -109,7 +109,7 @@ t.test('actors that are not notified', async (t) => {
   const ofMuted = await addQuietly({ type: 'user', actorId: muted.id }, ada.id);
   await change(ofMuted, { notifications: 'muted' });
   const ofInactive = await addQuietly({ type: 'user', actorId: inactive.id }, ada.id);
-  const headers = { 'Service-Version': '1.2.harbor-preview.1' };
+  const headers = { 'Service-Version': '1.2.harbor' };
   await app.call('POST', `/v1/users/${inactive.id}/actions/deactivate`, { headers });
   const ofAgent = await addQuietly({ type: 'agent', actorId: agent }, ada.id);
   const ofCustomer = await addQuietly({ type: 'customer', actorId: customer.id }, ada.id);

@@ -162,7 +162,7 @@ async function wanting(settings: object): Promise<Reader> {
 
 async function set({ token }: Reader, body: object): Promise<void> {
   const { status, text } = await app.call('PUT', '/v1/messaging/notification-settings', {
-    ...{ token, body, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+    ...{ token, body, headers: { 'Service-Version': '1.2.harbor' } },
   });
   if (status !== 200) throw new Error(text);
 }

@@ -47,12 +47,12 @@ t.test('a send notifies the other participants: exactly these fields of the reso
     updated_at: shown?.created_at,
   });
   const { body: newest } = await app.call<Page>('GET', '/v1/messaging/notifications', {
-    ...{ token: vera.access_token, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+    ...{ token: vera.access_token, headers: { 'Service-Version': '1.2.harbor' } },
   });
   t.strictSame(
     newest.data,
     [{ ...shown, message_id: message.id, agent_run_id: null }],
-    'since 1.2.harbor-preview.1 with what it is about',
+    'since 1.2.harbor with what it is about',
   );
   t.match(shown?.id, /^ntf_\w{24}$/);
   t.match(shown?.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
@@ -67,7 +67,7 @@ t.test('a send notifies the other participants: exactly these fields of the reso
 t.test('a deactivated member is not notified', async (t) => {
   const [inactive, active] = [await newReader(app), await newReader(app)];
   const conversation = await conversationWith(inactive, active);
-  const headers = { 'Service-Version': '1.2.harbor-preview.1' };
+  const headers = { 'Service-Version': '1.2.harbor' };
   const { status } = await app.call('POST', `/v1/users/${inactive.id}/actions/deactivate`, { headers });
   t.equal(status, 200);
   const message = await send(conversation, { body: 'ahoy' });
@@ -314,13 +314,13 @@ t.test('category and status; without one, all but what was dismissed', async (t)
   t.strictSame(await titles('status=read&category=chat.added&q=ADDED'), ['read chat.added']);
   const newest = (category: string) =>
     app.call<Page>('GET', `/v1/messaging/notifications?category=${category}`, {
-      ...{ token: reader.token, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+      ...{ token: reader.token, headers: { 'Service-Version': '1.2.harbor' } },
     });
   const { body: orders } = await newest('order.updated');
   t.strictSame(
     orders.data.map(({ title }) => title).reverse(),
     having(visible, ['order.updated']),
-    'any category since 1.2.harbor-preview.1',
+    'any category since 1.2.harbor',
   );
   t.strictSame((await newest('order.unheard_of')).body.data, []);
   t.match((await newest('chat')).body, { error: { code: 'parameter_invalid', param: 'category' } });

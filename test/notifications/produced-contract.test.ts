@@ -20,7 +20,7 @@ import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 import { newReader } from './readers.ts';
 
-const PREVIEW = { 'Service-Version': '1.2.harbor-preview.1' };
+const PREVIEW = { 'Service-Version': '1.2.harbor' };
 const ALERTS = '/v1/messaging/alerts';
 const NOTIFICATIONS = '/v1/messaging/notifications';
 

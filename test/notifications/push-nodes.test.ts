@@ -20,7 +20,7 @@ t.test('every notification is pushed, although a node dies with pushes under way
   // The first node keeps in memory that no user has subscribed, and the subscriptions are made on the other one.
   await dying.send(conversationId, { body: 'before' });
   for (const one of [browser, desk]) {
-    const newest = other.at('1.2.harbor-preview.1');
+    const newest = other.at('1.2.harbor');
     const path = '/v1/messaging/push-subscriptions';
     t.equal((await newest.call('POST', path, one.toJSON(), grace.access_token)).status, 201);
   }

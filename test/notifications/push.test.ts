@@ -575,7 +575,7 @@ function ask<Body = Refusal>(method: string, path: string, reader?: Reader, opti
   return app.call<Body>(method, path, {
     ...options,
     ...(reader !== undefined && { token: reader.token }),
-    headers: { 'Service-Version': '1.2.harbor-preview.1', ...options.headers },
+    headers: { 'Service-Version': '1.2.harbor', ...options.headers },
   });
 }
 
@@ -602,7 +602,7 @@ async function subscription(state: 'active' | 'inactive'): Promise<void> {
 
 async function setInactive({ id }: Reader): Promise<void> {
   const { status, text } = await app.call('POST', `/v1/users/${id}/actions/deactivate`, {
-    headers: { 'Service-Version': '1.2.harbor-preview.1' },
+    headers: { 'Service-Version': '1.2.harbor' },
   });
   if (status !== 200) throw new Error(text);
 }

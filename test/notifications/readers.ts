@@ -60,7 +60,7 @@ export async function openSocket(
   t: Teardown,
   { baseUrl, demo }: Pick<TestApp, 'baseUrl' | 'demo'>,
   { token }: Reader,
-  version = '1.2.harbor-preview.1',
+  version = '1.2.harbor',
 ): Promise<Client> {
   const headers = {
     Authorization: `Bearer ${token}`,

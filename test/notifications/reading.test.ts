@@ -211,7 +211,7 @@ async function move({ token }: Reader, { id }: Notification, name: 'see' | 'dism
 
 async function feed({ token }: Reader): Promise<readonly Notification[]> {
   const { body } = await app.call<List<Notification>>('GET', '/v1/messaging/notifications?limit=100', {
-    ...{ token, headers: { 'Service-Version': '1.2.harbor-preview.1' } },
+    ...{ token, headers: { 'Service-Version': '1.2.harbor' } },
   });
   return body.data;
 }

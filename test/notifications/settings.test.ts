@@ -102,7 +102,7 @@ t.test('refusals', async (t) => {
   const key = await app.call<Refusal>('GET', PATH, { headers: as(reader).headers! });
   t.equal(refusalOf(key), '403 insufficient_permissions null', 'a key has none');
   const old = await app.call<object>('GET', PATH, { token: reader.token });
-  t.equal(old.status, 400, 'since 1.2.harbor-preview.1');
+  t.equal(old.status, 400, 'since 1.2.harbor');
 });
 
 t.test('a category that is kept off sockets: live, of other causes, and in a resume', async (t) => {
@@ -344,7 +344,7 @@ function isQuiet(
 }
 
 function as({ token }: Reader): CallOptions {
-  return { token, headers: { 'Service-Version': '1.2.harbor-preview.1' } };
+  return { token, headers: { 'Service-Version': '1.2.harbor' } };
 }
 
 async function settings(reader: Reader, method: 'GET' | 'PUT', body?: object): Promise<NotificationSettings> {

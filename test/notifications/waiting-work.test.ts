@@ -18,7 +18,7 @@ const { database, demo } = app;
 const { ada, grace } = demo.users;
 const cases = new Cases(app);
 const runs = new Runs(app);
-const PREVIEW = { 'Service-Version': '1.2.harbor-preview.1' };
+const PREVIEW = { 'Service-Version': '1.2.harbor' };
 
 const { id: able } = await database.transaction((tx) =>
   createRole(tx, {

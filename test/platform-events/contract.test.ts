@@ -18,7 +18,7 @@ import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';
 
 const EVENTS = '/v1/events';
-const PREVIEW = { 'Service-Version': '1.2.harbor-preview.1' };
+const PREVIEW = { 'Service-Version': '1.2.harbor' };
 
 const models = await ModelServer.start(t);
 models.otherwise(() => 'Noted.');

@@ -17,7 +17,7 @@ import { WebhookReceiver } from '../support/webhook-receiver.ts';
 const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1' });
 const { demo } = app;
 const PATH = '/v1/webhooks';
-const VERSION = '1.2.harbor-preview.1';
+const VERSION = '1.2.harbor';
 
 t.test('a webhook: the resource with its secret, once; every field and no other', async (t) => {
   const body = { url: 'https://hooks.example.com/in?a=b#part', event_types: ['message.*', 'order.created'] };

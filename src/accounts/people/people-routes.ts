@@ -9,7 +9,7 @@ import { personKeyOf, presentPerson, readPeople, readPresences } from './people.
 export function peopleRoutes(database: Database): Route[] {
   const common = {
     method: 'GET',
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     permission: 'messaging:read',
     status: 200,
   } as const;

@@ -12,7 +12,7 @@ import { endSession, endSessions, presentSession, readSessions, sessionKeyOf } f
 
 /** The sessions of the caller, and of other users (docs/contract.md#sessions). Closed to agents. */
 export function sessionRoutes(database: Database): Route[] {
-  const common = { since: '1.2.harbor-preview.1', agents: false, status: 200 } as const;
+  const common = { since: '1.2.harbor', agents: false, status: 200 } as const;
   const ended = (count: number): EndedSessions => ({ object: 'ended_sessions', count });
   const list = async (principal: Principal, userId: string, query: PageParameters, url: string) => {
     const page = readPage(LIST, query, { user: userId });

@@ -27,7 +27,7 @@ export interface ExportRoutesOptions {
 /** Exports over REST (docs/contract.md#exports), for admins of the account. Closed to agents. */
 export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] {
   const common = {
-    since: '1.2.harbor-preview.1',
+    since: '1.2.harbor',
     agents: false,
     response: Export,
   } as const;

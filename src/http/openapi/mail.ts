@@ -11,7 +11,7 @@ export function mailPaths(schemas: SchemaComponents): object {
     '/v1/mail/inbound': {
       post: {
         operationId: 'receive_mail',
-        'x-since': '1.2.harbor-preview.1',
+        'x-since': '1.2.harbor',
         tags: ['Mail'],
         summary: 'Hand in a mail as it came',
         description:

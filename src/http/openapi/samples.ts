@@ -189,7 +189,7 @@ export const TEXTS: Readonly<Record<string, string | undefined>> = {
   'push_subscription.key_id': '3f2a9c17d5e8b604',
   'notification.title': 'Ada Lovelace in Broken crane',
   'role.name': 'Support',
-  'webhook.version': '1.2.harbor-preview.1',
+  'webhook.version': '1.2.harbor',
   'webhook_delivery.event_id': 'evt_0652f5f8a6a1d0d41d8cd98f',
   'webhook_delivery.event_type': 'message.created',
   'webhook_delivery.resource_id': 'msg_0VQ3mK8ZtYp4Xw7LbN2cRd9F',

@@ -22,7 +22,7 @@ export interface InboxRoutesOptions {
 
 /** Inboxes over REST (docs/contract.md#inboxes). Members read them, admins change them. Closed to agents. */
 export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] {
-  const common = { since: '1.2.harbor-preview.1', agents: false } as const;
+  const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
       ...common,

@@ -24,7 +24,7 @@ export function resendRoutes({ database, directory, files, outgoing }: ResendRou
       method: 'POST',
       path: '/v1/messaging/messages/:id/actions/resend',
       summary: 'Send the mail of a message again',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:create',
       agents: false,
       status: 200,

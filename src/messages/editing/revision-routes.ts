@@ -25,7 +25,7 @@ export function revisionRoutes({ database, directory }: RevisionRoutesOptions): 
       method: 'GET',
       path: '/v1/messaging/messages/:id/revisions',
       summary: 'List what a message said before edits under legal hold, newest first',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:update',
       agents: false,
       query: PageQuery({}),

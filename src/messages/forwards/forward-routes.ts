@@ -24,7 +24,7 @@ export function forwardRoutes({ sender, database, files, directory }: ForwardRou
       method: 'POST',
       path: '/v1/messaging/messages/:id/actions/forward',
       summary: 'Send the content of a message to another conversation',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:create',
       reachesOutside: ({ audience }) => audience === 'customer',
       query: Body({ 'include[]': IncludeInMessage }),

@@ -28,7 +28,7 @@ export function pinRoutes({ database, files, directory }: PinRoutesOptions): Rou
       method: 'GET',
       path: '/v1/messaging/conversations/:id/pins',
       summary: 'List the pinned messages of a conversation, the last pinned first',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:read',
       query: PageQuery({ 'include[]': IncludeInMessage }),
       status: 200,
@@ -82,7 +82,7 @@ function presentPin({ pinned_by, pinned_at }: PinState, message: ChatMessage): P
 
 const CHANGE = {
   method: 'POST',
-  since: '1.2.harbor-preview.1',
+  since: '1.2.harbor',
   permission: 'messaging:create',
   query: Body({ 'include[]': IncludeInMessage }),
   status: 200,

@@ -22,7 +22,7 @@ export function reactionRoutes(sources: ReactionRoutesOptions): Route[] {
       method: 'GET',
       path: '/v1/messaging/messages/:id/reactions',
       summary: 'List the reactions to a message, oldest first',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:read',
       customers: true,
       query: PageQuery({ emoji: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })) }),
@@ -72,7 +72,7 @@ export function reactionRoutes(sources: ReactionRoutesOptions): Route[] {
 const REACTION = '/v1/messaging/messages/:id/reactions/:emoji';
 
 const OWN_REACTION = {
-  since: '1.2.harbor-preview.1',
+  since: '1.2.harbor',
   permission: 'messaging:read',
   customers: true,
   // The message may be one that customers read.

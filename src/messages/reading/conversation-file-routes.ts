@@ -25,7 +25,7 @@ export function conversationFileRoutes({
       method: 'GET',
       path: '/v1/messaging/conversations/:id/files',
       summary: 'List the files that were sent in a conversation, newest first',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'messaging:read',
       customers: true,
       query: PageQuery({}),

@@ -56,7 +56,7 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Li
         status: Type.Optional(OneOf(MESSAGE_STATUSES, { default: 'sent' })),
         after_sequence: Type.Optional(SequenceBound),
         before_sequence: Type.Optional(SequenceBound),
-        around_sequence: Since('1.2.harbor-preview.1', SequenceBound),
+        around_sequence: Since('1.2.harbor', SequenceBound),
         'include[]': IncludeInMessage,
       }),
       status: 200,

@@ -14,7 +14,7 @@ export function alertRoutes({ files, ...options }: AlertOptions & { readonly fil
       method: 'POST',
       path: '/v1/messaging/alerts',
       summary: 'Raise an alert to the admins of the account, or in a conversation',
-      since: '1.2.harbor-preview.1',
+      since: '1.2.harbor',
       permission: 'alerts:create',
       query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
       body: CreateAlertBody,

@@ -51,12 +51,12 @@ describe(Entity, {
 export const MessagingGroup = Type.Object({
   id: Type.String(),
   object: Type.Literal('messaging_group'),
-  actor_id: Since('1.2.harbor-preview.1', Type.String()),
+  actor_id: Since('1.2.harbor', Type.String()),
   name: Type.String(),
   members: Nullable(Type.Array(Actor)),
   created_at: Timestamp,
   updated_at: Timestamp,
-  avatar_url: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  avatar_url: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type MessagingGroup = Static<typeof MessagingGroup>;
 

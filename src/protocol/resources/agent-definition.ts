@@ -119,7 +119,7 @@ describe(AgentDefinitionConfig, {
 export const AgentDefinition = Type.Object({
   id: Type.String(),
   object: Type.Literal('agent_definition'),
-  actor_id: Since('1.2.harbor-preview.1', Type.String()),
+  actor_id: Since('1.2.harbor', Type.String()),
   definition_type: OneOf(DEFINITION_TYPES),
   category_code: Type.String(),
   trigger_type: OneOf(TRIGGER_TYPES),
@@ -132,7 +132,7 @@ export const AgentDefinition = Type.Object({
   config: Nullable(AgentDefinitionConfig),
   created_at: Timestamp,
   updated_at: Timestamp,
-  avatar_url: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  avatar_url: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type AgentDefinition = Static<typeof AgentDefinition>;
 
@@ -261,7 +261,7 @@ export const UpdateAgentBody = Body({
   status: Type.Optional(OneOf(AGENT_STATUSES)),
   config: Type.Optional(AgentConfigInput),
   role_id: Type.Optional(RoleId),
-  avatar_s3_key: Since('1.2.harbor-preview.1', AvatarKey),
+  avatar_s3_key: Since('1.2.harbor', AvatarKey),
 });
 export type UpdateAgentBody = Static<typeof UpdateAgentBody>;
 

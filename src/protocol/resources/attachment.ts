@@ -16,7 +16,7 @@ export const Attachment = Type.Object({
   size_bytes: Nullable(Type.Integer()),
   url: Nullable(Type.String()),
   resource: Nullable(Entity),
-  removed_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
+  removed_at: Since('1.2.harbor', Nullable(Timestamp)),
   created_at: Timestamp,
 });
 export type Attachment = Static<typeof Attachment>;

@@ -68,7 +68,7 @@ export const AuditEvent = Type.Object({
   id: Type.String(),
   object: Type.Literal('audit_event'),
   /** Null for what concerns the account as a whole. */
-  conversation_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  conversation_id: Since('1.2.harbor', Nullable(Type.String())),
   action: Type.String(),
   /** Null if no actor did it: a customer's message or the service caused it. */
   actor: Nullable(Actor),

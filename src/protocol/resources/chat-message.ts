@@ -89,20 +89,17 @@ export const ChatMessage = Type.Object({
   deleted_at: Nullable(Timestamp),
   created_at: Timestamp,
   updated_at: Timestamp,
-  sender_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
-  author_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
-  edited_by: Since('1.2.harbor-preview.1', Nullable(Type.String())),
-  sent_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
-  cc: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
-  redaction: Since('1.2.harbor-preview.1', Nullable(MessageRedaction)),
-  email_status: Since('1.2.harbor-preview.1', Nullable(OneOf(SENT_EMAIL_STATUSES))),
-  reply_to_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
-  reactions: Since(
-    '1.2.harbor-preview.1',
-    Nullable(Type.Array(MessageReaction, { maxItems: REACTION_LIMITS.kinds })),
-  ),
-  thread: Since('1.2.harbor-preview.1', Nullable(Thread)),
-  mentions: Since('1.2.harbor-preview.1', Nullable(Type.Array(Type.String()))),
+  sender_id: Since('1.2.harbor', Nullable(Type.String())),
+  author_id: Since('1.2.harbor', Nullable(Type.String())),
+  edited_by: Since('1.2.harbor', Nullable(Type.String())),
+  sent_at: Since('1.2.harbor', Nullable(Timestamp)),
+  cc: Since('1.2.harbor', Nullable(Type.Array(Type.String()))),
+  redaction: Since('1.2.harbor', Nullable(MessageRedaction)),
+  email_status: Since('1.2.harbor', Nullable(OneOf(SENT_EMAIL_STATUSES))),
+  reply_to_id: Since('1.2.harbor', Nullable(Type.String())),
+  reactions: Since('1.2.harbor', Nullable(Type.Array(MessageReaction, { maxItems: REACTION_LIMITS.kinds }))),
+  thread: Since('1.2.harbor', Nullable(Thread)),
+  mentions: Since('1.2.harbor', Nullable(Type.Array(Type.String()))),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -175,8 +172,8 @@ export const MESSAGE_INCLUDES = [
 export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
 
 const MESSAGE_INCLUDES_SINCE: MembersSince<MessageInclude> = {
-  reactions: '1.2.harbor-preview.1',
-  thread: '1.2.harbor-preview.1',
+  reactions: '1.2.harbor',
+  thread: '1.2.harbor',
 };
 
 /** The parameter `include[]` of these companions. */
@@ -294,11 +291,8 @@ export const EditMessageBody = Body({
   subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
   cc: Type.Optional(Addresses),
   scheduled_at: Type.Optional(Timestamp),
-  mentions: Since('1.2.harbor-preview.1', Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),
-  attachments: Since(
-    '1.2.harbor-preview.1',
-    Type.Array(EditedAttachment, { maxItems: MESSAGE_LIMITS.attachments }),
-  ),
+  mentions: Since('1.2.harbor', Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),
+  attachments: Since('1.2.harbor', Type.Array(EditedAttachment, { maxItems: MESSAGE_LIMITS.attachments })),
 });
 export type EditMessageBody = Static<typeof EditMessageBody>;
 

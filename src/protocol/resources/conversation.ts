@@ -40,12 +40,12 @@ export const Conversation = Type.Object({
   last_message: Nullable(Type.Unsafe<object>({ type: 'object', title: 'chat_message' })),
   created_at: Timestamp,
   updated_at: Timestamp,
-  deleted_at: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
-  inbox_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
-  last_read_sequence: Since('1.2.harbor-preview.1', Nullable(Type.Integer({ minimum: 0 }))),
-  blocked: Since('1.2.harbor-preview.1', Type.Boolean()),
-  snoozed: Since('1.2.harbor-preview.1', Type.Boolean()),
-  snoozed_until: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
+  deleted_at: Since('1.2.harbor', Nullable(Timestamp)),
+  inbox_id: Since('1.2.harbor', Nullable(Type.String())),
+  last_read_sequence: Since('1.2.harbor', Nullable(Type.Integer({ minimum: 0 }))),
+  blocked: Since('1.2.harbor', Type.Boolean()),
+  snoozed: Since('1.2.harbor', Type.Boolean()),
+  snoozed_until: Since('1.2.harbor', Nullable(Timestamp)),
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -117,7 +117,7 @@ const GroupInput = Body({
   /** The members of this group are copied in beside `participants`. */
   group_id: Type.Optional(Id),
   topic: Type.Optional(Topic),
-  inbox_id: Since('1.2.harbor-preview.1', Id),
+  inbox_id: Since('1.2.harbor', Id),
 });
 describe(GroupInput, {
   audience: '`customer` makes a customer case. Default `internal`.',

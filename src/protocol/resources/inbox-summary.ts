@@ -14,7 +14,7 @@ const AsOf = described(
 );
 
 /** Fields that the list of conversations has beside its page. */
-export const INBOX_FACTS = { as_of: Since('1.2.harbor-preview.1', AsOf) };
+export const INBOX_FACTS = { as_of: Since('1.2.harbor', AsOf) };
 
 const Count = Type.Integer({ minimum: 0 });
 

@@ -36,8 +36,8 @@ export const Notification = Type.Object({
   priority: OneOf(PRIORITIES),
   sender: Nullable(Actor),
   resource: Nullable(Entity),
-  message_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
-  agent_run_id: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  message_id: Since('1.2.harbor', Nullable(Type.String())),
+  agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
   seen_at: Nullable(Timestamp),
   read_at: Nullable(Timestamp),
   dismissed_at: Nullable(Timestamp),
@@ -68,7 +68,7 @@ describe(Notification, {
 export const NOTIFICATION_INCLUDES = ['sender', 'resource'] as const;
 /** The filter `category` of List Notifications: earlier versions know three. */
 export const CategoryFilter = Type.Union([
-  Since('1.2.harbor-preview.1', Type.String({ ...CATEGORY })),
+  Since('1.2.harbor', Type.String({ ...CATEGORY })),
   OneOf(MESSAGING_CATEGORIES),
 ]);
 /** Filters of List Notifications (docs/contract.md#notifications). */

@@ -17,8 +17,8 @@ export const Participant = Type.Object({
   role: OneOf(PARTICIPANT_ROLES),
   membership: OneOf(MEMBERSHIPS),
   notifications: OneOf(MUTINGS),
-  muted_until: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
-  last_read_sequence: Since('1.2.harbor-preview.1', Nullable(Type.Integer({ minimum: 0 }))),
+  muted_until: Since('1.2.harbor', Nullable(Timestamp)),
+  last_read_sequence: Since('1.2.harbor', Nullable(Type.Integer({ minimum: 0 }))),
   actor: Nullable(Actor),
   agent_trigger_policy: Nullable(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Array(Type.String()),
@@ -122,7 +122,7 @@ export const UpdateParticipantBody = Body({
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
   /** Only a participant's own. */
   notifications: Type.Optional(OneOf(MUTINGS)),
-  muted_until: Since('1.2.harbor-preview.1', Nullable(Timestamp)),
+  muted_until: Since('1.2.harbor', Nullable(Timestamp)),
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Optional(Keywords),
 });

@@ -13,14 +13,14 @@ export const USER_INCLUDES = ['role'] as const;
 export const User = Type.Object({
   id: Type.String(),
   object: Type.Literal('user'),
-  actor_id: Since('1.2.harbor-preview.1', Type.String()),
+  actor_id: Since('1.2.harbor', Type.String()),
   name: Type.String(),
   email: Type.String(),
   status: OneOf(USER_STATUSES),
   role: Nullable(Role),
   created_at: Timestamp,
   updated_at: Timestamp,
-  avatar_url: Since('1.2.harbor-preview.1', Nullable(Type.String())),
+  avatar_url: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type User = Static<typeof User>;
 

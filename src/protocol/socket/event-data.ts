@@ -76,7 +76,7 @@ const LostConversation = Type.Object(
   {
     id: Id,
     object: Type.Literal('conversation'),
-    reason: Since('1.2.harbor-preview.1', OneOf(['left', 'removed', 'deleted'])),
+    reason: Since('1.2.harbor', OneOf(['left', 'removed', 'deleted'])),
   },
   { title: 'lost_conversation' },
 );

@@ -1,4 +1,4 @@
-import { NEWEST_VERSION } from '../../../protocol/versions.ts';
+import { CURRENT_VERSION } from '../../../protocol/versions.ts';
 import { html } from '../html.ts';
 import { example, type Guide } from './guide.ts';
 
@@ -20,7 +20,7 @@ const getToken = async () => (await fetch('/chat-token', { method: 'POST' })).te
 const client = connect({
   url: 'https://chat.example.com',
   account: 'acc_…',
-  version: '${NEWEST_VERSION}',
+  version: '${CURRENT_VERSION}',
   getToken,
 });
 client.on('state', (state) => render({ state })); // connecting, catching_up, live, offline

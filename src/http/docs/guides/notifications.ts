@@ -1,4 +1,4 @@
-import { NEWEST_VERSION } from '../../../protocol/versions.ts';
+import { CURRENT_VERSION } from '../../../protocol/versions.ts';
 import { html } from '../html.ts';
 import { example, type Guide } from './guide.ts';
 
@@ -17,7 +17,7 @@ ${example(
 import { connect } from 'https://chat.example.com/v1/client.js';
 
 const getToken = async () => (await fetch('/chat-token', { method: 'POST' })).text();
-const client = connect({ url: 'https://chat.example.com', account: 'acc_…', version: '${NEWEST_VERSION}', getToken });
+const client = connect({ url: 'https://chat.example.com', account: 'acc_…', version: '${CURRENT_VERSION}', getToken });
 const { data } = await client.fetch('/v1/messaging/notifications?limit=20&include[]=sender');
 render({ feed: data.map(({ title, body, status }) => ({ title, body, status })) });
 

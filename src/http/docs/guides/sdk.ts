@@ -1,4 +1,4 @@
-import { NEWEST_VERSION } from '../../../protocol/versions.ts';
+import { CURRENT_VERSION } from '../../../protocol/versions.ts';
 import { code, html, table } from '../html.ts';
 import { example, type Guide } from './guide.ts';
 
@@ -19,7 +19,7 @@ import { connect } from 'https://chat.example.com/v1/client.js';
 const client = connect({
   url: 'https://chat.example.com',
   account: 'acc_…',
-  version: '${NEWEST_VERSION}', // the newest; without it the current stable one
+  version: '${CURRENT_VERSION}', // the default: the current stable version
   getToken: async () => (await fetch('/chat-token', { method: 'POST' })).text(),
 });`,
 )}
