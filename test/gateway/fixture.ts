@@ -24,6 +24,7 @@ import { createMetrics, type Metrics } from '../../src/metrics.ts';
 import type { ErrorObject } from '../../src/protocol/errors.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '../../src/protocol/socket/socket-limits.ts';
+import { DEFAULT_VERSION } from '../support/default-version.ts';
 import { NO_FILES } from '../support/files.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -105,7 +106,10 @@ export class Ground {
     t.teardown(() => gateway.close());
     const port = await http.listen({ host: '127.0.0.1', port: 0 });
     t.teardown(() => http.close());
-    const demo = beside?.demo ?? (await seedDemo({ database, tokens, path: '/nonexistent/demo.json' }));
+    const demo = beside?.demo ?? {
+      ...(await seedDemo({ database, tokens, path: '/nonexistent/demo.json' })),
+      service_version: DEFAULT_VERSION,
+    };
     const parts = { port, demo, databaseUrl, database, tokens, rights, authenticator };
     return new Ground({ ...parts, engine, gateway, tickets, metrics });
   }

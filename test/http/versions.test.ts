@@ -16,7 +16,7 @@ import { SERVER_FRAMES } from '../../src/protocol/socket/server-frames.ts';
 import { compile, compileQuery } from '../../src/protocol/validation.ts';
 import { startTestApp } from '../support/app.ts';
 
-const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.2.harbor'] as const;
+const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.3.harbor-preview.1'] as const;
 
 const Crate = Type.Object({
   id: Type.String(),

@@ -815,7 +815,7 @@ t.test('bad input', async (t) => {
     const others: [name: string, value: string | undefined, expected: string][] = [
       ['Service-Version', undefined, '400 api_version_required Service-Version'],
       ['Service-Version', '', '400 api_version_required Service-Version'],
-      ...['1.1', '1.1.bay', '1.3.harbor', '1.1.Harbor', '1.2.harbor', '2', '1.2.harbor-preview.2'].map(
+      ...['1.1', '1.1.bay', '1.3.harbor', '1.1.Harbor', '1.2.harbour', '2', '1.2.harbor-preview.2'].map(
         (version): [string, string, string] => [
           'Service-Version',
           version,
@@ -834,7 +834,7 @@ t.test('bad input', async (t) => {
     const foreign = await post({}, { headers: { 'Service-Account': demo.other_account.account_id } });
     const absent = await post({}, { headers: { 'Service-Account': newId('account') } });
     t.equal(foreign.text, absent.text, 'another account looks like none');
-    for (const version of ['1.0.harbor', '1.2.harbor']) {
+    for (const version of ['1.0.harbor', '1.2.harbor', '1.2.harbor-preview.1', '1.3.harbor-preview.1']) {
       await accepted(t, post({}, { headers: { 'Service-Version': version } }), version);
     }
     const path = `/v1/messaging/conversations/${supportCase}/messages`;

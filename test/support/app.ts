@@ -8,6 +8,7 @@ import { createLog, type Logger } from '../../src/log.ts';
 import type { ErrorObject } from '../../src/protocol/errors.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { Contract } from './contract.ts';
+import { DEFAULT_VERSION } from './default-version.ts';
 import { createTestDatabase } from './postgres.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -71,7 +72,7 @@ export async function startTestApp(
   t.teardown(() => app.close());
   const database = await openDatabase({ url, log });
   t.teardown(() => database.close());
-  const demo = readDemoFile(demoFilePath(dataDir))!;
+  const demo = { ...readDemoFile(demoFilePath(dataDir))!, service_version: DEFAULT_VERSION };
   const contract = await Contract.of(app.baseUrl);
 
   return {

@@ -6,6 +6,7 @@ import type { DemoFile } from '../../src/demo.ts';
 import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
 import { freshDirectory, type Running, startParley } from '../start/parley.ts';
 import { Contract } from './contract.ts';
+import { DEFAULT_VERSION } from './default-version.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -159,7 +160,8 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
   const running = startParley(t, env, command === undefined ? {} : { command });
   await running.says(/Parley is ready/);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
-  return new TestNode(running, dataDir, demo, await Contract.of(demo.base_url));
+  const contract = await Contract.of(demo.base_url);
+  return new TestNode(running, dataDir, { ...demo, service_version: DEFAULT_VERSION }, contract);
 }
 
 export interface ListenOptions {
