@@ -1,4 +1,6 @@
+import { NEWEST_VERSION } from '../protocol/versions.ts';
 import type { CommittedFrame, Frame, InboxChange, PresenceReport } from './frame.ts';
+import { cutMarked, mayHaveUnknown } from './marked-json.ts';
 import { packPosition, unpackPosition } from './text-position.ts';
 
 /**
@@ -46,7 +48,10 @@ export function encodeFrame(frame: Frame): Buffer {
   return write(layoutOf(frame));
 }
 
-/** `team` and `customer` are views of `bytes`. Throws a RangeError on anything but a whole frame. */
+/**
+ * `team` and `customer` are views of `bytes`, without what came with versions that this node does not know. Throws a
+ * RangeError on anything but a whole frame.
+ */
 export function decodeFrame(bytes: Buffer): Frame {
   const streamLength = bytes.readUInt8(2);
   const resourceLength = bytes.readUInt8(3);
@@ -62,8 +67,13 @@ export function decodeFrame(bytes: Buffer): Frame {
   const resource = bytes.toString('latin1', resourceStart, teamStart);
   const sequence = bytes.readDoubleLE(4);
   const number = bytes.readDoubleLE(12);
-  const team = teamLength === 0 ? undefined : bytes.subarray(teamStart, customerStart);
-  const customer = customerLength === 0 ? undefined : bytes.subarray(customerStart, size);
+  let team = teamLength === 0 ? undefined : bytes.subarray(teamStart, customerStart);
+  let customer = customerLength === 0 ? undefined : bytes.subarray(customerStart, size);
+  // One search in the whole frame: it is made for each one that arrives.
+  if (mayHaveUnknown(bytes)) {
+    team = team && cutMarked(NEWEST_VERSION, team);
+    customer = customer && cutMarked(NEWEST_VERSION, customer);
+  }
 
   switch (bytes[0]) {
     case WIRE_KINDS.created:

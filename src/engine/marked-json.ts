@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { chosen, type Part, type Shape, shapeOf } from '../protocol/forms.ts';
 import { ageOf } from '../protocol/since.ts';
-import type { Version } from '../protocol/versions.ts';
+import { VERSIONS, type Version } from '../protocol/versions.ts';
 
 /**
  * JSON in which the fields of later versions are marked, so that a node can cut them out for sockets of an older
@@ -10,7 +10,8 @@ import type { Version } from '../protocol/versions.ts';
  *
  *     {"id":"msg_1","body":null\t  ,"sent_at":null\t}
  *
- * It is still JSON: sockets of the newest version get it unchanged.
+ * It is still JSON: sockets of the newest version get it unchanged, as soon as the parts are cut that a node of a later
+ * release has marked as newer still (`mayHaveUnknown`).
  */
 export function markedJson(schema: TSchema, value: unknown): string {
   return write(shapeOf(schema), value);
@@ -46,9 +47,21 @@ export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
   return kept.length === 0 ? undefined : Buffer.concat(kept);
 }
 
+/**
+ * Returns whether the bytes may have parts of versions that this node does not know. Only nodes of a later release mark
+ * such parts, so frames of other nodes are cut when they arrive (frame-codec.ts), and the code behind that passes the
+ * newest form on as it is.
+ */
+export function mayHaveUnknown(bytes: Buffer): boolean {
+  return bytes.indexOf(UNKNOWN) !== -1;
+}
+
 const MARK = '\t';
 const TAB = 0x09;
 const SPACE = 0x20;
+
+/** The beginning of every mark that opens a part of a later version. */
+const UNKNOWN = Buffer.from(opening(VERSIONS.length));
 
 function opening(age: number): string {
   return MARK + ' '.repeat(age);

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { openEnvelope, Sealer } from '../../src/engine/envelope.ts';
-import type { Frame, PresenceReport } from '../../src/engine/frame.ts';
+import type { CreatedFrame, Frame, PresenceReport } from '../../src/engine/frame.ts';
 import { decodeFrame, encodeFrame, WIRE_KINDS } from '../../src/engine/frame-codec.ts';
 import { packPosition, unpackPosition } from '../../src/engine/text-position.ts';
+import { VERSIONS } from '../../src/protocol/versions.ts';
 import { Random } from '../support/random.ts';
 import { makeFrame } from './contract.ts';
 
@@ -19,6 +20,25 @@ t.test('a frame comes back as it was', async (t) => {
   }
   t.pass('2,000 frames');
 });
+
+t.test('what came with versions that this node does not know is cut on arrival', async (t) => {
+  const part = (age: number, text: string) => `\t${' '.repeat(age)}${text}\t`;
+  const [known, unknown] = [VERSIONS.length - 1, VERSIONS.length];
+  const oldest = `{"a":1${part(known, ',"b":2')}}`;
+  const newer = `{"a":1${part(known, `,"b":2${part(unknown + 1, ',"c":3')}`)}${part(unknown, ',"d":{"e":5}')}}`;
+  const inBoth = encodeFrame(makeFrame(1, { team: Buffer.from(newer), customer: Buffer.from(newer) }));
+  t.strictSame(
+    textsOf(inBoth).map((text) => text?.replace(/[\t ]/g, '')),
+    ['{"a":1,"b":2}', '{"a":1,"b":2}'],
+  );
+  const inOne = { team: Buffer.from(part(unknown, newer)), customer: Buffer.from(oldest) };
+  t.strictSame(textsOf(encodeFrame(makeFrame(1, inOne))), [undefined, oldest], 'a whole event');
+});
+
+function textsOf(bytes: Buffer): (string | undefined)[] {
+  const { team, customer } = decodeFrame(bytes) as CreatedFrame;
+  return [team?.toString(), customer?.toString()];
+}
 
 const NODE_ID = 'nodeAAAAAAAA';
 const TEAM = { team: Buffer.from('{"t":1}'), customer: undefined };
