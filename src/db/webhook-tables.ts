@@ -1,7 +1,6 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { DisabledReason, WebhookStatus } from '../protocol/resources/webhook.ts';
 import type { DeliveryError, DeliveryStatus } from '../protocol/resources/webhook-delivery.ts';
-import type { Version } from '../protocol/versions.ts';
 import type { Time, Times } from './columns.ts';
 
 export interface WebhooksTable extends Times {
@@ -10,8 +9,8 @@ export interface WebhooksTable extends Times {
   url: string;
   event_types: string[];
   include_direct: Generated<boolean>;
-  /** The form of its payloads. */
-  version: Version;
+  /** The form of its payloads, by the name that rows keep (`keptName`, protocol/versions.ts). */
+  version: string;
   status: Generated<WebhookStatus>;
   disabled_at: string | null;
   disabled_reason: DisabledReason | null;

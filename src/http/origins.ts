@@ -42,4 +42,4 @@ export class AllowedOrigins {
 const ACCEPTED =
   'Authorization, Content-Type, Idempotency-Key, Service-Account, Service-Version, Traceparent, Tracestate';
 const EXPOSED =
-  'Idempotent-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After';
+  'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After';

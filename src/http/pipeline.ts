@@ -8,6 +8,7 @@ import type { Metrics } from '../metrics.ts';
 import type { ApiError } from '../protocol/errors.ts';
 import type { Version } from '../protocol/versions.ts';
 import { CursorSeal } from './cursor-seal.ts';
+import { deprecationHeaders } from './deprecation.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import type { Exchange, RequestHandler } from './exchange.ts';
 import { ErrorMapper } from './failure.ts';
@@ -99,7 +100,10 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.origins.mark(exchange);
     const found = this.#publicTable.find(exchange.head.path);
     if (found !== undefined) answerPublic(this, exchange, found);
-    else new RequestRun(this, exchange).begin();
+    else {
+      for (const [name, value] of deprecationHeaders(exchange.head.version)) exchange.setHeader(name, value);
+      new RequestRun(this, exchange).begin();
+    }
   }
 
   /** Refuses a request that must not be processed at all; nothing after it is parsed. */

@@ -12,8 +12,17 @@ export const NEWEST_VERSION = '1.3.harbor-preview.1' satisfies Version;
 /** The version that introduced sockets: no socket speaks an older one. */
 export const SOCKETS_SINCE = '1.1.harbor' satisfies Version;
 
-/** Former names of stable versions. A caller that sends one gets the stable version, with a `Deprecation` header. */
-const FORMER_NAMES: ReadonlyMap<string, Version> = new Map([['1.2.harbor-preview.1', '1.2.harbor']]);
+/** A name that stood for a version before it was promoted. */
+export interface FormerName {
+  readonly version: Version;
+  /** When the name was deprecated, in seconds since 1970. */
+  readonly deprecatedAtS: number;
+}
+
+/** Former names of stable versions, oldest first. A caller that sends one gets the stable version. */
+export const FORMER_NAMES: ReadonlyMap<string, FormerName> = new Map([
+  ['1.2.harbor-preview.1', { version: '1.2.harbor', deprecatedAtS: Date.UTC(2026, 10, 23) / 1_000 }],
+]);
 
 export function isVersion(value: string): value is Version {
   return (VERSIONS as readonly string[]).includes(value);
@@ -21,12 +30,21 @@ export function isVersion(value: string): value is Version {
 
 /** Returns the version that `name` stands for, also by a former name; undefined if there is none. */
 export function versionNamed(name: string): Version | undefined {
-  return isVersion(name) ? name : FORMER_NAMES.get(name);
+  return isVersion(name) ? name : FORMER_NAMES.get(name)?.version;
 }
 
-/** Returns whether `name` is a former name, which will not be supported for good. */
-export function isFormerName(name: string): boolean {
-  return FORMER_NAMES.has(name);
+/**
+ * Returns the name by which rows keep a version: its first one, which nodes of the release before a promotion know too
+ * (docs/decisions.md#rows-keep-the-first-name-of-a-version).
+ */
+export function keptName(version: Version): string {
+  for (const [name, former] of FORMER_NAMES) if (former.version === version) return name;
+  return version;
+}
+
+/** Returns the version that a row keeps. A name that only newer nodes know stands for the newest version of this one. */
+export function keptVersion(name: string): Version {
+  return versionNamed(name) ?? NEWEST_VERSION;
 }
 
 /** Whether a caller that speaks `spoken` may use what exists since `since`. */

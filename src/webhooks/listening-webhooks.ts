@@ -1,6 +1,6 @@
 import type { Querier } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
-import type { Version } from '../protocol/versions.ts';
+import { keptVersion, type Version } from '../protocol/versions.ts';
 import { filtersOf } from '../protocol/webhook-events.ts';
 
 /** What decides which events a webhook is sent. Disabled ones are included: their events are recorded as failed. */
@@ -20,7 +20,11 @@ export type ListeningWebhooks = ReadonlyMap<string, readonly ListeningWebhook[]>
 export async function readListeningWebhooks(db: Querier): Promise<ListeningWebhooks> {
   const rows = await db.query(READ);
   return Map.groupBy(
-    rows.map(({ event_types, ...webhook }) => ({ ...webhook, filters: new Set(event_types) })),
+    rows.map(({ event_types, version, ...webhook }) => ({
+      ...webhook,
+      version: keptVersion(version),
+      filters: new Set(event_types),
+    })),
     ({ account_id }) => account_id,
   );
 }
@@ -34,7 +38,12 @@ export function wants(
   return filtersOf(type).some((filter) => filters.has(filter));
 }
 
-const READ = statement<[], Omit<ListeningWebhook, 'filters'> & { readonly event_types: readonly string[] }>({
+interface Row extends Omit<ListeningWebhook, 'version' | 'filters'> {
+  readonly version: string;
+  readonly event_types: readonly string[];
+}
+
+const READ = statement<[], Row>({
   name: 'read-listening-webhooks',
   text: 'SELECT id, account_id, include_direct, version, event_types FROM webhooks',
 });

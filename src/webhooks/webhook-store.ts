@@ -8,7 +8,7 @@ import { statement } from '../db/statement.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import type { DisabledReason } from '../protocol/resources/webhook.ts';
-import type { Version } from '../protocol/versions.ts';
+import { keptName, keptVersion, type Version } from '../protocol/versions.ts';
 import type { Receiver } from './delivery.ts';
 import { PREVIOUS_SECRET_HOURS } from './secrets.ts';
 
@@ -39,7 +39,7 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhookRow): Promise<Web
       url: webhook.url,
       event_types: [...webhook.eventTypes],
       include_direct: webhook.includeDirect,
-      version: webhook.version,
+      version: keptName(webhook.version),
       secret: webhook.secret,
       created_by: webhook.createdBy,
     })
@@ -128,10 +128,10 @@ export interface ReceiverRow extends Receiver {
 /** Returns undefined for a webhook that is gone. */
 export async function readReceiver(db: Db, id: string): Promise<ReceiverRow | undefined> {
   const [row] = await db.query(READ_RECEIVER, id);
-  return row;
+  return row && { ...row, version: keptVersion(row.version) };
 }
 
-const READ_RECEIVER = statement<[id: string], ReceiverRow>({
+const READ_RECEIVER = statement<[id: string], Omit<ReceiverRow, 'version'> & { readonly version: string }>({
   name: 'read-webhook-receiver',
   text: `
     SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until,

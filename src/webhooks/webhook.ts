@@ -2,6 +2,7 @@ import type { AddressGuard } from '../outbound/address-guard.ts';
 import { readReceiverUrl } from '../outbound/receiver-url.ts';
 import { invalid } from '../protocol/errors.ts';
 import type { NewWebhook, Webhook } from '../protocol/resources/webhook.ts';
+import { keptVersion } from '../protocol/versions.ts';
 import { isEventFilter } from '../protocol/webhook-events.ts';
 import { shownSecret } from './secrets.ts';
 import type { WebhookRow } from './webhook-store.ts';
@@ -14,7 +15,7 @@ export function presentWebhook(row: WebhookRow): Webhook {
     url: row.url,
     event_types: row.event_types,
     include_direct: row.include_direct,
-    version: row.version,
+    version: keptVersion(row.version),
     status: row.status,
     disabled_at: row.disabled_at,
     disabled_reason: row.disabled_reason,

@@ -1,5 +1,6 @@
 /** From a handshake to `ready`, and every way to fail (docs/realtime.md#opening). */
 
+import type { IncomingMessage } from 'node:http';
 import t from 'tap';
 import { WebSocket } from 'ws';
 import { createApiKey } from '../../src/accounts/keys.ts';
@@ -46,6 +47,44 @@ t.test('version and account may stand in the URL', async (t) => {
   const client = await ground.open({ Authorization: `Bearer ${ada.access_token}` }, query);
   t.ok(await client.frame('ready'));
   client.close();
+});
+
+t.test('a handshake by a former name of a version is answered with its deprecation', async (t) => {
+  const former = '1.2.harbor-preview.1';
+  const answerTo = (headers: Record<string, string>, search: Record<string, string> = {}) =>
+    new Promise<IncomingMessage>((resolve) => {
+      const url = `ws://127.0.0.1:${ground.port}/v1/realtime?${new URLSearchParams(search)}`;
+      const socket = new WebSocket(url, { headers });
+      socket.once('upgrade', (response) => {
+        resolve(response);
+        socket.once('message', () => socket.close());
+      });
+      socket.once('unexpected-response', (_, response) => {
+        resolve(response);
+        response.resume();
+      });
+      socket.on('error', () => undefined);
+    });
+  const asAda = ground.headers();
+  const { 'Service-Version': _, ...unnamed } = asAda;
+  const answers: [status: number, deprecation: string | undefined, answer: Promise<IncomingMessage>][] = [
+    [101, '@1795392000', answerTo({ ...asAda, 'Service-Version': former })],
+    [101, '@1795392000', answerTo({}, { ...query, version: former })],
+    [401, '@1795392000', answerTo({ ...unnamed, Authorization: 'Bearer x' }, { version: former })],
+    [101, undefined, answerTo(asAda)],
+    [101, undefined, answerTo({ ...asAda, 'Service-Version': '1.2.harbor' })],
+  ];
+  for (const [status, deprecation, answer] of answers) {
+    const { statusCode, headers } = await answer;
+    t.strictSame([statusCode, headers.deprecation], [status, deprecation]);
+    t.equal(headers.link === undefined, deprecation === undefined);
+  }
+  const client = await ground.open({ ...asAda, 'Service-Version': former });
+  t.ok(await client.frame('ready'), 'it works like any other');
+  client.close();
+  await until(async () => (await ground.metrics.socketsOpen.get()).values[0]?.value === 0, {
+    what: 'an empty server',
+  });
 });
 
 t.test('a frame may identify the caller', async (t) => {

@@ -2,6 +2,7 @@ import t from 'tap';
 import { Idempotency } from '../../src/access/idempotency.ts';
 import { createRateLimits } from '../../src/access/rate-limit.ts';
 import { AllowedOrigins } from '../../src/http/origins.ts';
+import { VERSIONS } from '../../src/protocol/versions.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
@@ -38,6 +39,33 @@ t.test('headers of every answer', async (t) => {
   });
   t.match(refused.headers.get('request-id'), /^req_[\w-]{8,}$/);
   t.not(refused.headers.get('request-id'), created.headers.get('request-id'));
+});
+
+t.test('every answer to a request by a former name of a version says that it is deprecated', async (t) => {
+  const fixture = await serve(t);
+  const path = '/v1/things/x/notes';
+  const requests: [status: number, method: string, path: string, headers?: Record<string, string>][] = [
+    [201, 'POST', path],
+    [404, 'GET', '/v1/nothing'],
+    [405, 'PATCH', path],
+    [401, 'POST', path, { Authorization: 'Bearer nothing' }],
+    [400, 'POST', `${path}?what=1`],
+    [204, 'OPTIONS', path],
+  ];
+  for (const [status, method, path, headers] of requests) {
+    const ask = async (version: string) => {
+      const body = method === 'POST' ? { body: '{"text":"hi"}' } : {};
+      const sent = { ...HEADERS, ...headers, 'Service-Version': version };
+      const answer = await call(fixture, method, path, { ...body, headers: sent });
+      t.equal(answer.status, status, `${method} ${path}`);
+      return [answer.headers.get('Deprecation'), answer.headers.get('Link')];
+    };
+    t.strictSame(await ask('1.2.harbor-preview.1'), [
+      '@1795392000',
+      '</docs/access#former-names>; rel="deprecation"; type="text/html"',
+    ]);
+    t.strictSame(await ask('1.2.harbor'), [null, null]);
+  }
 });
 
 t.test('the order of the checks: of two that fail, the earlier one answers', async (t) => {
@@ -123,8 +151,8 @@ t.test('versions', async (t) => {
     call(fixture, 'GET', path, { headers: { ...HEADERS, 'Service-Version': version } });
   const invalid = await get('/v1/things/x', '1.1.bay');
   t.match(invalid, { status: 400, body: { error: { code: 'api_version_invalid' } } });
-  for (const version of ['1.0.harbor', '1.1.harbor', '1.2.harbor']) {
-    t.match(invalid.body.error.message, version);
+  t.equal(invalid.body.error.message, `Supported versions are ${VERSIONS.join(', ')}.`);
+  for (const version of [...VERSIONS, '1.2.harbor-preview.1']) {
     t.equal((await get('/v1/things/x', version)).status, 200);
   }
   t.match(await get('/v1/newer', '1.1.harbor'), {

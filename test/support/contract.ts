@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { codeOf } from '../../src/protocol/error-envelope.ts';
 import { ERRORS, type ErrorCondition } from '../../src/protocol/errors.ts';
 import { schemaAt, sinceOf } from '../../src/protocol/since.ts';
-import { isVersion, NEWEST_VERSION, VERSIONS, type Version } from '../../src/protocol/versions.ts';
+import { NEWEST_VERSION, VERSIONS, type Version, versionNamed } from '../../src/protocol/versions.ts';
 
 /** An answer as it was received. */
 export interface WireAnswer {
@@ -85,7 +85,7 @@ export class Contract {
     const response = operation.responses[status];
     if (response === undefined) return `${operation.operationId} documents no such status`;
     const { schema, examples } = response.content['application/json'];
-    const spoken = isVersion(version) ? version : NEWEST_VERSION;
+    const spoken = versionNamed(version) ?? NEWEST_VERSION;
     const check = this.#checkFor(schema, spoken);
     // A replay has the form of the version of the first request.
     const forms = headers.get('Idempotent-Replayed') === 'true' ? VERSIONS : [];

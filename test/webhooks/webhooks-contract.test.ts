@@ -3,11 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t from 'tap';
+import { changeListeners } from '../../src/accounts/listeners.ts';
 import type { List } from '../../src/protocol/lists.ts';
 import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
 import type { Notification } from '../../src/protocol/resources/notification.ts';
 import type { NewWebhook, Webhook } from '../../src/protocol/resources/webhook.ts';
 import type { WebhookDelivery } from '../../src/protocol/resources/webhook-delivery.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { closed, type Guarded, gatesOf, TIME } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
@@ -56,6 +58,42 @@ t.test('a webhook: the resource with its secret, once; every field and no other'
     'webhook.created {"event_types":["*"]}',
   ]);
   await remove(made.id, direct.id);
+});
+
+t.test('a webhook is sent the form of its version, by whatever name its row keeps it', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const { id } = await create({ url: receiver.url, event_types: ['message.created'] });
+  const kept = async () =>
+    (await app.database.kysely.selectFrom('webhooks').select('version').where('id', '=', id).execute())[0]
+      ?.version;
+  t.equal(await kept(), '1.2.harbor-preview.1', 'the name that nodes of the release before know');
+  const rename = async (version: string) => {
+    await app.database.transaction(async (tx) => {
+      await tx.kysely.updateTable('webhooks').set({ version }).where('id', '=', id).execute();
+      await changeListeners(tx);
+    });
+    // Announces the change to the node, as every request does that changes a webhook.
+    await call('PATCH', `${PATH}/${id}`, { body: { event_types: ['message.created'] } });
+  };
+  for (const [name, version] of [
+    ['1.2.harbor-preview.1', '1.2.harbor'],
+    ['1.2.harbor', '1.2.harbor'],
+    ['1.1.harbor', '1.1.harbor'],
+    // Written by a node of a later release.
+    ['9.0.harbor', NEWEST_VERSION],
+  ] as const) {
+    await rename(name);
+    t.equal((await call<Webhook>('GET', `${PATH}/${id}`)).body.version, version, name);
+    const body = { body: 'ahoy', client_message_id: randomUUID() };
+    const path = `/v1/messaging/conversations/${demo.conversations.group}/messages`;
+    const message = (await call<{ id: string }>('POST', path, { body })).body;
+    const received = await until(() => receiver.received.find(({ event }) => event.data.id === message.id), {
+      what: 'the delivery',
+    });
+    t.equal(received.headers['service-version'], version, name);
+    t.equal('sent_at' in received.event.data, version !== '1.1.harbor', name);
+  }
+  await remove(id);
 });
 
 t.test('what a webhook cannot be', async (t) => {

@@ -42,6 +42,11 @@ export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrig
   return { version, account, authorization, ticket: query.ticket };
 }
 
+/** Returns the version that an upgrade request names, whether or not it may be opened. */
+export function spokenIn({ version, query }: Pick<UpgradeRequest, 'version' | 'query'>): string | undefined {
+  return version || (new URLSearchParams(query).get('version') ?? undefined);
+}
+
 const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
 

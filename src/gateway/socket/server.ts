@@ -10,6 +10,7 @@ import type { Authenticator } from '../../access/authenticate.ts';
 import { requireAccount, requireSubscription } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { RateLimits } from '../../access/rate-limit.ts';
+import { deprecationHeaders } from '../../http/deprecation.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import type { AllowedOrigins } from '../../http/origins.ts';
 import type { RequestHead } from '../../http/request-head.ts';
@@ -22,7 +23,7 @@ import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Admission } from './admission.ts';
 import type { Commands } from './commands.ts';
-import { type Handshake, readHandshake } from './handshake.ts';
+import { type Handshake, readHandshake, spokenIn } from './handshake.ts';
 import { Session, type SessionHost } from './session.ts';
 import type { Tickets } from './tickets.ts';
 
@@ -147,6 +148,8 @@ export class SocketServer {
     const key = req.getHeader('sec-websocket-key');
     const extensions = req.getHeader('sec-websocket-extensions');
     const protocolVersion = req.getHeader('sec-websocket-version');
+    const ofVersion = deprecationHeaders(spokenIn(exchange.head));
+    for (const [name, value] of ofVersion) exchange.setHeader(name, value);
     const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
     // Not inside the library's call, which would take the connection from the request before both promises have
     // resolved.
@@ -155,7 +158,11 @@ export class SocketServer {
       ([opening, cork]) => {
         if (exchange.ended) return;
         // No subprotocol is accepted.
-        cork.run(() => res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context));
+        cork.run(() => {
+          if (ofVersion.length > 0) res.writeStatus('101 Switching Protocols');
+          for (const [name, value] of ofVersion) res.writeHeader(name, value);
+          res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context);
+        });
         exchange.handOver();
       },
       (error) => {

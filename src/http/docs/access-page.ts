@@ -1,5 +1,5 @@
 import { PERMISSIONS } from '../../protocol/permissions.ts';
-import { CURRENT_VERSION, VERSIONS } from '../../protocol/versions.ts';
+import { CURRENT_VERSION, FORMER_NAMES, VERSIONS } from '../../protocol/versions.ts';
 import type { Document } from '../documents.ts';
 import type { Route } from '../route.ts';
 import { code, type Html, html, table } from './html.ts';
@@ -16,6 +16,17 @@ export function accessPage(routes: readonly Route[]): Document {
 ${table(
   ['Version', 'Kind', 'New endpoints'],
   VERSIONS.map((version) => versionRow(version, routes)),
+)}
+<h2 id="former-names">Former names</h2>
+<p>A version that was promoted is also found by the name of its preview. Answers to such requests carry
+<code>Deprecation</code>: change the name, which changes nothing else.</p>
+${table(
+  ['Former name', 'Version', 'Deprecated since'],
+  [...FORMER_NAMES].map(([name, { version, deprecatedAtS }]) => [
+    code(name),
+    code(version),
+    html`${new Date(deprecatedAtS * 1_000).toISOString().slice(0, 10)}`,
+  ]),
 )}
 <h2 id="permissions">Permissions</h2>
 <p>A role grants permissions; each endpoint asks for one at most. Some ask for a lesser one where the call concerns

@@ -1,6 +1,6 @@
 import { ErrorEnvelope } from '../../protocol/error-envelope.ts';
 import type { ErrorCondition } from '../../protocol/errors.ts';
-import { CURRENT_VERSION, VERSIONS } from '../../protocol/versions.ts';
+import { CURRENT_VERSION, FORMER_NAMES, VERSIONS } from '../../protocol/versions.ts';
 import type { Route } from '../route.ts';
 import { pathExampleOf } from './examples.ts';
 import { FILE_PATHS } from './files.ts';
@@ -69,7 +69,9 @@ const PARAMETERS = {
     name: 'Service-Version',
     in: 'header',
     required: true,
-    description: 'The version of the API that the caller speaks.',
+    description:
+      'The version of the API that the caller speaks. Former names are accepted, with a `Deprecation` header on the answer: ' +
+      `${[...FORMER_NAMES].map(([name, { version }]) => `\`${name}\` for \`${version}\``).join(', ')}.`,
     schema: { type: 'string', enum: VERSIONS },
     example: CURRENT_VERSION,
   },
