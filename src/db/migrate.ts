@@ -1,7 +1,7 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
 import { runMigrations } from 'graphile-worker';
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import { FileMigrationProvider, type MigrationProvider, Migrator } from 'kysely/migration';
 import type { Logger } from '../log.ts';
 import type { Database } from './database.ts';
@@ -10,6 +10,7 @@ import { MIGRATIONS_DIR } from './migrated.ts';
 import { jobLogger } from './queue.ts';
 import { renewRows } from './renewed-rows.ts';
 import type { Schema } from './schema.ts';
+import { readNewer, recordingUsability } from './usable-schema.ts';
 
 /**
  * Brings the database to the newest schema, in steps that nodes may start together:
@@ -19,8 +20,9 @@ import type { Schema } from './schema.ts';
  * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
  * 4. The tables of the job queue (queue.ts), by its own library.
  *
- * Rejects with an Error that says what to do if the database is newer than this version of Parley. `provider` is for
- * tests of earlier states.
+ * A database that a newer release has migrated keeps its schema and indexes. It is used if the migrations of that
+ * release allow it (usable-schema.ts); otherwise migrate() rejects with an Error that says what to do. `provider` is for
+ * tests of other states.
  */
 export async function migrate(
   database: Database,
@@ -28,32 +30,29 @@ export async function migrate(
   provider: MigrationProvider = new FileMigrationProvider({ fs, path, migrationFolder: MIGRATIONS_DIR }),
 ): Promise<void> {
   await database.withoutTimeLimit(async (db) => {
-    const migrator = new Migrator({ db, provider });
-    await refuseNewer(db, Object.keys(await provider.getMigrations()));
-    const { error, results = [] } = await migrator.migrateToLatest();
-    if (error !== undefined) {
-      const failed = results.find(({ status }) => status === 'Error');
-      const reason = error instanceof Error ? error.message : String(error);
-      const name = failed?.migrationName ?? 'no migration';
-      throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
-    }
-    for (const { migrationName } of results) log.info({ migration: migrationName }, 'migrated the database');
+    const newer = await readNewer(db, Object.keys(await provider.getMigrations()));
+    if (newer.length === 0) await migrateToLatest(db, log, provider);
+    else
+      log.info(
+        { migrations: newer },
+        'the database has the schema of a newer version, which this one may use',
+      );
     for (const renewed of await renewRows(db))
       log.info(renewed, 'rows of a restored database have a new changed_in');
+    if (newer.length > 0) return;
     for (const index of await buildIndexes(db)) log.info({ index }, 'built an index');
   });
   await runMigrations({ pgPool: database.pool, logger: jobLogger(log) });
 }
 
-/** The usual cause is a deployment that was rolled back. Kysely would call such a database corrupted. */
-async function refuseNewer(db: Kysely<Schema>, known: readonly string[]): Promise<void> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  if (!tables.some(({ name }) => name === 'kysely_migration')) return;
-  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration ORDER BY name`.execute(db);
-  const unknown = rows.map(({ name }) => name).filter((name) => !known.includes(name));
-  if (unknown.length === 0) return;
-  throw new Error(
-    `the database is newer than this version of Parley, which does not know its migration ${unknown.join(', ')}: ` +
-      'run the version that migrated it, or restore the backup from before that upgrade',
-  );
+async function migrateToLatest(db: Kysely<Schema>, log: Logger, provider: MigrationProvider): Promise<void> {
+  const migrator = new Migrator({ db, provider: recordingUsability(provider) });
+  const { error, results = [] } = await migrator.migrateToLatest();
+  if (error !== undefined) {
+    const failed = results.find(({ status }) => status === 'Error');
+    const reason = error instanceof Error ? error.message : String(error);
+    const name = failed?.migrationName ?? 'no migration';
+    throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
+  }
+  for (const { migrationName } of results) log.info({ migration: migrationName }, 'migrated the database');
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { promises as fs, readdirSync, readFileSync } from 'node:fs';
 import path, { join, resolve } from 'node:path';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration';
 import pg from 'pg';
 import t from 'tap';
@@ -238,16 +238,77 @@ t.test('an index build blocks no writes, and is repeated after a kill', async (t
   t.same(await validity(database), [{ indisvalid: true }]);
 });
 
-t.test('a database of a newer release is refused with what to do', async (t) => {
+t.test('a new migration declares from which one on nodes may use its schema', async (t) => {
+  for (const [name, migration] of Object.entries(await migrationsOfToday())) {
+    if (name <= '0031_replaying') continue;
+    const { usableFrom = 'no declaration' } = migration as { readonly usableFrom?: string };
+    t.ok(`${usableFrom}.ts` in CHECKSUMS && usableFrom <= name, `${name}: ${usableFrom}`);
+  }
+});
+
+t.test('a node starts on the schema of a newer release where that release allows it', async (t) => {
   const server = await startPostgres(t);
-  const { database } = await create(t, server.url, 'newer');
-  await migrate(database, log);
-  await sql`INSERT INTO kysely_migration (name, timestamp) VALUES ('9999_later', '2030-01-01')`.execute(
-    database.kysely,
-  );
-  await t.rejects(migrate(database, log), {
-    message: /newer than this version of Parley.*9999_later.*run the version that migrated it/,
+  const today = await migrationsOfToday();
+  const last = Object.keys(today).sort().at(-1)!;
+  const next = (column: string, usableFrom?: string) => ({
+    up: (db: Kysely<unknown>) =>
+      sql`ALTER TABLE messages ADD COLUMN ${sql.ref(column)} text`.execute(db).then(() => {}),
+    ...(usableFrom !== undefined && { usableFrom }),
   });
+  const upgrade = (database: Database, later: Readonly<Record<string, Migration>>) =>
+    migrate(database, log, { getMigrations: async () => ({ ...today, ...later }) });
+  const refusal = (migrations: string) => ({
+    message: new RegExp(
+      `newer than this version of Parley.*${migrations} .*run the version that migrated it`,
+    ),
+  });
+
+  const { database } = await create(t, server.url, 'next');
+  await migrate(database, log);
+  const additive = { '9998_next': next('added', last) };
+  await upgrade(database, additive);
+  await sql`DROP INDEX messages_changed`.execute(database.kysely);
+  const expected = await schemaOf(database);
+  await migrate(database, log);
+  t.same(await schemaOf(database), expected, 'what the newer release has made of the schema stays');
+  await upgrade(database, additive);
+  t.same(await validity(database), [{ indisvalid: true }], 'the newer release goes on');
+
+  const breaking = { ...additive, '9999_later': next('later') };
+  await upgrade(database, breaking);
+  await t.rejects(migrate(database, log), refusal('9998_next, 9999_later'));
+  await t.rejects(upgrade(database, additive), refusal('9999_later'), 'nor the release between the two');
+  await upgrade(database, { ...breaking, '9999_much_later': next('much_later', '9998_next') });
+  await t.rejects(
+    migrate(database, log),
+    refusal('9999_later, 9999_much_later'),
+    'an additive one changes nothing',
+  );
+  await t.rejects(upgrade(database, additive), refusal('9999_later, 9999_much_later'));
+  await upgrade(database, breaking);
+
+  const { database: other } = await create(t, server.url, 'branch');
+  await upgrade(other, { '0030_another': next('another', '0030_another'), '9998_next': next('added', last) });
+  await t.rejects(
+    migrate(other, log),
+    refusal('0030_another, 9998_next'),
+    'a schema that begins in another way',
+  );
+});
+
+t.test('a migration that fails leaves no declaration of those before it', async (t) => {
+  const server = await startPostgres(t);
+  const { database } = await create(t, server.url, 'failing');
+  await migrate(database, log);
+  const later = {
+    '9998_next': { up: () => Promise.resolve(), usableFrom: '9998_next' },
+    '9999_failing': { up: () => Promise.reject(new Error('no')), usableFrom: '9998_next' },
+  };
+  const settings = () => database.kysely.selectFrom('settings').selectAll().orderBy('name').execute();
+  const before = await settings();
+  const provider = { getMigrations: async () => ({ ...(await migrationsOfToday()), ...later }) };
+  await t.rejects(migrate(database, log, provider), { message: /9999_failing/ });
+  t.same(await settings(), before);
 });
 
 async function create(
@@ -276,7 +337,7 @@ async function runEarlier(
   { kysely }: Database,
   migrations: Readonly<Record<string, Migration | 'today'>>,
 ): Promise<void> {
-  const today = await new FileMigrationProvider({ fs, path, migrationFolder: FOLDER }).getMigrations();
+  const today = await migrationsOfToday();
   const chosen = Object.entries(migrations).map(([name, migration]) => [
     name,
     migration === 'today' ? today[name] : migration,
@@ -284,6 +345,10 @@ async function runEarlier(
   const provider = { getMigrations: async () => Object.fromEntries(chosen) };
   const { error } = await new Migrator({ db: kysely, provider }).migrateToLatest();
   if (error !== undefined) throw error;
+}
+
+function migrationsOfToday(): Promise<Record<string, Migration>> {
+  return new FileMigrationProvider({ fs, path, migrationFolder: FOLDER }).getMigrations();
 }
 
 async function insertDraft({ kysely }: Database, id: string): Promise<void> {
