@@ -7,6 +7,7 @@ import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
 import { freshDirectory, type Running, startParley } from '../start/parley.ts';
 import { Contract } from './contract.ts';
 import { DEFAULT_VERSION } from './default-version.ts';
+import type { EarlierCheckout } from './earlier-checkout.ts';
 import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
@@ -18,6 +19,8 @@ export interface NodeOptions {
   readonly dataDir?: string;
   /** Runs something else that composes a node. Default: `npm start`. */
   readonly command?: readonly [file: string, ...args: string[]];
+  /** Runs the code of an earlier commit. Its answers are not checked against the contract, which is that of today. */
+  readonly earlier?: EarlierCheckout;
 }
 
 /** Every node of a test signs with this key, as those of one deployment do. */
@@ -29,9 +32,9 @@ export class TestNode {
   readonly demo: DemoFile;
   readonly dataDir: string;
   readonly running: Running;
-  readonly #contract: Contract;
+  readonly #contract: Contract | undefined;
 
-  constructor(running: Running, dataDir: string, demo: DemoFile, contract: Contract) {
+  constructor(running: Running, dataDir: string, demo: DemoFile, contract?: Contract) {
     this.#contract = contract;
     this.running = running;
     this.dataDir = dataDir;
@@ -87,7 +90,7 @@ export class TestNode {
     const { status, headers } = response;
     const text = await response.text();
     const { service_version: version } = this.demo;
-    this.#contract.check({ method, path, version, status, headers, text });
+    this.#contract?.check({ method, path, version, status, headers, text });
     return { status, body: JSON.parse(text), headers };
   }
 
@@ -143,7 +146,7 @@ export interface ListedMessage {
 
 export async function startNode(t: Teardown, options: NodeOptions): Promise<TestNode> {
   const dataDir = options.dataDir ?? freshDirectory(t);
-  const { command } = options;
+  const { earlier, command = earlier?.command } = options;
   const env = {
     DATABASE_URL: options.databaseUrl,
     ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
@@ -157,10 +160,13 @@ export async function startNode(t: Teardown, options: NodeOptions): Promise<Test
     PARLEY_SOCKET_PONG_MS: '60000',
     ...options.env,
   };
-  const running = startParley(t, env, command === undefined ? {} : { command });
+  const running = startParley(t, env, {
+    ...(command !== undefined && { command }),
+    ...(earlier !== undefined && { cwd: earlier.root }),
+  });
   await running.says(/Parley is ready/);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
-  const contract = await Contract.of(demo.base_url);
+  const contract = earlier === undefined ? await Contract.of(demo.base_url) : undefined;
   return new TestNode(running, dataDir, { ...demo, service_version: DEFAULT_VERSION }, contract);
 }
 

@@ -1,0 +1,45 @@
+import { execFile, spawn } from 'node:child_process';
+import { readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { freshDirectory, ROOT } from '../start/parley.ts';
+import type { Teardown } from './teardown.ts';
+
+/** The code of an earlier commit of this repository, which can be run beside that of today. */
+export interface EarlierCheckout {
+  readonly root: string;
+  /** Starts a node of it. */
+  readonly command: readonly [file: string, ...args: string[]];
+}
+
+/**
+ * Extracts a commit into a directory of this test, with today's dependencies if they are the same. A clone without the
+ * commit fails the test: skipped, it would be missed by everyone whose checks clone shallowly.
+ */
+export async function checkOutEarlier(t: Teardown, commit: string): Promise<EarlierCheckout> {
+  await run('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: ROOT }).catch((cause) => {
+    throw new Error(
+      `this test runs the code of commit ${commit}, which is not in ${ROOT}: it needs a git clone with the whole ` +
+        'history (git fetch --unshallow)',
+      { cause },
+    );
+  });
+  const root = freshDirectory(t);
+  const archive = spawn('git', ['archive', '--format=tar', commit], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const extract = spawn('tar', ['-x', '-C', root], { stdio: ['pipe', 'inherit', 'inherit'] });
+  const extracted = new Promise((resolve) => extract.once('close', resolve));
+  await pipeline(archive.stdout, extract.stdin);
+  if ((await extracted) !== 0) throw new Error(`commit ${commit} cannot be extracted`);
+  const lock = (directory: string) => readFileSync(join(directory, 'package-lock.json'), 'utf8');
+  if (lock(root) === lock(ROOT)) {
+    symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(root, 'node_modules'));
+  } else await run('npm', ['ci'], { cwd: root });
+  const start = `--import=${join(root, 'test/support/quick-start.js')}`;
+  return { root, command: [process.execPath, start, join(root, 'src/main.ts'), 'start'] };
+}
+
+const run = promisify(execFile);
