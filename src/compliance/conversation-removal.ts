@@ -3,7 +3,7 @@ import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { cancelRunsById } from '../agents/runs/cancel-all.ts';
 import { readOpenRunsOf } from '../agents/runs/store.ts';
 import { audit } from '../audit/audit.ts';
-import { conversationGone, requireManager, requireWriter } from '../conversations/access.ts';
+import { conversationGone, requireOwner, requireWriter } from '../conversations/access.ts';
 import { followBlocks, lockPair } from '../conversations/block-store.ts';
 import {
   isDeletedSince,
@@ -39,7 +39,7 @@ import { endExportsOf } from './jobs/job-store.ts';
 export async function deleteConversation(tx: Tx, principal: Principal, id: string): Promise<ConversationRow> {
   const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
   requireWriter(own);
-  requireManager(principal, own);
+  requireOwner(principal, own);
   if (conversation.deleted_at !== null) return conversation;
   requireDeletable(conversation);
   const by = principal.actor.id;
@@ -73,7 +73,7 @@ export async function restoreConversation(
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
   requireWriter(own);
-  requireManager(principal, own);
+  requireOwner(principal, own);
   if (conversation.deleted_at === null) return conversation;
   const isHeld = conversation.legal_hold === 'held';
   if (!isHeld && (await isDeletedSince(tx, id, restoreDays))) throw conversationGone();

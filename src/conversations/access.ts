@@ -83,14 +83,20 @@ export function requireManager(principal: Principal, own: OwnRole): void {
   if (!isManager(principal, own)) throw forbidden('Only owners and admins of the conversation can do this.');
 }
 
-export function isManager(principal: Principal, own: OwnRole): boolean {
-  return seesWholeAccount(principal) || own?.role === 'owner' || own?.role === 'admin';
+function isManager(principal: Principal, own: OwnRole): boolean {
+  return isOwner(principal, own) || own?.role === 'admin';
 }
 
-/** Changing the roles of owners and admins requires an owner of the conversation, or access to the whole account. */
+/**
+ * Deleting and restoring the conversation, and changing the roles of owners and admins, require an owner of it, or access
+ * to the whole account.
+ */
 export function requireOwner(principal: Principal, own: OwnRole): void {
-  if (seesWholeAccount(principal) || own?.role === 'owner') return;
-  throw forbidden('Only owners of the conversation can do this.');
+  if (!isOwner(principal, own)) throw forbidden('Only owners of the conversation can do this.');
+}
+
+export function isOwner(principal: Principal, own: OwnRole): boolean {
+  return seesWholeAccount(principal) || own?.role === 'owner';
 }
 
 function forbidden(message: string): ApiError {

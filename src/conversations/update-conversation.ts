@@ -13,7 +13,7 @@ import type {
 import { MOVES_BY_HAND, type WorkflowMove } from '../protocol/states/workflow.ts';
 import type { NamedActor } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { conversationGone, isManager, requireManager, requireWriter } from './access.ts';
+import { conversationGone, isOwner, requireManager, requireWriter } from './access.ts';
 import { findAssignable } from './assignable.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
 import { type LockedConversation, lockAlsoDeleted, lockConversationAsMember } from './locked-conversation.ts';
@@ -55,7 +55,7 @@ export async function setLegalHold(
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
   requireWriter(own);
-  if (conversation.deleted_at !== null && !isManager(principal, own)) throw conversationGone();
+  if (conversation.deleted_at !== null && !isOwner(principal, own)) throw conversationGone();
   if (conversation.legal_hold === legalHold) return conversation;
   const details = { from: conversation.legal_hold, to: legalHold };
   await write(tx, principal, conversation, [

@@ -144,11 +144,11 @@ function laidOut<Row>(
   const infoOf = (start: number, end: number): PageInfo => {
     const ahead = goesOn || end - start < shown.length;
     // A page that was reached by a cursor has the row of that cursor before it.
-    const behind = (page.after !== null && page.isForwardOnly !== true) || page.startsInside === true;
+    const behind = page.after !== null || page.startsInside === true;
     const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
     return {
       next_page_url: hasNext ? pageUrl('next', shown[end - 1]) : null,
-      previous_page_url: hasPrevious ? pageUrl('previous', shown[start]) : null,
+      previous_page_url: hasPrevious && page.isForwardOnly !== true ? pageUrl('previous', shown[start]) : null,
       has_next_page: hasNext,
       has_prev_page: hasPrevious,
     };

@@ -149,6 +149,8 @@ t.test('refusals', async (t) => {
   };
   const strange = await cases.conversation('internal');
   await cases.setParticipant(strange, grace.id, { membership: 'removed' });
+  const managed = await cases.conversation('internal');
+  await cases.setParticipant(managed, grace.id, { role: 'admin' });
   const { id: caseId, customerToken } = await cases.open();
   const system = await systemConversation();
   const direct = await directMessage();
@@ -168,6 +170,7 @@ t.test('refusals', async (t) => {
       '403 insufficient_permissions null',
     ],
     ['a member', id, asGrace, '403 insufficient_permissions null'],
+    ['an admin of the conversation', managed, asGrace, '403 insufficient_permissions null'],
     ['a user of a direct message', direct, asGrace, '403 insufficient_permissions null'],
     ['a customer', caseId, { ...asGrace, token: customerToken }, '403 insufficient_permissions null'],
     ['an agent', id, { ...asGrace, token: agent }, '403 insufficient_permissions null'],
@@ -184,6 +187,14 @@ t.test('refusals', async (t) => {
     for (const answer of answers) t.equal(refusalOf(answer), expected, what);
   }
   t.equal((await conversation(held)).deleted_at, null, 'what is held stays');
+});
+
+t.test('an owner who sees only their own conversations', async (t) => {
+  const id = await cases.conversation('internal');
+  await cases.setParticipant(id, grace.id, { role: 'owner' });
+  t.equal((await app.call('DELETE', `${PATH}/${id}`, asGrace)).status, 200);
+  t.equal((await hold(id, 'held', asGrace)).status, 200);
+  t.equal((await app.call('POST', `${PATH}/${id}/actions/restore`, asGrace)).status, 200);
 });
 
 t.test('an Idempotency-Key', async (t) => {

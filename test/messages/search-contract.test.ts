@@ -143,6 +143,7 @@ t.test('pages: ranked within an age, each once while messages arrive and are ind
   let page = await search({ q: 'walking', conversation_id: id, limit: '7' });
   for (;;) {
     t.equal(page.page_info.previous_page_url, null);
+    t.equal(page.page_info.has_prev_page, seen.length > 0);
     seen.push(...page.data.map(({ message }) => message!.id));
     if (page.page_info.next_page_url === null) break;
     await send(id, { body: 'walking newer' });
