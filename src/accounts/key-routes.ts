@@ -69,6 +69,20 @@ export function apiKeyRoutes(database: Database): Route[] {
       },
     }),
     defineRoute({
+      name: 'get_api_key',
+      method: 'GET',
+      path: '/v1/api-keys/:id',
+      summary: 'Get an API key, without its secret',
+      since: '1.2.harbor',
+      permission: 'api_keys:read',
+      agents: false,
+      query: IncludeQuery,
+      status: 200,
+      response: ApiKey,
+      handle: ({ principal, params, query }) =>
+        show(database, principal.accountId, params.id!, query['include[]']),
+    }),
+    defineRoute({
       name: 'revoke_api_key',
       method: 'POST',
       path: '/v1/api-keys/:id/actions/revoke',

@@ -1,9 +1,12 @@
+import { keyOf } from '../accounts/account-list.ts';
 import type { Database } from '../db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { notFound } from '../protocol/errors.ts';
+import { ListOf } from '../protocol/lists.ts';
 import { EraseUserBody, Erasure } from '../protocol/resources/erasure.ts';
 import { type ErasureOptions, eraseUser } from './erase.ts';
-import { type ComplianceJobRow, findComplianceJob } from './jobs/job-store.ts';
+import { type ComplianceJobRow, findComplianceJob, readComplianceJobs } from './jobs/job-store.ts';
 
 /** The erasure of persons over REST (docs/contract.md#erasing-a-person), for admins of the account. Closed to agents. */
 export function erasureRoutes({ database }: { readonly database: Database }): Route[] {
@@ -40,8 +43,25 @@ export function erasureRoutes({ database }: { readonly database: Database }): Ro
         return present(row);
       },
     }),
+    defineRoute({
+      ...common,
+      name: 'list_erasures',
+      method: 'GET',
+      path: '/v1/erasures',
+      summary: 'List the erasures of persons of the account, newest first',
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(Erasure),
+      async handle({ principal: { accountId }, query, url }) {
+        const page = readPage(LIST, query, { account: accountId });
+        const rows = await readComplianceJobs(database, accountId, ['user_erasure'], page);
+        return toList(rows, page, url, keyOf, present);
+      },
+    }),
   ];
 }
+
+const LIST = defineList('erasures', ['time', 'text']);
 
 function present(row: ComplianceJobRow): Erasure {
   const { messages, held_conversations } = row.options as unknown as ErasureOptions;

@@ -3,10 +3,11 @@ import type { Rights } from '../access/rights.ts';
 import type { Tokens } from '../access/tokens.ts';
 import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
 import type { Database } from '../db/database.ts';
-import type { Tx } from '../db/handle.ts';
+import type { Db } from '../db/handle.ts';
 import type { Engine } from '../engine/engine.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
+import { notFound } from '../protocol/errors.ts';
 import { ListOf } from '../protocol/lists.ts';
 import {
   Conversation,
@@ -23,12 +24,12 @@ import {
 import { Token } from '../protocol/resources/token.ts';
 import { OneOf } from '../protocol/schema.ts';
 import { Since } from '../protocol/since.ts';
-import { MEMBER, type ParticipantRow, presentParticipants } from '../resources/participant.ts';
+import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';
 import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { markRead, publishRead, setHidden, snooze, unsnooze } from './own-state.ts';
-import { readParticipants } from './participant-store.ts';
+import { readParticipant, readParticipants } from './participant-store.ts';
 import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
 import { ConversationQuery, keyOf, show } from './routes.ts';
 
@@ -73,6 +74,23 @@ export function participantRoutes({
         const rows = await readParticipants(database, principal, id, memberships, page);
         const shown = new Map((await presentParticipants(database, rows)).map((one) => [one.id, one]));
         return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
+      },
+    }),
+    defineRoute({
+      name: 'get_participant',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/participants/:participant_id',
+      summary: 'Get a participant of a conversation, also a former one',
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      status: 200,
+      response: Participant,
+      async handle({ principal, params }) {
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const row = await readParticipant(database, principal, id, params.participant_id!);
+        if (row === undefined) throw notFound('participant', 'participant_id');
+        return showParticipant(database, row);
       },
     }),
     defineRoute({
@@ -217,7 +235,7 @@ export function participantRoutes({
 
 const PARTICIPANTS = defineList('participants', ['time', 'text']);
 
-async function showParticipant(tx: Tx, row: ParticipantRow): Promise<Participant> {
-  const [shown] = await presentParticipants(tx, [row]);
+async function showParticipant(db: Db, row: ShownParticipant): Promise<Participant> {
+  const [shown] = await presentParticipants(db, [row]);
   return shown!;
 }

@@ -166,6 +166,17 @@ export function readParticipants(
   return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null, memberships], page);
 }
 
+/** Returns a participant of the conversation, also a former one, where `readParticipants` shows it to the caller. */
+export async function readParticipant(
+  db: Db,
+  { customer, actor }: Principal,
+  conversationId: string,
+  participantId: string,
+): Promise<ShownParticipant | undefined> {
+  const [row] = await db.query(READ_PARTICIPANT, conversationId, customer ? actor.id : null, participantId);
+  return row;
+}
+
 /** Returns every participant that the conversation has had, in the order in which they were added. */
 export function readAllParticipants(db: Db, conversationId: string): Promise<ParticipantRow[]> {
   return db.kysely
@@ -365,6 +376,16 @@ const PARTICIPANTS = keysetList<
     ['p.id', 'text'],
   ],
   order: 'oldest_first',
+});
+
+const READ_PARTICIPANT = statement<
+  [conversationId: string, actorId: string | null, participantId: string],
+  ShownParticipant
+>({
+  name: 'read-participant',
+  text: `
+    SELECT ${shownParticipantColumns('p')} FROM participants p
+    WHERE p.id = $3 AND p.conversation_id = $1 AND ($2::text IS NULL OR p.actor_id = $2)`,
 });
 
 const FIND_READER = statement<[actorId: string, conversationId: string]>({

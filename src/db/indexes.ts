@@ -54,6 +54,9 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   messages_replies: {
     on: "messages (reply_to_id, sequence) WHERE reply_to_id IS NOT NULL AND status = 'sent' AND deleted_at IS NULL",
   },
+  // The runs of an account in the order of its list, and those of them that have not ended, which may be few.
+  agent_runs_of_account: { on: 'agent_runs (account_id, created_at, id)' },
+  agent_runs_open_of_account: { on: 'agent_runs (account_id, created_at, id) WHERE completed_at IS NULL' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
 };
 

@@ -148,7 +148,8 @@ function laidOut<Row>(
     const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
     return {
       next_page_url: hasNext ? pageUrl('next', shown[end - 1]) : null,
-      previous_page_url: hasPrevious && page.isForwardOnly !== true ? pageUrl('previous', shown[start]) : null,
+      previous_page_url:
+        hasPrevious && page.isForwardOnly !== true ? pageUrl('previous', shown[start]) : null,
       has_next_page: hasNext,
       has_prev_page: hasPrevious,
     };

@@ -151,6 +151,8 @@ function unpack({ fields }: FieldsRow): FeedRow {
   };
 }
 
+const SHOWN = "n.status <> 'dismissed'";
+
 export const FEED = {
   keys: feedLists<GatheredKeys>('read-feed-keys', {
     columns: `${rowKey('n')} AS key`,
@@ -164,17 +166,16 @@ function feedLists<Row extends object>(
   shape: Pick<KeysetOptions, 'columns' | 'gathered'>,
 ): FeedLists<Row> {
   const feed = { ...shape, from: 'notifications n', key: [['n.id', 'text']] } as const;
-  const shown = `n.recipient_id = $1 AND n.status <> 'dismissed'`;
   return {
     // A statement of its own: conditions that may be null let the planner expect one row of any feed, so that reading
     // and sorting all of it looks as cheap as the index in order.
-    plain: keysetList({ ...feed, name, where: shown }),
+    plain: keysetList({ ...feed, name, where: `n.recipient_id = $1 AND ${SHOWN}` }),
     // Filters that are not given are null: one statement for all combinations.
     filtered: keysetList({
       ...feed,
       name: `${name}-filtered`,
-      where: `${shown}
-    AND ($2::text IS NULL OR n.status = $2)
+      where: `n.recipient_id = $1
+    AND CASE WHEN $2::text IS NULL THEN ${SHOWN} ELSE n.status = $2 END
     AND ($3::text IS NULL OR n.category = $3)
     AND ($4::text[] IS NULL OR n.sender_id = ANY($4))
     AND ($5::text[] IS NULL OR n.sender_type = ANY($5))`,

@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox';
 import type { Database } from '../db/database.ts';
 import { defineList, nameOf, readPage, SearchQuery, toEncodedList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
+import { notFound } from '../protocol/errors.ts';
 import { ListOf, listOf } from '../protocol/lists.ts';
 import {
   CategoryFilter,
@@ -9,17 +10,18 @@ import {
   FEED_FILTER_LIMITS,
   MarkAllBody,
   NOTIFICATION_INCLUDES,
-  NOTIFICATION_STATUS_FILTERS,
   Notification,
   NotificationSummary,
   SENDER_TYPES,
+  StatusFilter,
 } from '../protocol/resources/notification.ts';
-import { OneOf } from '../protocol/schema.ts';
+import { Body, OneOf } from '../protocol/schema.ts';
 import type { NotificationMove } from '../protocol/states/notification-states.ts';
 import { toActorIds } from '../resources/actor.ts';
 import {
   type EncodedNotifications,
   expandNotifications,
+  NOTIFICATIONS,
   presentNotification,
 } from '../resources/notification.ts';
 import { createNotifications } from './create-notifications.ts';
@@ -30,6 +32,7 @@ export function notificationRoutes(database: Database, encoded: EncodedNotificat
   return [
     listRoute(database, encoded),
     createRoute,
+    getRoute(database),
     defineRoute({
       name: 'get_notification_summary',
       method: 'GET',
@@ -76,10 +79,10 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
     permission: 'messaging:read',
     query: SearchQuery({
       category: Type.Optional(CategoryFilter),
-      status: Type.Optional(OneOf(NOTIFICATION_STATUS_FILTERS)),
+      status: Type.Optional(StatusFilter),
       'sender_ids[]': several(Type.String({ maxLength: FEED_FILTER_LIMITS.idCharacters })),
       'sender_types[]': several(OneOf(SENDER_TYPES)),
-      'include[]': several(OneOf(NOTIFICATION_INCLUDES)),
+      'include[]': IncludeInNotification,
     }),
     status: 200,
     response: ListOf(Notification),
@@ -112,6 +115,32 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
   });
 }
 
+function getRoute(database: Database): Route {
+  return defineRoute({
+    name: 'get_notification',
+    method: 'GET',
+    path: '/v1/messaging/notifications/:id',
+    summary: "Get one of the caller's notifications",
+    since: '1.2.harbor',
+    permission: 'messaging:read',
+    query: Body({ 'include[]': IncludeInNotification }),
+    status: 200,
+    response: Notification,
+    async handle({ principal: { actor, accountId }, version, params, query }) {
+      const [row] = await readFeedRowsById(database, actor.id, [params.id!]);
+      if (row === undefined) throw notFound('notification', 'id');
+      const encoded = {
+        key: row,
+        json: NOTIFICATIONS.encode(row, { version, customer: false }),
+        links: NOTIFICATIONS.linksOf(row),
+      };
+      const viewer = { accountId, version };
+      const complete = await expandNotifications(database, viewer, [encoded], query['include[]'] ?? []);
+      return Buffer.from(complete(encoded));
+    },
+  });
+}
+
 const createRoute: Route = defineRoute({
   name: 'create_notifications',
   method: 'POST',
@@ -129,6 +158,7 @@ const createRoute: Route = defineRoute({
 });
 
 const FEED = defineList('notifications', ['text']);
+const IncludeInNotification = several(OneOf(NOTIFICATION_INCLUDES));
 
 function several<S extends TSchema>(schema: S) {
   return Type.Optional(Type.Array(schema, { maxItems: FEED_FILTER_LIMITS.items }));

@@ -26,7 +26,8 @@ const PageInfoSchema = Type.Object({
 });
 describe(PageInfoSchema, {
   next_page_url: 'Relative URL of the next page. Null on the last page.',
-  previous_page_url: 'Relative URL of the previous page. Null on the first page, and in lists whose pages lead forward alone, such as Search.',
+  previous_page_url:
+    'Relative URL of the previous page. Null on the first page, and in lists whose pages lead forward alone, such as Search.',
   has_next_page: 'Whether there are results after this page.',
   has_prev_page: 'Whether there are results before this page.',
 });

@@ -58,6 +58,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     "Ends one of the caller's own sessions: its refresh token, its access tokens, and within a second the sockets that they opened. The session of this request may be ended too.",
   end_other_own_sessions:
     "Ends all of the caller's own sessions but the one of this request, and says how many they were.",
+  get_own_session: "Returns one of the caller's own sessions that has not ended.",
+  get_user_session: 'Returns one session of a user that has not ended.',
   list_user_sessions: 'Lists where a user is signed in.',
   end_user_session:
     'Ends one session of a user whose role grants no more than the caller has: its refresh token, its access tokens, and within a second the sockets that they opened.',
@@ -87,7 +89,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   update_conversation:
     'Renames, assigns, moves, anchors or archives a conversation. What is absent stays. Lanes are for customer cases alone, and a lane that the case cannot be moved to answers `resource_conflict`.',
   delete_conversation:
-    'Deletes a group or a case, as an owner or admin of the conversation or the account, or a direct message, as an admin of the account. It leaves every list, and every other request about it and its messages answers `resource_gone`. Its open runs, drafts and scheduled messages end. It can be restored for 30 days, unless the operator has set another time, and is purged then with everything in it. Under legal hold the answer is `resource_conflict`. Deleting it again changes nothing.',
+    'Deletes a group or a case, as an owner of the conversation or an admin of the account, or a direct message, as an admin of the account. It leaves every list, and every other request about it and its messages answers `resource_gone`. Its open runs, drafts and scheduled messages end. It can be restored for 30 days, unless the operator has set another time, and is purged then with everything in it. Under legal hold the answer is `resource_conflict`. Deleting it again changes nothing.',
   restore_conversation:
     'Brings a deleted conversation back as it was, with its messages and files, for those that may delete it. Drafts, scheduled messages and notifications that ended with the deletion stay ended. Where the two users of a direct message have begun another one meanwhile, the answer is `resource_conflict`. A conversation that is not deleted stays as it is.',
   get_conversation_email:
@@ -141,6 +143,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Lists the files and images of the sent messages that the caller may see, newest first, each with its message. Files of deleted and redacted messages are not there; one that retention removed has no `url`.',
   list_participants:
     'Lists the active participants with their actors, in the order in which they joined; those that have hidden the conversation are among them. `membership[]` lists others: former members are `left` and `removed`. A customer sees only itself.',
+  get_participant:
+    'Returns one participant of a conversation with its actor. Former members are found too. A customer finds only itself.',
   add_participant:
     'Adds a user, an agent or a customer. A former member joins again under the same participant. A customer with a known e-mail address is that customer. An active member answers `resource_exists`, and a direct message `resource_conflict`.',
   update_participant:
@@ -170,7 +174,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   create_customer_token:
     'Makes an access token with which the customer of a case reads and answers it, for example from a widget. The token opens what is the customer’s own and nothing else.',
   list_notifications:
-    "Lists the caller's own notifications, newest first. Without `status` every notification that is not dismissed is listed.",
+    "Lists the caller's own notifications, newest first. Without `status` every notification that is not dismissed is listed; `status` `dismissed` lists those that were put away.",
+  get_notification: "Returns one of the caller's own notifications, whatever its status.",
   create_notifications:
     'Notifies up to 100 users of something that happened in your application, once each, and returns the notifications in the order of `recipient_ids`. A recipient that is no user of the account answers `resource_not_found`, a deactivated one `validation_failed`; then nobody is notified. `system.broadcast` and categories of your own areas, such as `order.updated`, are accepted.',
   get_notification_summary: "Counts the caller's own notifications, as a badge shows them.",
@@ -203,6 +208,8 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   trigger_agent_run:
     'Starts a run of an agent, whatever its trigger type. The run goes on after the answer: read it again, or follow `agent_run.updated` over the socket. An inactive agent answers `resource_conflict`.',
   list_agent_runs: 'Lists the runs of one agent. Tool calls and turns are null unless expanded.',
+  list_runs:
+    'Lists the runs of all agents that the caller may read: those without a conversation, and those of conversations that it may read. `status[]=awaiting_approval` lists those that wait for a decision. `include[]=definition` and `include[]=triggered_by` show whose they are.',
   get_agent_run:
     'Returns one run. `include[]=actions` shows the exact arguments of calls that wait for approval.',
   continue_agent_run:
@@ -219,10 +226,12 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Starts the export of what is known of a person, which may be a customer, and returns at once: profile, memberships, messages that it wrote with revisions and files, drafts, notifications, the runs that it started, and the audit of what it did. Another actor than a person answers `resource_not_found`.',
   get_export:
     'Returns an export. When it is `complete`, `url` is an address that works for 10 to 15 minutes; ask again for another one. The file is removed after seven days, and the export is `expired` then.',
+  list_exports: 'Lists the exports of the account. What has ended is listed for 90 days.',
   erase_user:
     'Erases a person, user or customer. With the answer its name becomes "Deleted user", its addresses are gone, its credentials and its exports end; a job then erases the rest: its feed, previews of what it wrote, its name in texts of the service, the texts of its runs, and with `remove` its messages, which become tombstones. Of conversations under legal hold nothing is erased: `held_conversations` names them, and the same request again erases them after the release. Callers cannot erase themselves, and the last active admin cannot be erased: `resource_conflict`.',
   get_erasure:
     'Returns the erasure of a person: how far the job is, and the conversations of which nothing was erased because they are held.',
+  list_erasures: 'Lists the erasures of persons of the account. What has ended is listed for 90 days.',
   get_artifact:
     'Returns a file that an agent made in a run, with a time-limited address to download it from, to callers that may read the run.',
   get_account:
@@ -238,6 +247,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   create_api_key:
     'Creates an API key with an actor of its own. Its secret is in this answer and cannot be read again.',
   list_api_keys: 'Lists the API keys of the account without their secrets.',
+  get_api_key: 'Returns an API key without its secret. Keys that were revoked or have expired are found too.',
   revoke_api_key:
     'Revokes an API key at once and for good: requests with it answer `api_key_revoked`, and its sockets are closed.',
   rotate_api_key:
@@ -263,6 +273,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Takes what `PushSubscription.toJSON()` returns in a browser, so that notifications reach it while no page is open. The same endpoint and keys again answer 200 with the same subscription: register at every visit. The same endpoint with other keys replaces the subscription before it. Only users have subscriptions, 20 at most; beyond them the answer is `limit_exceeded`.',
   list_push_subscriptions:
     'Lists the browsers and devices that the caller has registered. A subscription that its push service has ended, or that failed for a day, is not there any more.',
+  get_push_subscription: "Returns one of the caller's own push subscriptions.",
   delete_push_subscription:
     'Ends a subscription, as a page does when its user signs out. One that the browser has renewed since has another id, and stays.',
 };

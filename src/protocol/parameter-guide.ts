@@ -42,6 +42,9 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Sub-objects of the messages or conversations to expand. The others are null; a name that fits only the other type changes nothing.',
   'list_agents.status': 'Only agents with this status.',
   'list_agent_runs.status': 'Only runs with this status.',
+  'list_runs.status[]': 'Only runs with one of these statuses.',
+  agent_id: 'Only runs of this agent (`agt_…`).',
+  'list_runs.conversation_id': 'Only runs about this conversation, which the caller can read.',
   order:
     'Which conversations come first: those that were created last, or those in which something was sent last. Default `created`.',
   filter:
@@ -60,7 +63,8 @@ const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   'membership[]':
     'Only participants with one of these memberships. Without it, those that are `active` or `hidden`.',
   'list_notifications.category': 'Only notifications of this category.',
-  'list_notifications.status': 'Only notifications with this status. Without it, all that are not dismissed.',
+  'list_notifications.status':
+    'Only notifications with this status; `dismissed` are those that were put away. Without it, all that are not dismissed.',
   'list_webhook_deliveries.status': 'Only deliveries with this status.',
   'list_tools.category': 'Only tools of this category.',
 };

@@ -9,7 +9,7 @@ import {
   PushSubscription,
 } from '../protocol/resources/push-subscription.ts';
 import { readSubscriptionPage } from './subscription-store.ts';
-import { presentSubscription, subscribe, unsubscribe } from './subscriptions.ts';
+import { findSubscription, presentSubscription, subscribe, unsubscribe } from './subscriptions.ts';
 import type { Vapid } from './vapid.ts';
 
 export interface SubscriptionRoutesOptions {
@@ -67,6 +67,20 @@ export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoute
         const page = readPage(LIST, query, { actor: actor.id });
         const rows = await readSubscriptionPage(database, actor.id, page);
         return toList(rows, page, url, ({ created_at, id }) => [created_at, id], presentSubscription);
+      },
+    }),
+    defineRoute({
+      name: 'get_push_subscription',
+      method: 'GET',
+      path: '/v1/messaging/push-subscriptions/:id',
+      summary: "Get one of the caller's registered browsers",
+      since: SINCE,
+      permission: 'messaging:read',
+      agents: false,
+      status: 200,
+      response: PushSubscription,
+      async handle({ principal, params }) {
+        return presentSubscription(await findSubscription(database, principal, params.id!));
       },
     }),
     defineRoute({

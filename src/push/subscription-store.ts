@@ -102,6 +102,16 @@ export function readSubscriptionPage(db: Db, actorId: string, page: KeysetPage):
   return LIST.readPage(db, [actorId], page);
 }
 
+/** Returns a user's own subscription; undefined if it has none with this id. */
+export async function readSubscription(
+  db: Db,
+  actorId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await db.query(READ_OWN, actorId, id);
+  return row;
+}
+
 const COLUMNS = [
   'id',
   'actor_id',
@@ -125,6 +135,11 @@ const LIST = keysetList<[actorId: string], SubscriptionRow>({
     ['s.created_at', 'timestamptz'],
     ['s.id', 'text'],
   ],
+});
+
+const READ_OWN = statement<[actorId: string, id: string], SubscriptionRow>({
+  name: 'read-push-subscription',
+  text: `SELECT ${COLUMNS} FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2`,
 });
 
 const COUNT = statement<[actorId: string], { count: number }>({

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 import type { Static } from 'typebox';
 import type { Principal } from '../access/principal.ts';
-import type { Tx } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import { readReceiverUrl } from '../outbound/receiver-url.ts';
 import { ApiError, invalid, notFound } from '../protocol/errors.ts';
@@ -16,6 +16,7 @@ import {
   deleteSubscription,
   lockAndCount,
   type NewSubscription,
+  readSubscription,
   type SubscriptionRow,
   writeSubscription,
 } from './subscription-store.ts';
@@ -38,7 +39,7 @@ export async function subscribe(
       'Only users have push subscriptions: use the token of a user.',
     );
   }
-  const subscription = readSubscription(actor.id, body, guard);
+  const subscription = newSubscription(actor.id, body, guard);
   const used = await lockAndCount(tx, actor.id);
   const written = await writeSubscription(tx, { ...subscription, accountId, keyId });
   if (written.isNew === 'endpoint' && used >= MAX_PUSH_SUBSCRIPTIONS) {
@@ -51,10 +52,21 @@ export async function subscribe(
 }
 
 /** Throws ApiError `resource_not_found` (param id), also for a subscription of another user. */
+export async function findSubscription(db: Db, { actor }: Principal, id: string): Promise<SubscriptionRow> {
+  const row = await readSubscription(db, actor.id, id);
+  if (row === undefined) throw subscriptionNotFound();
+  return row;
+}
+
+/** Throws ApiError as `findSubscription`. */
 export async function unsubscribe(tx: Tx, { actor }: Principal, id: string): Promise<SubscriptionRow> {
   const row = await deleteSubscription(tx, actor.id, id);
-  if (row === undefined) throw notFound('push subscription', 'id');
+  if (row === undefined) throw subscriptionNotFound();
   return row;
+}
+
+function subscriptionNotFound(): ApiError {
+  return notFound('push subscription', 'id');
 }
 
 export function presentSubscription(row: SubscriptionRow): PushSubscription {
@@ -62,7 +74,7 @@ export function presentSubscription(row: SubscriptionRow): PushSubscription {
   return { id, object: 'push_subscription', ...shown };
 }
 
-function readSubscription(
+function newSubscription(
   actorId: string,
   { endpoint, expirationTime = null, keys }: Static<typeof CreatePushSubscriptionBody>,
   guard: AddressGuard,

@@ -50,6 +50,12 @@ export function readAgent(db: Db, id: string): Promise<AgentRow | undefined> {
   return db.kysely.selectFrom('agent_definitions').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
+/** Returns agents of any account, in no particular order; deleted ones are left out. */
+export async function readAgentsById(db: Db, ids: readonly string[]): Promise<AgentRow[]> {
+  if (ids.length === 0) return [];
+  return db.kysely.selectFrom('agent_definitions').selectAll().where('id', 'in', ids).execute();
+}
+
 /** Returns an agent of this account. Throws `resource_not_found` (param id). */
 export async function findAgent(db: Db, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(db, accountId, id).executeTakeFirst();
@@ -139,6 +145,7 @@ function presentAgent(
     created_at: row.created_at,
     updated_at: row.updated_at,
     avatar_url: expansions.avatarUrl,
+    role_id: row.role_id,
   };
 }
 

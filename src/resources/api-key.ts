@@ -42,5 +42,6 @@ export function presentApiKey(row: ApiKeyProfile, role: Role | null): ApiKey {
     revoked_at: row.revoked_at,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    role_id: row.role_id,
   };
 }

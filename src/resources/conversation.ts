@@ -108,6 +108,10 @@ function presentConversation(
     blocked: row.is_blocked || own.blocked,
     snoozed: own.snoozedUntil !== null,
     snoozed_until: own.snoozedUntil === 'infinity' ? null : own.snoozedUntil,
+    group_id: row.group_id,
+    assignee_id: row.assignee_id,
+    topic_type: row.topic_type,
+    topic_id: row.topic_id,
   };
 }
 
@@ -121,6 +125,10 @@ function forCustomer(conversation: Conversation): Conversation {
     group: null,
     topic: null,
     inbox_id: null,
+    group_id: null,
+    assignee_id: null,
+    topic_type: null,
+    topic_id: null,
   };
 }
 

@@ -224,6 +224,10 @@ function forTeam(
     reactions: expansions.reactions === undefined ? null : [...expansions.reactions],
     thread: expansions.thread ?? null,
     mentions: row.mentions === null ? [] : [...row.mentions],
+    conversation_id: row.conversation_id,
+    resource_type: row.resource_type,
+    resource_id: row.resource_id,
+    agent_run_id: row.agent_run_id,
   };
 }
 
@@ -279,6 +283,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     author: null,
     author_id: null,
     agent_run: null,
+    agent_run_id: null,
     cc: null,
     mentions: null,
     email_status: null,

@@ -112,6 +112,9 @@ export function presentNotification(row: FeedRow | NotificationRow): Notificatio
     dismissed_at: row.dismissed_at,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    sender_id: row.sender_id,
+    resource_type: row.resource_type,
+    resource_id: row.resource_id,
   };
 }
 

@@ -90,6 +90,7 @@ export function presentParticipant(row: ShownParticipant, actor: Actor | null): 
     actor,
     agent_trigger_policy: row.agent_trigger_policy,
     agent_trigger_keywords: [...row.agent_trigger_keywords],
+    actor_id: row.actor_id,
   };
 }
 

@@ -2,7 +2,10 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
+import type { AgentDefinition } from '../protocol/resources/agent-definition.ts';
 import type { AgentRun, AgentRunAction, AgentRunStep, RunInclude } from '../protocol/resources/agent-run.ts';
+import { readActors } from './actor.ts';
+import { expandAgents, readAgentsById } from './agent.ts';
 
 /** A run as a row of Postgres. */
 export type RunRow = Selectable<Schema['agent_runs']>;
@@ -13,6 +16,9 @@ export type ActionRow = Selectable<Schema['agent_run_actions']>;
 
 export const RUN_COLUMNS = [
   'id',
+  'agent_id',
+  'triggered_by',
+  'conversation_id',
   'trigger_type',
   'status',
   'input',
@@ -34,28 +40,31 @@ export async function readRuns(db: Db, ids: readonly string[]): Promise<Readonly
   return new Map(rows.map((row) => [row.id, presentRun(row)]));
 }
 
-/** Returns a run (docs/contract.md#runs), with its lists if a run endpoint was asked for them. */
-export function presentRun(
-  row: ShownRun,
-  lists: { readonly actions?: AgentRunAction[] | null; readonly steps?: AgentRunStep[] | null } = {},
-): AgentRun {
+/** The sub-objects and lists that a run endpoint was asked for; absent ones are shown as null. */
+type RunExpansions = Partial<Pick<AgentRun, RunInclude>>;
+
+/** Returns a run (docs/contract.md#runs). */
+export function presentRun(row: ShownRun, expansions: RunExpansions = {}): AgentRun {
   return {
     id: row.id,
     object: 'agent_run',
     trigger_type: row.trigger_type,
     status: row.status,
-    definition: null,
+    definition: expansions.definition ?? null,
     input: row.input,
     output: row.status === 'completed' ? row.output : null,
     error_message: row.error_message,
-    triggered_by: null,
+    triggered_by: expansions.triggered_by ?? null,
     started_at: row.started_at,
     completed_at: row.completed_at,
     duration_ms: durationOf(row),
-    actions: lists.actions ?? null,
-    steps: lists.steps ?? null,
+    actions: expansions.actions ?? null,
+    steps: expansions.steps ?? null,
     created_at: row.created_at,
     updated_at: row.updated_at,
+    agent_id: row.agent_id,
+    triggered_by_id: row.triggered_by,
+    conversation_id: row.conversation_id,
   };
 }
 
@@ -65,7 +74,7 @@ function durationOf({ started_at, completed_at }: ShownRun): number | null {
   return Date.parse(completed_at) - Date.parse(started_at);
 }
 
-/** Returns each row's resource with the requested lists: one query a list, whatever the number of runs. */
+/** Returns each row's resource with what was requested: one query a kind, whatever the number of runs. */
 export async function expandRuns(
   db: Db,
   rows: readonly RunRow[],
@@ -74,17 +83,35 @@ export async function expandRuns(
   const ids = rows.map(({ id }) => id);
   const steps = include.includes('steps') ? await db.query(READ_STEPS, ids) : null;
   const actions = include.includes('actions') ? await db.query(READ_ACTIONS, ids) : null;
+  const definitions = include.includes('definition') ? await readDefinitions(db, rows) : NONE;
+  const starters = include.includes('triggered_by')
+    ? await readActors(db, [...new Set(rows.flatMap(({ triggered_by }) => triggered_by ?? []))])
+    : NONE;
   const stepsOf = steps && Map.groupBy(steps, ({ run_id }) => run_id);
   const actionsOf = actions && Map.groupBy(actions, ({ run_id }) => run_id);
   return new Map(
     rows.map((row) => [
       row,
       presentRun(row, {
+        definition: definitions.get(row.agent_id) ?? null,
+        triggered_by: starters.get(row.triggered_by ?? '') ?? null,
         steps: stepsOf && (stepsOf.get(row.id) ?? []).map(presentStep),
         actions: actionsOf && (actionsOf.get(row.id) ?? []).map(presentAction),
       }),
     ]),
   );
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** Returns the agents of these runs without their configurations, by their ids; deleted ones are left out. */
+async function readDefinitions(
+  db: Db,
+  runs: readonly RunRow[],
+): Promise<ReadonlyMap<string, AgentDefinition>> {
+  const rows = await readAgentsById(db, [...new Set(runs.map(({ agent_id }) => agent_id))]);
+  const shown = await expandAgents(db, rows, [], null);
+  return new Map([...shown.values()].map((agent) => [agent.id, agent]));
 }
 
 function presentStep(row: StepRow): AgentRunStep {

@@ -37,5 +37,6 @@ export function presentUser(row: UserProfile, role: Role | null): User {
     created_at: row.created_at,
     updated_at: row.updated_at,
     avatar_url: row.avatar_url,
+    role_id: row.role_id,
   };
 }

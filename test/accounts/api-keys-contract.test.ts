@@ -32,6 +32,9 @@ t.test('a key: the resource with its secret, once; every field and no other', as
 
   t.strictSame(await onlyOf('q=warehouse'), shown, 'the list never shows the secret');
   t.strictSame(await onlyOf('q=WAREHOUSE&include[]=role'), { ...shown, role: viewer });
+  const newest = { headers: { 'Service-Version': '1.2.harbor' } };
+  const byId = await app.call('GET', `${PATH}/${made.id}?include[]=role`, newest);
+  t.strictSame(byId.body, { ...shown, role: viewer, role_id: viewer.id });
   t.equal((await notifications(key)).status, 200, 'it opens the account');
   const send = `/v1/messaging/conversations/${demo.conversations.group}/messages`;
   const refused = await app.call('POST', send, { token: key, body: {} });

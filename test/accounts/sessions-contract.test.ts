@@ -37,6 +37,11 @@ t.test('a session: the resource, every field and no other', async (t) => {
     },
   ]);
   t.match(session!.id, /^ses_\w{24}$/);
+  const byId = await call('GET', `${MINE}/${session!.id}`, { token: token.access_token });
+  t.strictSame([byId.status, byId.body], [200, session]);
+  const ofUser = await call('GET', `/v1/users/${person.id}/sessions/${session!.id}`);
+  t.strictSame(ofUser.body, { ...session, is_current: false });
+  t.equal(await refusal('GET', `${MINE}/${session!.id}`), ABSENT, 'it is not of the caller');
   for (const at of [session!.created_at, session!.last_used_at, session!.expires_at]) t.match(at, TIME);
 
   const next = await refresh(token);

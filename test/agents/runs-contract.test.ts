@@ -26,6 +26,7 @@ const { ada, grace, vera } = demo.users;
 const runs = new Runs(app);
 const agent = await runs.agent();
 const LISTS = 'include[]=actions&include[]=steps';
+const NEWEST = { 'Service-Version': '1.2.harbor' };
 const FAR_AWAY = '2100-01-01T00:00:00Z';
 
 // Three seconds in which the test can do other work.
@@ -237,6 +238,87 @@ t.test('List: newest first, filtered; runs in a conversation only for its reader
     textOf(await app.call('GET', path, asNeighbour(app))),
     textOf(await app.call('GET', `${AGENTS}/${newId('agent')}/runs`)),
   );
+});
+
+t.test('List of all runs: of every agent, filtered, as the caller may read them', async (t) => {
+  const [one, other] = [await runs.agent(), await runs.agent()];
+  const direct = demo.conversations.direct;
+  const at = (minute: number) => ({ completed_at: `2026-01-02T00:0${minute}:00Z` });
+  const plain = await runs.insert(one.id, { status: 'failed', ...at(1) });
+  const hidden = await runs.insert(other.id, { trigger_type: 'chat', conversation_id: direct, ...at(2) });
+  const [waiting] = await runs.waiting(other.id, [{}], { triggered_by: grace.id });
+  const shown = [waiting, hidden, plain];
+  const get = (query: string, token = grace.access_token) =>
+    app.call<List<AgentRun>>('GET', `${RUNS}?${query}`, { token, headers: NEWEST });
+  const idsOf = async (query: string, token?: string) =>
+    accepted(await get(`limit=100&${query}`, token))
+      .data.map(({ id }) => id)
+      .filter((id) => shown.includes(id));
+  t.strictSame(await idsOf(''), shown);
+  t.strictSame(await idsOf('status[]=awaiting_approval&status[]=running'), [waiting]);
+  t.strictSame(await idsOf('status[]=awaiting_approval&status[]=failed'), [waiting, plain]);
+  t.strictSame(await idsOf(`agent_id=${other.id}`), [waiting, hidden]);
+  t.strictSame(await idsOf(`agent_id=${other.id}&trigger_type=chat`), [hidden]);
+  t.strictSame(await idsOf(`conversation_id=${direct}`), [hidden]);
+  t.strictSame(await idsOf(`conversation_id=${direct}&agent_id=${one.id}`), []);
+  const byId = await app.call<AgentRun>('GET', `${RUNS}/${waiting}`, { headers: NEWEST });
+  t.strictSame(accepted(await get('status[]=awaiting_approval&limit=1')).data, [byId.body]);
+
+  const token = await app.tokenOf(await createdUser(['agents:run']));
+  t.strictSame(await idsOf('', token), [waiting, plain], 'the direct message is not theirs');
+  t.strictSame(await idsOf('', demo.api_key), shown);
+  const neighbour = asNeighbour(app);
+  const foreign = await app.call<List<AgentRun>>('GET', RUNS, {
+    ...neighbour,
+    headers: { ...neighbour.headers, ...NEWEST },
+  });
+  t.strictSame(accepted(foreign).data, []);
+  const refusal = async (query: string, caller?: string) => refusalOf((await get(query, caller)) as never);
+  t.equal(await refusal('', vera.access_token), '403 insufficient_permissions null');
+  t.equal(await refusal(`agent_id=${newId('agent')}`), '400 parameter_invalid agent_id');
+  t.equal(await refusal(`conversation_id=${newId('conversation')}`), '400 parameter_invalid conversation_id');
+  t.equal(
+    await refusal(`conversation_id=${direct}`, token),
+    '400 parameter_invalid conversation_id',
+    'a conversation that the caller cannot read is like one that is absent',
+  );
+  t.equal(await refusal('status[]=ended'), '400 parameter_invalid status[]');
+  await app.call('POST', `${RUNS}/${waiting}/actions/cancel`);
+});
+
+t.test('a run says whose it is, since 1.2.harbor', async (t) => {
+  const { id: agentId } = await runs.agent({ name: 'Sorter' });
+  const { direct } = demo.conversations;
+  const completed_at = '2026-01-02T00:00:00Z';
+  const id = await runs.insert(agentId, { triggered_by: grace.id, conversation_id: direct, completed_at });
+  const newest = { headers: NEWEST };
+  const bare = await runs.get(id, '', newest);
+  t.match(bare, {
+    ...{ agent_id: agentId, triggered_by_id: grace.id, conversation_id: direct },
+    ...{ definition: null, triggered_by: null },
+  });
+  const whole = await runs.get(id, 'include[]=definition&include[]=triggered_by', newest);
+  t.match(whole, {
+    ...{ agent_id: agentId, triggered_by_id: grace.id },
+    definition: { id: agentId, object: 'agent_definition', name: 'Sorter', config: null, role: null },
+    triggered_by: { id: grace.id, object: 'actor', name: 'Grace Hopper' },
+  });
+  const older = { headers: { 'Service-Version': '1.1.harbor' } };
+  t.notOk('agent_id' in (await runs.get(id, '', older)));
+  const refused = await app.call('GET', `${RUNS}/${id}?include[]=definition`, older);
+  t.equal(refusalOf(refused), '400 parameter_invalid include[]');
+
+  accepted(await app.call('DELETE', `${AGENTS}/${agentId}`));
+  const left = await runs.get(id, 'include[]=definition', newest);
+  t.strictSame([left.definition, left.agent_id], [null, agentId], 'the agent was deleted');
+
+  const socket = await openSocket(grace.access_token, '1.2.harbor');
+  const [waiting] = await runs.waiting(agent.id, [{}], { triggered_by: grace.id });
+  accepted(await runs.act(waiting, 'cancel', { token: demo.api_key }));
+  const { data } = await socket.frame(
+    ({ event, data }) => event === 'agent_run.updated' && data?.id === waiting,
+  );
+  t.match(data, { agent_id: agent.id, triggered_by_id: grace.id, conversation_id: null });
 });
 
 t.test('Occurrences: what came of the times of a schedule', async (t) => {
@@ -513,10 +595,13 @@ async function createdUser(permissions: readonly string[], roleId?: string): Pro
   return accepted(await app.call<{ id: string }>('POST', '/v1/users', { body }), 201).id;
 }
 
-async function openSocket(token = grace.access_token): Promise<Client> {
+async function openSocket(
+  token = grace.access_token,
+  version: string = demo.service_version,
+): Promise<Client> {
   const headers = {
     Authorization: `Bearer ${token}`,
-    'Service-Version': demo.service_version,
+    'Service-Version': version,
     'Service-Account': demo.account_id,
   };
   const socket = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));

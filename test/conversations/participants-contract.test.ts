@@ -51,6 +51,34 @@ t.test('adding: the participant, every field', async (t) => {
   t.strictSame([customer.type, customer.actor?.name, customer.actor?.handle], ['customer', 'Carla', null]);
 });
 
+t.test('by its id: former participants too, and customers find themselves alone', async (t) => {
+  const { conversation, customer } = await conversations.createCase();
+  const token = await app.tokenOf(customer.actor!.id);
+  const path = `${PATH}/${conversation.id}/participants`;
+  const newest = { headers: { 'Service-Version': '1.2.harbor' } };
+  const vera = await conversations.add(conversation.id, VERA);
+  const get = (id: string, options: CallOptions = {}) =>
+    app.call<Participant>('GET', `${path}/${id}`, { ...newest, ...options });
+  const shown = await get(vera.id);
+  const columns = { muted_until: null, last_read_sequence: 0, actor_id: VERA.actor_id };
+  t.strictSame([shown.status, shown.body], [200, { ...vera, ...columns }]);
+  await remove(conversation.id, vera.id);
+  t.match((await get(vera.id)).body, { id: vera.id, membership: 'removed', last_read_sequence: null });
+
+  t.match((await get(customer.id, { token })).body, { id: customer.id, actor_id: customer.actor?.id });
+  const elsewhere = await conversations.create({ participants: [VERA] });
+  const [, foreign] = await conversations.members(elsewhere.id);
+  for (const refused of [
+    await get(vera.id, { token }),
+    await get(newId('participant')),
+    await get(foreign!.id),
+  ]) {
+    t.equal(refusalOf(refused as never), '404 resource_not_found participant_id');
+  }
+  const stranger = { token: demo.users.vera.access_token };
+  t.equal(refusalOf((await get(customer.id, stranger)) as never), '404 resource_not_found id');
+});
+
 t.test('a participant that returns is the same participant', async (t) => {
   const { id } = await conversations.create({ participants: [AGENT] });
   const first = await conversations.add(id, { ...USER, role: 'viewer' });

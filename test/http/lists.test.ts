@@ -282,6 +282,30 @@ const SUBJECTS: readonly Subject[] = [
     rows: 6,
   },
   {
+    name: 'list_runs',
+    path: '/v1/ai/runs',
+    filters: ['', `agent_id=${busyAgent}&status[]=failed&status[]=completed`, `conversation_id=${busy}`],
+    add: addRun,
+    version: '1.2.harbor',
+    rows: 6,
+  },
+  {
+    name: 'list_exports',
+    path: '/v1/exports',
+    filters: [''],
+    add: () => addComplianceJob('export', 'conversation_export'),
+    version: '1.2.harbor',
+    rows: 6,
+  },
+  {
+    name: 'list_erasures',
+    path: '/v1/erasures',
+    filters: [''],
+    add: () => addComplianceJob('erasure', 'user_erasure'),
+    version: '1.2.harbor',
+    rows: 6,
+  },
+  {
     name: 'list_agent_occurrences',
     path: `/v1/ai/agents/${busyAgent}/occurrences`,
     filters: ['', 'outcome=skipped'],
@@ -479,6 +503,39 @@ async function sendFile(): Promise<void> {
     client_message_id: newId('message'),
     attachments: [{ kind: 'file', s3_key: body.s3_key }],
   });
+}
+
+/** A run that has ended, of a conversation. */
+async function addRun(): Promise<void> {
+  const id = newId('agentRun');
+  const { actor_id } = await app.database.kysely
+    .selectFrom('agent_definitions')
+    .select('actor_id')
+    .where('id', '=', busyAgent)
+    .executeTakeFirstOrThrow();
+  await app.database.kysely
+    .insertInto('agent_runs')
+    .values({
+      ...{ id, account_id: demo.account_id, agent_id: busyAgent, actor_id, trigger_key: id },
+      ...{ trigger_type: 'chat', status: 'completed', conversation_id: busy },
+      completed_at: new Date().toISOString(),
+    })
+    .execute();
+}
+
+/** A job that has ended, so that no node takes it. */
+async function addComplianceJob(
+  noun: 'export' | 'erasure',
+  kind: 'conversation_export' | 'user_erasure',
+): Promise<void> {
+  await app.database.kysely
+    .insertInto('compliance_jobs')
+    .values({
+      ...{ id: newId(noun), account_id: demo.account_id, kind, subject_id: busy, requested_by: ada.id },
+      options: JSON.stringify({ messages: 'keep', held_conversations: [] }),
+      ...{ status: 'failed', completed_at: new Date().toISOString() },
+    })
+    .execute();
 }
 
 async function firstRole(): Promise<string> {

@@ -51,7 +51,12 @@ t.test('a send notifies the other participants: exactly these fields of the reso
   });
   t.strictSame(
     newest.data,
-    [{ ...shown, message_id: message.id, agent_run_id: null }],
+    [
+      {
+        ...{ ...shown, message_id: message.id, agent_run_id: null },
+        ...{ sender_id: ada.id, resource_type: 'entity', resource_id: group },
+      },
+    ],
     'since 1.2.harbor with what it is about',
   );
   t.match(shown?.id, /^ntf_\w{24}$/);
@@ -324,6 +329,28 @@ t.test('category and status; without one, all but what was dismissed', async (t)
   );
   t.strictSame((await newest('order.unheard_of')).body.data, []);
   t.match((await newest('chat')).body, { error: { code: 'parameter_invalid', param: 'category' } });
+});
+
+t.test('what was dismissed can be asked for, and each by its id, since 1.2.harbor', async (t) => {
+  const [reader, other] = [await newReader(app), await newReader(app)];
+  await insert(reader, { status: 'seen', title: 'seen' });
+  for (const title of ['one', 'two']) await insert(reader, { status: 'dismissed', title });
+  const get = (path: string, token = reader.token) =>
+    app.call<Page>('GET', `${PATH}${path}`, { token, headers: { 'Service-Version': '1.2.harbor' } });
+  const titles = async (query: string) => (await get(`?${query}`)).body.data.map(({ title }) => title);
+  t.strictSame(await titles('status=dismissed'), ['two', 'one']);
+  t.strictSame(await titles('status=dismissed&q=one'), ['one']);
+  t.strictSame(await titles(''), ['seen']);
+
+  const [dismissed] = (await get('?status=dismissed&include[]=sender&include[]=resource')).body.data;
+  const byId = await get(`/${dismissed!.id}?include[]=sender&include[]=resource`);
+  t.strictSame([byId.status, byId.body], [200, dismissed]);
+  for (const answer of [
+    await get(`/${dismissed!.id}`, other.token),
+    await get(`/${newId('notification')}`),
+  ]) {
+    t.equal(refusalOf(answer as never), '404 resource_not_found id');
+  }
 });
 
 t.test('25 a page, unless asked otherwise, and URLs that keep the filters', async (t) => {

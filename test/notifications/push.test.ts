@@ -80,11 +80,15 @@ t.test('a subscription: made, made again, renewed, listed, deleted', async (t) =
   t.match(renewed, { status: 201, body: { endpoint: browser.endpoint, expires_at: null } });
   t.not(renewed.body.id, made.body.id, 'other keys are another subscription');
   t.strictSame(await listed(reader), [renewed.body], 'in the place of the one before');
+  t.strictSame((await ask('GET', `${PATH}/${renewed.body.id}`, reader)).body, renewed.body, 'by its id');
 
   const late = await ask('DELETE', `${PATH}/${made.body.id}`, reader);
   t.equal(refusalOf(late), '404 resource_not_found id', 'a delete of the old keys leaves the renewal alone');
   const other = await newReader(app);
-  t.equal(refusalOf(await ask('DELETE', `${PATH}/${renewed.body.id}`, other)), '404 resource_not_found id');
+  for (const method of ['GET', 'DELETE']) {
+    const refused = await ask(method, `${PATH}/${renewed.body.id}`, other);
+    t.equal(refusalOf(refused), '404 resource_not_found id', method);
+  }
   t.equal((await ask('POST', PATH, other, { body: browser.toJSON() })).status, 201, 'a browser of two users');
   const headers = { 'Idempotency-Key': randomUUID() };
   const deleted = await ask<PushSubscription>('DELETE', `${PATH}/${renewed.body.id}`, reader, { headers });

@@ -8,7 +8,14 @@ import { EndedSessions, Session } from '../../protocol/resources/session.ts';
 import { requireGrant } from '../grants.ts';
 import { findRoleById } from '../roles.ts';
 import { findUser } from '../users.ts';
-import { endSession, endSessions, presentSession, readSessions, sessionKeyOf } from './sessions.ts';
+import {
+  endSession,
+  endSessions,
+  findSession,
+  presentSession,
+  readSessions,
+  sessionKeyOf,
+} from './sessions.ts';
 
 /** The sessions of the caller, and of other users (docs/contract.md#sessions). Closed to agents. */
 export function sessionRoutes(database: Database): Route[] {
@@ -30,6 +37,17 @@ export function sessionRoutes(database: Database): Route[] {
       query: PageQuery({}),
       response: ListOf(Session),
       handle: ({ principal, query, url }) => list(principal, principal.actor.id, query, url),
+    }),
+    defineRoute({
+      ...common,
+      name: 'get_own_session',
+      method: 'GET',
+      path: '/v1/me/sessions/:session_id',
+      summary: "Get one of the caller's own sessions",
+      permission: null,
+      response: Session,
+      handle: async ({ principal, params }) =>
+        presentSession(await findSession(database, principal.actor.id, params.session_id!), principal),
     }),
     defineRoute({
       ...common,
@@ -65,6 +83,19 @@ export function sessionRoutes(database: Database): Route[] {
       async handle({ principal, params, query, url }) {
         const { id } = await findUser(database, principal.accountId, params.id!, 'id');
         return list(principal, id, query, url);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'get_user_session',
+      method: 'GET',
+      path: '/v1/users/:id/sessions/:session_id',
+      summary: 'Get one session of a user',
+      permission: 'users:read',
+      response: Session,
+      async handle({ principal, params }) {
+        const { id } = await findUser(database, principal.accountId, params.id!, 'id');
+        return presentSession(await findSession(database, id, params.session_id!), principal);
       },
     }),
     defineRoute({

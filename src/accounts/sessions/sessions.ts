@@ -21,6 +21,12 @@ export function readSessions(db: Db, actorId: string, page: KeysetPage): Promise
   return SESSIONS.readPage(db, [actorId], page);
 }
 
+/** Returns an open session of an actor. Throws ApiError `resource_not_found` (param session_id). */
+export async function findSession(db: Db, actorId: string, sessionId: string): Promise<SessionRow> {
+  const sessions = await db.query(READ_OPEN, actorId);
+  return sessionOf(sessions, sessionId);
+}
+
 /** The key that `readSessions` orders by. */
 export function sessionKeyOf({ last_used_at, id }: SessionRow): [string, string] {
   return [last_used_at, id];
@@ -44,9 +50,14 @@ export async function endSession(
   sessionId: string,
 ): Promise<SessionRow> {
   const sessions = await lockSessions(tx, actorId);
+  const session = sessionOf(sessions, sessionId);
+  await end(tx, principal, actorId, [session]);
+  return session;
+}
+
+function sessionOf(sessions: readonly SessionRow[], sessionId: string): SessionRow {
   const session = sessions.find(({ id }) => id === sessionId);
   if (session === undefined) throw notFound('session', 'session_id');
-  await end(tx, principal, actorId, [session]);
   return session;
 }
 

@@ -4,10 +4,11 @@ import type { ConversationDirectory, ConversationFacts } from '../../conversatio
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { ApiError } from '../../protocol/errors.ts';
+import { readAgentsById } from '../../resources/agent.ts';
 import { readMessage } from '../../resources/message.ts';
 import type { RunRow } from '../../resources/run.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
-import { findRun, lockRun, runNotFound } from './store.ts';
+import { findRun, lockRun, type RunFilters, runNotFound } from './store.ts';
 
 export interface RunSources {
   readonly database: Database;
@@ -43,6 +44,31 @@ export async function lockChangeableRun(
   const facts = await requireReadable(directory, principal, run);
   if (facts !== null) requireWriter(facts.members.get(principal.actor.id));
   return run;
+}
+
+/**
+ * Throws ApiError `parameter_invalid` for a filter that names no agent of the account, or no conversation that the caller
+ * may read: an empty list would hide the mistake.
+ */
+export async function requireFilters(
+  { database, directory }: RunSources,
+  principal: Principal,
+  { agentId, conversationId }: Pick<RunFilters, 'agentId' | 'conversationId'>,
+): Promise<void> {
+  if (agentId !== undefined) {
+    const [agent] = await readAgentsById(database, [agentId]);
+    if (agent?.account_id !== principal.accountId) throw namesNothing('agent_id', 'an agent of the account');
+  }
+  if (conversationId !== undefined) {
+    const facts = await directory.facts(conversationId);
+    if (facts === undefined || !mayRead(principal, facts)) {
+      throw namesNothing('conversation_id', 'a conversation that you can read');
+    }
+  }
+}
+
+function namesNothing(param: string, what: string): ApiError {
+  return new ApiError('parameter_invalid', `Must be the id of ${what}.`, { param });
 }
 
 /** A call of an endpoint tool that waits for approval. */

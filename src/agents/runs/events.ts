@@ -44,7 +44,7 @@ function runEvent(row: TriggeredRun): DomainEvent {
 }
 
 const SELECT = `
-    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')}, r.triggered_by FROM agent_runs r`;
+    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r`;
 
 const READ_TRIGGERED = statement<[ids: readonly string[]], TriggeredRun>({
   name: 'read-runs-for-events',

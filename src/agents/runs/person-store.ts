@@ -20,13 +20,7 @@ export interface ArtifactOfPerson {
 export async function* readRunsStartedBy(db: Db, actorId: string): AsyncIterable<object[]> {
   for (let after = ''; ; ) {
     const rows = await db.query(READ_RUNS, actorId, after, PAGE);
-    if (rows.length > 0) {
-      yield rows.map(({ agent_id, conversation_id, ...row }) => ({
-        ...presentRun(row),
-        agent_id,
-        conversation_id,
-      }));
-    }
+    if (rows.length > 0) yield rows.map((row) => presentRun(row));
     if (rows.length < PAGE) return;
     after = rows.at(-1)!.id;
   }
@@ -76,12 +70,10 @@ export async function clearInputs(tx: Tx, runIds: readonly string[]): Promise<vo
 
 const PAGE = 200;
 
-type RunOfPerson = ShownRun & { readonly agent_id: string; readonly conversation_id: string | null };
-
-const READ_RUNS = statement<[actorId: string, after: string, limit: number], RunOfPerson>({
+const READ_RUNS = statement<[actorId: string, after: string, limit: number], ShownRun>({
   name: 'read-runs-started-by',
   text: `
-    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')}, r.agent_id, r.conversation_id FROM agent_runs r
+    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r
     WHERE r.triggered_by = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`,
 });
 

@@ -1,25 +1,26 @@
 import { Type } from 'typebox';
+import type { Principal } from '../../access/principal.ts';
 import type { Db } from '../../db/handle.ts';
-import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
+import { defineList, type PageParameters, PageQuery, readPage, toList } from '../../http/pagination.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
 import {
   AgentRun,
   ContinueRunBody,
-  RUN_INCLUDES,
+  IncludeInRun,
   RUN_TRIGGERS,
   type RunInclude,
   TriggerRunBody,
 } from '../../protocol/resources/agent-run.ts';
-import { Body, Include, OneOf } from '../../protocol/schema.ts';
+import { Body, Id, OneOf } from '../../protocol/schema.ts';
 import { RUN_STATUSES } from '../../protocol/states/agent-run-states.ts';
 import { findAgent } from '../../resources/agent.ts';
 import { expandRuns, type RunRow } from '../../resources/run.ts';
 import type { ToolCatalogue } from '../tools/catalogue.ts';
-import { type RunSources, readableRun } from './access.ts';
+import { type RunSources, readableRun, requireFilters } from './access.ts';
 import { cancelRun } from './cancel.ts';
 import { continueRun } from './continue.ts';
-import { readRunsOf } from './store.ts';
+import { type RunFilters, readRunPage } from './store.ts';
 import { checkInput, triggerRun } from './trigger.ts';
 
 export interface RunRoutesOptions extends RunSources {
@@ -32,6 +33,18 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
   const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
   const show = async (db: Db, row: RunRow, include: readonly RunInclude[] = []) =>
     (await expandRuns(db, [row], include)).get(row)!;
+  const list = async (principal: Principal, filters: RunFilters, query: ListQuery, url: string) => {
+    const page = readPage(RUNS, query, { account: principal.accountId, ...filters });
+    const rows = await readRunPage(database, principal, filters, page);
+    const shown = await expandRuns(database, rows, query['include[]'] ?? []);
+    return toList(
+      rows,
+      page,
+      url,
+      (row) => [row.created_at, row.id],
+      (row) => shown.get(row)!,
+    );
+  };
   return [
     defineRoute({
       name: 'trigger_agent_run',
@@ -60,24 +73,40 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       query: PageQuery({
         status: Type.Optional(OneOf(RUN_STATUSES)),
         trigger_type: Type.Optional(OneOf(RUN_TRIGGERS)),
-        'include[]': Include(RUN_INCLUDES),
+        'include[]': IncludeInRun,
       }),
       status: 200,
       response: ListOf(AgentRun),
       async handle({ principal, params, query, url }) {
-        const { status, trigger_type } = query;
-        const filters = { status, trigger_type };
-        const agent = await findAgent(database, principal.accountId, params.id!);
-        const page = readPage(RUNS, query, { agent: agent.id, ...filters });
-        const rows = await readRunsOf(database, principal, agent.id, filters, page);
-        const shown = await expandRuns(database, rows, query['include[]'] ?? []);
-        return toList(
-          rows,
-          page,
-          url,
-          (row) => [row.created_at, row.id],
-          (row) => shown.get(row)!,
-        );
+        const { status, trigger_type: triggerType } = query;
+        const { id: agentId } = await findAgent(database, principal.accountId, params.id!);
+        const filters = { agentId, triggerType, statuses: status && [status] };
+        return list(principal, filters, query, url);
+      },
+    }),
+    defineRoute({
+      name: 'list_runs',
+      method: 'GET',
+      path: '/v1/ai/runs',
+      summary: 'List the runs of all agents, newest first',
+      since: '1.2.harbor',
+      permission: 'agents:run',
+      query: PageQuery({
+        'status[]': Type.Optional(
+          Type.Array(OneOf(RUN_STATUSES), { minItems: 1, maxItems: RUN_STATUSES.length }),
+        ),
+        trigger_type: Type.Optional(OneOf(RUN_TRIGGERS)),
+        agent_id: Type.Optional(Id),
+        conversation_id: Type.Optional(Id),
+        'include[]': IncludeInRun,
+      }),
+      status: 200,
+      response: ListOf(AgentRun),
+      async handle({ principal, query, url }) {
+        const { agent_id: agentId, conversation_id: conversationId, trigger_type: triggerType } = query;
+        const filters = { agentId, conversationId, triggerType, statuses: query['status[]']?.toSorted() };
+        await requireFilters(options, principal, filters);
+        return list(principal, filters, query, url);
       },
     }),
     defineRoute({
@@ -133,5 +162,9 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
   ];
 }
 
+interface ListQuery extends PageParameters {
+  readonly 'include[]'?: readonly RunInclude[] | undefined;
+}
+
 const RUNS = defineList('agent_runs', ['time', 'text']);
-const Includes = Body({ 'include[]': Include(RUN_INCLUDES) });
+const Includes = Body({ 'include[]': IncludeInRun });

@@ -6,7 +6,8 @@ import type { Schema } from '../../db/schema.ts';
 import { statement } from '../../db/statement.ts';
 import { touched } from '../../db/touched.ts';
 import { type ApiError, notFound } from '../../protocol/errors.ts';
-import type { RunStatus } from '../../protocol/states/agent-run-states.ts';
+import type { RunTrigger } from '../../protocol/resources/agent-run.ts';
+import { OPEN_STATUSES, type RunStatus } from '../../protocol/states/agent-run-states.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 import type { RunRow } from '../../resources/run.ts';
 
@@ -107,23 +108,34 @@ export async function hasOpenRun(tx: Tx, actorId: string): Promise<boolean> {
   return open !== undefined;
 }
 
-/** Filters for the runs of an agent. */
+/** Filters for runs; absent ones match all. */
 export interface RunFilters {
-  readonly status?: string | undefined;
-  readonly trigger_type?: string | undefined;
+  readonly statuses?: readonly RunStatus[] | undefined;
+  readonly triggerType?: RunTrigger | undefined;
+  readonly agentId?: string | undefined;
+  readonly conversationId?: string | undefined;
 }
 
-/** Returns runs of one agent that the caller may read, newest first. */
-export function readRunsOf(
+/** Returns the runs of the account that the caller may read, newest first. */
+export function readRunPage(
   db: Db,
   principal: Principal,
-  agentId: string,
-  filters: RunFilters,
+  { statuses, triggerType, agentId, conversationId }: RunFilters,
   page: KeysetPage,
 ): Promise<RunRow[]> {
-  const { status = null, trigger_type = null } = filters;
-  const values = [agentId, seesWholeAccount(principal), principal.actor.id, status, trigger_type] as const;
-  return RUNS.readPage(db, values, page);
+  const values = [
+    principal.accountId,
+    seesWholeAccount(principal),
+    principal.actor.id,
+    statuses ?? null,
+    triggerType ?? null,
+  ] as const;
+  if (conversationId !== undefined) {
+    return OF_CONVERSATION.readPage(db, [...values, conversationId, agentId ?? null], page);
+  }
+  if (agentId !== undefined) return OF_AGENT.readPage(db, [...values, agentId], page);
+  const areOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
+  return (areOpen ? OPEN : OF_ACCOUNT).readPage(db, values, page);
 }
 
 /** A run that has ended, with what its notification and its alert contain. */
@@ -192,29 +204,42 @@ export function runNotFound(): ApiError {
   return notFound('run', 'id');
 }
 
-const RUNS = keysetList<
-  readonly [
-    agentId: string,
-    seesWholeAccount: boolean,
-    actorId: string,
-    status: string | null,
-    triggerType: string | null,
-  ],
-  RunRow
->({
-  name: 'read-runs-of-agent',
-  columns: 'r.*',
-  from: 'agent_runs r',
-  where: `r.agent_id = $1
+type ListValues = readonly [
+  accountId: string,
+  seesWholeAccount: boolean,
+  actorId: string,
+  statuses: readonly string[] | null,
+  triggerType: string | null,
+];
+
+/** A statement for each index that leads to runs: a condition that may be null would not be looked up in it. */
+const OF_ACCOUNT = runList<ListValues>('account', 'true');
+const OPEN = runList<ListValues>('account-open', 'r.completed_at IS NULL');
+const OF_AGENT = runList<readonly [...ListValues, agentId: string]>('agent', 'r.agent_id = $6');
+const OF_CONVERSATION = runList<readonly [...ListValues, conversationId: string, agentId: string | null]>(
+  'conversation',
+  'r.conversation_id = $6 AND ($7::text IS NULL OR r.agent_id = $7)',
+);
+
+function runList<Values extends ListValues | readonly [...ListValues, ...(string | null)[]]>(
+  what: string,
+  condition: string,
+) {
+  return keysetList<Values, RunRow>({
+    name: `list-runs-of-${what}`,
+    columns: 'r.*',
+    from: 'agent_runs r',
+    where: `r.account_id = $1 AND ${condition}
       AND ($2::boolean OR ${isReadableBy('$3')})
       AND NOT EXISTS (SELECT FROM conversations c WHERE c.id = r.conversation_id AND c.deleted_at IS NOT NULL)
-      AND ($4::text IS NULL OR r.status = $4)
+      AND ($4::text[] IS NULL OR r.status = ANY($4))
       AND ($5::text IS NULL OR r.trigger_type = $5)`,
-  key: [
-    ['r.created_at', 'timestamptz'],
-    ['r.id', 'text'],
-  ],
-});
+    key: [
+      ['r.created_at', 'timestamptz'],
+      ['r.id', 'text'],
+    ],
+  });
+}
 
 // The index of runs by their actor leads to the open ones, whatever the number of others.
 const LOCK_OPEN_OF_ACCOUNT = statement<[accountId: string], Pick<RunRow, 'id' | 'actor_id' | 'cancelled_by'>>(

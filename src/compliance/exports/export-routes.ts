@@ -1,13 +1,16 @@
 import type { Principal } from '../../access/principal.ts';
+import { keyOf } from '../../accounts/account-list.ts';
 import { findPerson } from '../../accounts/persons.ts';
 import { audit } from '../../audit/audit.ts';
 import { conversationGone, conversationNotFound } from '../../conversations/access.ts';
 import { findConversation } from '../../conversations/conversation-store.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
+import { ListOf } from '../../protocol/lists.ts';
 import { Export } from '../../protocol/resources/export.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import {
@@ -15,6 +18,7 @@ import {
   countOpenExports,
   findComplianceJob,
   insertComplianceJob,
+  readComplianceJobs,
 } from '../jobs/job-store.ts';
 import { conversationOf } from './exporter.ts';
 import { EXPORT_TYPE, exportName } from './manifest.ts';
@@ -31,6 +35,12 @@ export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] 
     agents: false,
     response: Export,
   } as const;
+  const show = async (row: ComplianceJobRow): Promise<Export> => {
+    const { status, s3_key: key } = row;
+    if (status !== 'complete' || key === null) return present(row, null);
+    const file = { key, filename: exportName(row.id), contentType: EXPORT_TYPE };
+    return present(row, await files.presignDownload(file));
+  };
   return [
     defineRoute({
       ...common,
@@ -73,14 +83,31 @@ export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] 
       async handle({ principal, params }) {
         const row = await findComplianceJob(database, principal.accountId, params.id!);
         if (row === undefined || row.kind === 'user_erasure') throw notFound('export', 'id');
-        const { status, s3_key: key } = row;
-        if (status !== 'complete' || key === null) return present(row, null);
-        const file = { key, filename: exportName(row.id), contentType: EXPORT_TYPE };
-        return present(row, await files.presignDownload(file));
+        return show(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'list_exports',
+      method: 'GET',
+      path: '/v1/exports',
+      summary: 'List the exports of the account, newest first',
+      permission: 'exports:read',
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(Export),
+      async handle({ principal: { accountId }, query, url }) {
+        const page = readPage(LIST, query, { account: accountId });
+        const rows = await readComplianceJobs(database, accountId, KINDS, page);
+        const shown = new Map(await Promise.all(rows.map(async (row) => [row, await show(row)] as const)));
+        return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },
     }),
   ];
 }
+
+const LIST = defineList('exports', ['time', 'text']);
+const KINDS = ['conversation_export', 'user_export'] as const;
 
 /** Exports of an account that have not ended, at most. */
 const OPEN_EXPORTS = 10;

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { addRemoval } from '../../attachments/uploads.ts';
 import type { Db, Tx } from '../../db/handle.ts';
+import { type KeysetPage, keysetList } from '../../db/keyset.ts';
 import { addJob, hasLiveJob } from '../../db/queue.ts';
 import type { Schema } from '../../db/schema.ts';
 import { statement } from '../../db/statement.ts';
@@ -60,6 +61,16 @@ export function findComplianceJob(
     .where('id', '=', id)
     .where('account_id', '=', accountId)
     .executeTakeFirst();
+}
+
+/** Returns jobs of the account of these kinds, newest first. */
+export function readComplianceJobs(
+  db: Db,
+  accountId: string,
+  kinds: readonly ComplianceJobRow['kind'][],
+  page: KeysetPage,
+): Promise<ComplianceJobRow[]> {
+  return JOBS.readPage(db, [accountId, kinds], page);
 }
 
 /** Returns how many exports of the account have not ended. */
@@ -184,6 +195,17 @@ const LEASE = `interval '15 seconds'`;
 const KEPT_DAYS = 90;
 
 const OPEN = `status IN ('queued', 'running')`;
+
+const JOBS = keysetList<[accountId: string, kinds: readonly string[]], ComplianceJobRow>({
+  name: 'list-compliance-jobs',
+  columns: 'c.*',
+  from: 'compliance_jobs c',
+  where: 'c.account_id = $1 AND c.kind = ANY($2)',
+  key: [
+    ['c.created_at', 'timestamptz'],
+    ['c.id', 'text'],
+  ],
+});
 
 const COUNT_OPEN = statement<[accountId: string], { open: number }>({
   name: 'count-open-exports',

@@ -137,9 +137,9 @@ function idOf(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_0VQ3mK8ZtYp4Xw7LbN2cRd9F`;
 }
 
-/** Returns the kind of id in a field such as `role_id`, `mentions[]`, `sender_ids[]` or `created_by`. */
+/** Returns the kind of id in a field such as `role_id`, `mentions[]`, `sender_ids[]`, `created_by` or `triggered_by_id`. */
 function kindOf(field: string): IdKind | undefined {
-  if (field.endsWith('_by')) return 'actor';
+  if (/_by(?:_id)?$/.test(field)) return 'actor';
   const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
   return NOUNS[noun];
 }

@@ -133,6 +133,7 @@ export const AgentDefinition = Type.Object({
   created_at: Timestamp,
   updated_at: Timestamp,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
+  role_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type AgentDefinition = Static<typeof AgentDefinition>;
 
@@ -151,6 +152,7 @@ describe(AgentDefinition, {
   role: 'The role that bounds what the agent may do. Null unless expanded, and for an agent without a role, whose runs fail at once.',
   config: 'Instructions, models, triggers and tools. Null unless expanded.',
   avatar_url: AVATAR_URL_TEXT,
+  role_id: 'Id of the role that `role` expands. Null for an agent without a role.',
 });
 
 const Description = Nullable(Text(AGENT_LIMITS.descriptionCharacters));

@@ -1,6 +1,9 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
+import { Body, describe, Id, Include, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 import { ACTION_STATUSES, RUN_STATUSES } from '../states/agent-run-states.ts';
+import { Actor } from './actor.ts';
+import { AgentDefinition } from './agent-definition.ts';
 import { TOOL_CATEGORIES } from './available-tool.ts';
 
 export const RUN_TRIGGERS = ['scheduled', 'event', 'manual', 'chat'] as const;
@@ -26,8 +29,11 @@ export const RUN_LIMITS = {
 } as const;
 
 /** What `include[]` may name on the run endpoints (docs/contract.md#expansion). */
-export const RUN_INCLUDES = ['actions', 'steps'] as const;
+export const RUN_INCLUDES = ['actions', 'steps', 'definition', 'triggered_by'] as const;
 export type RunInclude = (typeof RUN_INCLUDES)[number];
+
+/** The parameter `include[]` of these endpoints. */
+export const IncludeInRun = Include(RUN_INCLUDES, { definition: '1.2.harbor', triggered_by: '1.2.harbor' });
 
 /** A model that was asked and failed before another took over. */
 const Failover = Type.Object({ provider: Type.String(), model: Type.String(), reason: Type.String() });
@@ -119,11 +125,11 @@ export const AgentRun = Type.Object({
   object: Type.Literal('agent_run'),
   trigger_type: OneOf(RUN_TRIGGERS),
   status: OneOf(RUN_STATUSES),
-  definition: Type.Null(),
+  definition: Nullable(AgentDefinition),
   input: Type.Unknown(),
   output: Type.Unknown(),
   error_message: Nullable(Type.String()),
-  triggered_by: Type.Null(),
+  triggered_by: Nullable(Actor),
   started_at: Nullable(Timestamp),
   completed_at: Nullable(Timestamp),
   duration_ms: Nullable(Type.Integer({ minimum: 0 })),
@@ -131,6 +137,9 @@ export const AgentRun = Type.Object({
   steps: Nullable(Type.Array(AgentRunStep)),
   created_at: Timestamp,
   updated_at: Timestamp,
+  agent_id: Since('1.2.harbor', Type.String()),
+  triggered_by_id: Since('1.2.harbor', Nullable(Type.String())),
+  conversation_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type AgentRun = Static<typeof AgentRun>;
 
@@ -139,16 +148,21 @@ describe(AgentRun, {
     'What started the run: a `scheduled` time, an `event`, a `manual` request, or a message in a `chat`, where the answer is posted back.',
   status:
     'Where the run stands. `awaiting_approval` and `awaiting_input` wait for people; `completed`, `failed` and `cancelled` are final.',
-  definition: 'Reserved, and always null.',
+  definition: 'The agent, without its configuration. Null unless expanded, and once the agent was deleted.',
   input: 'What the run was started with, any JSON value.',
   output: 'What came of the run, any JSON value. Null unless `status` is `completed`.',
   error_message: 'Why the run failed. Null unless it did.',
-  triggered_by: 'Reserved, and always null.',
+  triggered_by:
+    'The actor that started the run, by a request or by a message. Null for runs that a schedule or an event started, and unless expanded.',
   started_at: 'When the run began. Null while it is `pending`.',
   completed_at: 'When the run ended. Null until then.',
   duration_ms: 'Milliseconds from start to end. Null until the run has ended.',
   actions: 'The tool calls of the run, in their order. Null unless expanded.',
   steps: 'The turns of the model, in their order. Null unless expanded.',
+  agent_id: 'Id of the agent that `definition` expands. It stays when the agent is deleted.',
+  triggered_by_id:
+    'Id of the actor that `triggered_by` expands. Null for runs that a schedule or an event started.',
+  conversation_id: 'Id of the conversation that the run is about. Null where there is none.',
 });
 
 /** Body of Trigger Agent Run: any JSON value as input (docs/contract.md#runs). */

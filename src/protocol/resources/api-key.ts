@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 import { Role } from './role.ts';
 
 export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
@@ -19,6 +20,7 @@ const FIELDS = {
   revoked_at: Nullable(Timestamp),
   created_at: Timestamp,
   updated_at: Timestamp,
+  role_id: Since('1.2.harbor', Nullable(Type.String())),
 };
 
 const TEXTS = {
@@ -29,6 +31,7 @@ const TEXTS = {
   status: 'Whether the key is `active`, `expired` or `revoked`.',
   expires_at: 'When the key expires. Null if it never does.',
   revoked_at: 'When the key was revoked, which is permanent. Null unless it was.',
+  role_id: 'Id of the role that `role` expands.',
 };
 
 /** The credential of a program (docs/contract.md#api-keys). The secret cannot be read again. */

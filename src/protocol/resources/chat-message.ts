@@ -100,6 +100,10 @@ export const ChatMessage = Type.Object({
   reactions: Since('1.2.harbor', Nullable(Type.Array(MessageReaction, { maxItems: REACTION_LIMITS.kinds }))),
   thread: Since('1.2.harbor', Nullable(Thread)),
   mentions: Since('1.2.harbor', Nullable(Type.Array(Type.String()))),
+  conversation_id: Since('1.2.harbor', Type.String()),
+  resource_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
+  resource_id: Since('1.2.harbor', Nullable(Type.String())),
+  agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
@@ -152,6 +156,10 @@ describe(ChatMessage, {
   thread: 'The replies to the message in numbers. Null unless expanded.',
   mentions:
     'Ids of the actors that the message mentions, those that its text names included. Null to customers.',
+  conversation_id: 'Id of the conversation that `conversation` expands.',
+  resource_type: 'Kind of the resource that `resource_id` names. Null where there is none.',
+  resource_id: 'Id of the app resource that `resource` expands. Null where there is none.',
+  agent_run_id: 'Id of the run that `agent_run` expands. Null for messages of people, and to customers.',
 });
 
 /** What `include[]` of Send Message may name (docs/contract.md#expansion). */

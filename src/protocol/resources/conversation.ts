@@ -46,6 +46,10 @@ export const Conversation = Type.Object({
   blocked: Since('1.2.harbor', Type.Boolean()),
   snoozed: Since('1.2.harbor', Type.Boolean()),
   snoozed_until: Since('1.2.harbor', Nullable(Timestamp)),
+  group_id: Since('1.2.harbor', Nullable(Type.String())),
+  assignee_id: Since('1.2.harbor', Nullable(Type.String())),
+  topic_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
+  topic_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type Conversation = Static<typeof Conversation>;
 
@@ -78,6 +82,11 @@ describe(Conversation, {
     'Whether the caller has snoozed the conversation. It ends at `snoozed_until`, or with the next message of another author.',
   snoozed_until:
     'When the snooze ends at the latest. Null where only a message ends it, and while nothing is snoozed.',
+  group_id: 'Id of the roster that `group` expands. Null where there was none, and to customers.',
+  assignee_id:
+    'Id of the actor of the user or group that `assignee` expands. Null without an assignee, and to customers.',
+  topic_type: 'Kind of the resource that `topic_id` names. Null where there is none, and to customers.',
+  topic_id: 'Id of the resource that `topic` expands. Null where there is none, and to customers.',
 });
 
 /** What `include[]` of the companions that show conversations may name (docs/contract.md#expansion). */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, demand, describe, Id, Line, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { MEMBERS_SINCE, type MembersSince, Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
 /** The categories that chats produce and that can be filtered by. The set is open-ended (docs/contract.md#notifications). */
@@ -43,6 +43,9 @@ export const Notification = Type.Object({
   dismissed_at: Nullable(Timestamp),
   created_at: Timestamp,
   updated_at: Timestamp,
+  sender_id: Since('1.2.harbor', Nullable(Type.String())),
+  resource_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
+  resource_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type Notification = Static<typeof Notification>;
 
@@ -62,6 +65,9 @@ describe(Notification, {
   seen_at: 'When the notification was first seen. Null until then.',
   read_at: 'When the notification was opened. Null until then.',
   dismissed_at: 'When the notification was dismissed. Null until then.',
+  sender_id: 'Id of the actor that `sender` expands. Null for notifications of the service.',
+  resource_type: 'Kind of the resource that `resource_id` names. Null where there is none.',
+  resource_id: 'Id of the resource that `resource` expands. Null where there is none.',
 });
 
 /** What `include[]` of List Notifications may name (docs/contract.md#expansion). */
@@ -72,7 +78,9 @@ export const CategoryFilter = Type.Union([
   OneOf(MESSAGING_CATEGORIES),
 ]);
 /** Filters of List Notifications (docs/contract.md#notifications). */
-export const NOTIFICATION_STATUS_FILTERS = ['unseen', 'seen', 'read'] as const;
+export const StatusFilter = OneOf(NOTIFICATION_STATUSES, {
+  [MEMBERS_SINCE]: { dismissed: '1.2.harbor' } satisfies MembersSince<(typeof NOTIFICATION_STATUSES)[number]>,
+});
 export const SENDER_TYPES = ['user', 'group', 'system'] as const;
 /** Limits of each filter that takes several values. */
 export const FEED_FILTER_LIMITS = { items: 100, idCharacters: 64 } as const;

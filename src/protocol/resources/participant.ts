@@ -22,6 +22,7 @@ export const Participant = Type.Object({
   actor: Nullable(Actor),
   agent_trigger_policy: Nullable(OneOf(TRIGGER_POLICIES)),
   agent_trigger_keywords: Type.Array(Type.String()),
+  actor_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type Participant = Static<typeof Participant>;
 
@@ -39,6 +40,7 @@ describe(Participant, {
   agent_trigger_policy:
     'When an agent answers: `mention` if it is mentioned, `keyword` if a message contains one of its keywords, `always` for every message of a person. Null for participants that are no agents.',
   agent_trigger_keywords: 'The keywords of an agent; empty for other participants.',
+  actor_id: 'Id of the user, agent or customer that `actor` shows. Null for system participants.',
 });
 
 /** Most participants in one request, and most trigger keywords of an agent. */

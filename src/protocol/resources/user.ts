@@ -21,6 +21,7 @@ export const User = Type.Object({
   created_at: Timestamp,
   updated_at: Timestamp,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
+  role_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type User = Static<typeof User>;
 
@@ -31,6 +32,7 @@ describe(User, {
   status: 'A `deactivated` user can no longer sign in.',
   role: 'The role that bounds what the user may do. Null unless expanded.',
   avatar_url: AVATAR_URL_TEXT,
+  role_id: 'Id of the role that `role` expands. Null once the person was erased.',
 });
 
 export const CreateUserBody = Body({

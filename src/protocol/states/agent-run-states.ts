@@ -11,6 +11,14 @@ export const RUN_STATUSES = [
 ] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+/** The statuses of runs that have not ended. */
+export const OPEN_STATUSES: readonly RunStatus[] = [
+  'pending',
+  'running',
+  'awaiting_input',
+  'awaiting_approval',
+];
+
 /** `none`: before there is a run. */
 export type RunState = RunStatus | 'none';
 
