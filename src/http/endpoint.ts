@@ -23,7 +23,8 @@ export interface Endpoint {
  */
 export function prepareEndpoint(route: Route): Endpoint {
   const readQuery = perVersion(route.query ?? Body({}), (schema) => queryReader(compileQuery(schema)));
-  const readBody = perVersion(route.body ?? Body({}), compile);
+  const nullClears = route.method === 'PATCH';
+  const readBody = perVersion(route.body ?? Body({}), (schema) => compile(schema, { nullClears }));
   return {
     route,
     readQuery: (text, version) => readQuery(version)(text),

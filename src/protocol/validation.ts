@@ -10,21 +10,30 @@ import { nameMeant } from './synonyms.ts';
 /** Returns the value with the schema's type, or throws the ApiError for the first problem (docs/contract.md#values-and-their-errors). */
 export type Validator<T> = (value: unknown) => T;
 
+export interface BodyOptions {
+  /** Null clears a field: the body changes a resource, and states only what changes. Lists in it are stated as a whole. */
+  readonly nullClears?: boolean;
+}
+
 /**
  * Compiles a validator for request bodies and socket frames. An optional field that is null counts as absent and is removed
- * from `value`, at any depth, unless the schema accepts null. White space is removed as the schema says. Throws ApiError
- * `missing_field`, `invalid_format` or `validation_failed`, with a `param` such as `attachments[0].url`.
+ * from `value`, at any depth, unless the schema accepts null. Where null clears, a field that does not accept it is refused.
+ * White space is removed as the schema says. Throws ApiError `missing_field`, `invalid_format` or `validation_failed`, with a
+ * `param` such as `attachments[0].url`.
  *
  * Of several problems it always reports the same one: an object's missing fields come first, then its unknown ones, then
  * the values of the others in the order of the schema.
  */
-export function compile<S extends TSchema>(schema: S): Validator<Static<S>> {
+export function compile<S extends TSchema>(
+  schema: S,
+  { nullClears = false }: BodyOptions = {},
+): Validator<Static<S>> {
   const check = ajv.compile<Static<S>>(schema);
   return (value) => {
     if (check(value)) return value;
     // Nulls that count as absent are rare, so valid bodies do not pay for the search.
-    if (removeNulls(schema, value) && check(value)) return value;
-    throw bodyError(check.errors ?? [], value);
+    if (removeNulls(schema, value, nullClears) && check(value)) return value;
+    throw bodyError(check.errors ?? [], value, nullClears);
   };
 }
 
@@ -230,25 +239,25 @@ function unclean(param: string): ApiError {
   });
 }
 
-/** Removes nulls that count as absent; returns whether there were any. */
-function removeNulls(schema: JsonSchema, value: unknown): boolean {
+/** Removes nulls that count as absent: where null clears, those within lists. Returns whether there were any. */
+function removeNulls(schema: JsonSchema, value: unknown, nullClears: boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let removed = false;
   if (Array.isArray(value)) {
     if (schema.items !== undefined) {
-      for (const item of value) removed = removeNulls(schema.items, item) || removed;
+      for (const item of value) removed = removeNulls(schema.items, item, false) || removed;
     }
   } else {
     const fields = value as Record<string, unknown>;
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       if (!Object.hasOwn(fields, name)) continue;
-      if (fields[name] === null && !takesNull(property)) {
+      if (fields[name] === null && !takesNull(property) && !nullClears) {
         delete fields[name];
         removed = true;
-      } else removed = removeNulls(property, fields[name]) || removed;
+      } else removed = removeNulls(property, fields[name], nullClears) || removed;
     }
   }
-  for (const part of partsOf(schema)) removed = removeNulls(part, value) || removed;
+  for (const part of partsOf(schema)) removed = removeNulls(part, value, nullClears) || removed;
   return removed;
 }
 
@@ -266,9 +275,12 @@ function partsOf({ anyOf = [], oneOf = [], allOf = [] }: JsonSchema): readonly J
 }
 const NONE: readonly JsonSchema[] = [];
 
-function bodyError(errors: readonly AjvError[], root: unknown): ApiError {
+function bodyError(errors: readonly AjvError[], root: unknown, nullClears: boolean): ApiError {
   const error = mostTelling(errors);
   const at = pathOf(error.instancePath, root);
+  if (nullClears && error.data === null && !at.endsWith(']')) {
+    return missingField(at, 'This field cannot be null. Leave it out to keep its value.');
+  }
   switch (error.keyword) {
     case 'required':
     case 'dependentRequired':

@@ -1,6 +1,7 @@
 /** Breaks every rule in the schemas of the route table once, by a request made from the schema. */
 
 import t from 'tap';
+import type { SchemaObject } from '../../src/http/openapi/schemas.ts';
 import type { Route } from '../../src/http/route.ts';
 import { newId } from '../../src/protocol/ids.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
@@ -59,6 +60,22 @@ t.test('request bodies', async (t) => {
   t.ok(broken > app.routes.length, `${broken} rules`);
 });
 
+t.test('null in a body that changes a resource', async (t) => {
+  let refused = 0;
+  for (const route of app.routes.filter(({ method }) => method === 'PATCH')) {
+    const { properties = {} } = route.body as { properties?: Record<string, SchemaObject> };
+    const fixed = Object.keys(properties).filter((name) => !takesNull(properties[name]!));
+    const got = await inParallel(fixed, (name) => told(route, { body: { [name]: null } }));
+    t.strictSame(
+      got,
+      fixed.map((name) => `400 missing_field ${name}`),
+      route.name,
+    );
+    refused += fixed.length;
+  }
+  t.ok(refused > 20, `${refused} fields`);
+});
+
 t.test('bodies that are no object, no JSON, or hold what no text may', async (t) => {
   for (const route of app.routes) {
     if (route.method === 'GET') continue;
@@ -74,6 +91,10 @@ t.test('bodies that are no object, no JSON, or hold what no text may', async (t)
 
 async function told(route: Route, options: CallOptions): Promise<string> {
   return refusalOf(await app.call(route.method, pathOf(route), { headers: NEWEST, ...options }));
+}
+
+function takesNull({ type, anyOf = [] }: SchemaObject): boolean {
+  return type === 'null' || anyOf.some(takesNull);
 }
 
 /** Ids that nothing has: rules of schemas come before anything is looked for. */

@@ -180,6 +180,19 @@ t.test(
   },
 );
 
+t.test('where null clears, a field that cannot be null is refused, but in lists', async (t) => {
+  const read = compile(NOTE, { nullClears: true });
+  const refusal = (value: object) => refusalOf(() => read({ title: 'a', ...value }));
+  t.equal(refusal({ kind: null }), 'missing_field kind');
+  t.equal(refusal({ tags: null }), 'missing_field tags');
+  t.equal(refusal({ owner: { id: 'x', age: null } }), 'missing_field owner.age');
+  t.equal(refusal({ tags: [null] }), 'invalid_format tags[0]');
+  t.same(read({ title: 'a', note: null, owner: null, items: [{ name: 'x', url: null }] }), {
+    ...{ title: 'a', note: null, owner: null },
+    items: [{ name: 'x' }],
+  });
+});
+
 t.test('one of several shapes, distinguished by a tag', async (t) => {
   const read = compile(
     Type.Unsafe<object>({
