@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
-import { invalid, missingField, notFound } from '../protocol/errors.ts';
+import { invalid, notFound } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';
@@ -70,9 +70,6 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   const { accountId } = principal;
   const audience = body.audience ?? 'internal';
   if (body.group_id !== undefined) await requireGroup(tx, accountId, body.group_id);
-  else if (body.participants === undefined) {
-    throw missingField('participants', 'Name the participants, or the group_id of a group to start from.');
-  }
   const listed = await readRoster(tx, { accountId, audience }, body.participants ?? [], prefixOf);
   const copied = body.group_id === undefined ? [] : await readGroupRoster(tx, body.group_id);
   const bridge =

@@ -6,7 +6,7 @@ import {
   NotificationSettings,
   SetNotificationSettingsBody,
 } from '../protocol/resources/notification-settings.ts';
-import { readOwnSettings, setSettings } from './settings.ts';
+import { setSettings, showSettings } from './settings.ts';
 
 /** The caller's own settings (docs/contract.md#notification-settings). */
 export function settingsRoutes(database: Database): Route[] {
@@ -21,7 +21,7 @@ export function settingsRoutes(database: Database): Route[] {
       agents: false,
       status: 200,
       response: NotificationSettings,
-      handle: ({ principal }) => readOwnSettings(database, requireUser(principal).id),
+      handle: ({ principal }) => showSettings(database, requireUser(principal).id),
     }),
     defineRoute({
       name: 'set_notification_settings',

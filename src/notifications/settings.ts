@@ -1,6 +1,7 @@
 import { RevocableCache } from '../access/revocable-cache.ts';
 import type { Rights } from '../access/rights.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { requireComing } from '../conversations/own-state.ts';
 import type { Database } from '../db/database.ts';
 import { GatheredReads } from '../db/gathered-reads.ts';
 import type { Db, Tx } from '../db/handle.ts';
@@ -108,9 +109,16 @@ export async function readOwnSettings(db: Db, userId: string): Promise<Notificat
   return present(row);
 }
 
+/** Returns the settings as their user sees them: a mute that has ended is none, so they can be sent back as they are. */
+export async function showSettings(db: Db, userId: string): Promise<NotificationSettings> {
+  const settings = await readOwnSettings(db, userId);
+  const { mute_until: until } = settings;
+  return until === null || Date.parse(until) > Date.now() ? settings : { ...settings, mute_until: null };
+}
+
 /**
  * Replaces the settings of a user; what the body leaves out has its default. Throws ApiError `invalid_format` for an
- * unknown timezone.
+ * unknown timezone, and `validation_failed` for a `mute_until` that is not within the next year.
  */
 export async function setSettings(
   tx: Tx,
@@ -127,6 +135,7 @@ export async function setSettings(
       param: 'do_not_disturb.timezone',
     });
   }
+  if (mute_until !== null) await requireComing(tx, mute_until, 'mute_until');
   const row = await writeSettings(tx, user, {
     categories: Object.fromEntries(
       Object.entries(categories).map(([category, channels]) => [category, { ...ALL_CHANNELS, ...channels }]),

@@ -43,7 +43,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   send_scheduled_message_now:
     'Sends a scheduled message at once, ahead of others of its conversation that are due. `scheduled_at` keeps the time that was asked for; `sent_at` shows when it was sent. A message that was sent, was canceled or has failed answers `resource_conflict`, and so does one that would be refused when it is due, such as that of a deactivated author.',
   cancel_scheduled_message:
-    'Takes a scheduled message back before it is due; its status becomes `canceled`. A message that was sent or has failed answers `resource_conflict`.',
+    'Takes a scheduled message back before it is due; its status becomes `canceled`. One that is canceled stays so. A message that was sent or has failed answers `resource_conflict`.',
   get_me:
     'Returns the actor, the account, the role and the permissions of the caller; for a user of the account, the user too. A client reads here what to show and what to offer.',
   update_me:

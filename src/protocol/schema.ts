@@ -23,19 +23,28 @@ export function Text(maxLength: number) {
   return Type.String({ maxLength, whitespace: 'blank' });
 }
 
-/** Text that identifies or names something: surrounding white space is removed, and the rest must not be empty. */
+/** Text of any number of lines that must say something: surrounding white space is removed, and the rest must not be empty. */
 export function Label(maxLength: number) {
   return Type.String({ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' });
 }
 
-/** The same on one line, without control characters. */
+/**
+ * Text that identifies or names something (docs/how-to.md#resources-and-actions): one line without control characters, of
+ * which surrounding white space is removed, and the rest must not be empty.
+ */
 export function Line(maxLength: number) {
-  const pattern = '^[^\\p{Cc}\\p{Zl}\\p{Zp}]+$';
-  return Type.String({ minLength: 1, maxLength, pattern, whitespace: 'trimmed' });
+  return Type.String({ minLength: 1, maxLength, pattern: `^${IN_LINE}+$`, whitespace: 'trimmed' });
 }
 
-/** A display name, on one line. */
-export const Name = Label(200);
+/** The same, where "" counts as none. */
+export function LineOrNone(maxLength: number) {
+  return Type.String({ maxLength, pattern: `^(?:\\s*|${IN_LINE}+)$`, whitespace: 'trimmed' });
+}
+
+const IN_LINE = '[^\\p{Cc}\\p{Zl}\\p{Zp}]';
+
+/** A display name. */
+export const Name = Line(200);
 
 /** An id in a body or query. To callers ids are opaque. */
 export const Id = Type.String({ maxLength: 64 });

@@ -64,7 +64,7 @@ t.test('a user changes its own name, and nothing of anyone else', async (t) => {
   const cases: [body: object, refusal: string][] = [
     [{ name: '' }, '422 validation_failed name'],
     [{ name: 'Mary\nJackson' }, '422 validation_failed name'],
-    [{ name: null }, '200'],
+    [{ name: null }, '400 missing_field name'],
     [{ name: 7 }, '400 invalid_format name'],
     [{ name: 'n'.repeat(201) }, '422 validation_failed name'],
     [{ email: 'mary@example.com' }, '422 validation_failed email'],
@@ -375,8 +375,14 @@ t.test('a conversation from a group, without participants of its own', async (t)
     ],
   );
   t.equal(body.group?.id, group.id);
-  const nobody = { body: { type: 'group', title: 'Alone' } };
-  t.equal(await refusal('POST', CONVERSATIONS, nobody), '400 missing_field participants');
+  const alone = await call<Conversation>('POST', `${CONVERSATIONS}?include[]=participants`, {
+    ...{ token: grace.access_token, body: { type: 'group', title: 'Alone' } },
+  });
+  t.strictSame(
+    alone.body.participants?.map(({ actor }) => actor?.id),
+    [grace.id],
+    'nor of a group',
+  );
 });
 
 t.test('groups are deleted when nothing is theirs', async (t) => {

@@ -102,7 +102,13 @@ export async function purgeSoon(
 
 /** Sets after how many days messages are purged; null: never. */
 export async function setMessagesDays(node: TestNode, days: number | null): Promise<void> {
-  expect(200, await node.call('PUT', '/v1/account/retention', { messages_days: days }));
+  expect(
+    200,
+    await node.call('PUT', '/v1/account/retention', {
+      ...{ messages_days: days, files_days: null, notifications_days: null },
+      ...{ runs_days: null, audit_days: null },
+    }),
+  );
 }
 
 const DELETED_LONG_AGO = statement<[conversationId: string]>({

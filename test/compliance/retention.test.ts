@@ -52,6 +52,7 @@ const sweeps = ['one', 'two'].map((nodeId) => {
 t.test('the resource, a change of it, and its audit', async (t) => {
   t.strictSame(await ok('GET', PATH), { object: 'retention_policy', ...KEPT, updated_at: null });
   const set = await ok<RetentionPolicy>('PUT', PATH, {
+    ...KEPT,
     messages_days: 30,
     files_days: 7,
     audit_days: 36_500,
@@ -63,8 +64,12 @@ t.test('the resource, a change of it, and its audit', async (t) => {
   });
   t.match(updated_at, TIME);
   t.strictSame(await ok('GET', PATH), set);
-  t.strictSame(await ok('PUT', PATH, { messages_days: 30, files_days: 7, audit_days: 36_500 }), set, 'again');
-  await ok('PUT', PATH, { messages_days: null });
+  t.strictSame(
+    await ok('PUT', PATH, { ...KEPT, messages_days: 30, files_days: 7, audit_days: 36_500 }),
+    set,
+    'again',
+  );
+  await ok('PUT', PATH, KEPT);
   const [last, first, ...others] = await audited('retention.changed');
   t.strictSame(others, [], 'what changes nothing leaves no trace');
   const before = { ...KEPT, messages_days: 30, files_days: 7, audit_days: 36_500 };
@@ -78,18 +83,22 @@ t.test('its rules', async (t) => {
     refusalOf(await call('PUT', PATH, { body, ...options }));
   for (const field of Object.keys(KEPT)) {
     for (const bad of [0, -1, 1.5, 36_501]) {
-      t.equal(await refused({ [field]: bad }), `422 validation_failed ${field}`, `${bad}`);
+      t.equal(await refused({ ...KEPT, [field]: bad }), `422 validation_failed ${field}`, `${bad}`);
     }
     for (const bad of ['7', true]) {
-      t.equal(await refused({ [field]: bad }), `400 invalid_format ${field}`, `${bad}`);
+      t.equal(await refused({ ...KEPT, [field]: bad }), `400 invalid_format ${field}`, `${bad}`);
     }
   }
-  t.equal(await refused({ days: 1 }), '422 validation_failed days');
+  for (const field of Object.keys(KEPT)) {
+    const { [field]: _, ...others } = KEPT as Record<string, null>;
+    t.equal(await refused(others), `400 missing_field ${field}`, 'what is left out would be kept');
+  }
+  t.equal(await refused({ ...KEPT, days: 1 }), '422 validation_failed days');
   t.match(await refused([]), /^400 /);
   const key = { 'Idempotency-Key': randomUUID() };
-  const first = await call('PUT', PATH, { body: { runs_days: 5 }, headers: key });
-  await ok('PUT', PATH, {});
-  const again = await call('PUT', PATH, { body: { runs_days: 5 }, headers: key });
+  const first = await call('PUT', PATH, { body: { ...KEPT, runs_days: 5 }, headers: key });
+  await ok('PUT', PATH, KEPT);
+  const again = await call('PUT', PATH, { body: { ...KEPT, runs_days: 5 }, headers: key });
   t.equal(again.text, first.text, 'a repeated request is answered as before');
   t.match(await ok('GET', PATH), { runs_days: null }, 'and does nothing');
 });
@@ -97,18 +106,18 @@ t.test('its rules', async (t) => {
 t.test('it is for admins, and for keys of an admin role', async (t) => {
   for (const method of ['GET', 'PUT'] as const) {
     const gates = { method, path: PATH, permission: null, agents: false } as const;
-    const body = method === 'PUT' ? { body: {} } : {};
+    const body = method === 'PUT' ? { body: KEPT } : {};
     t.strictSame(await gatesOf(app, { ...gates, ...body, version: NEWEST_VERSION }), closed(gates), method);
   }
   t.equal((await call('GET', PATH, { token: ada.access_token })).status, 200);
   const other = demo.other_account;
-  await ok('PUT', PATH, { messages_days: 3 });
+  await ok('PUT', PATH, { ...KEPT, messages_days: 3 });
   const neighbour = await call<RetentionPolicy>('GET', PATH, {
     token: other.api_key,
     headers: { 'Service-Account': other.account_id },
   });
   t.equal(neighbour.body.messages_days, null, 'of its own account alone');
-  await ok('PUT', PATH, {});
+  await ok('PUT', PATH, KEPT);
 });
 
 t.test('messages go with everything of them, the young and the held stay', async (t) => {
@@ -172,7 +181,7 @@ t.test('messages go with everything of them, the young and the held stay', async
   await age(mixed!, 10);
   await sweeps[0].sweep();
   t.strictSame(await storedText(database, secret), []);
-  await ok('PUT', PATH, {});
+  await ok('PUT', PATH, KEPT);
 });
 
 t.test('files go before their messages', async (t) => {
@@ -229,7 +238,7 @@ t.test('files go before their messages', async (t) => {
     .where('size_bytes', '=', 5)
     .execute();
   t.match(withdrawn, [{ filename: '', withdrawn_at: TIME }], 'those of purged messages too');
-  await ok('PUT', PATH, {});
+  await ok('PUT', PATH, KEPT);
 });
 
 t.test('notifications and runs have periods of their own', async (t) => {
@@ -256,7 +265,7 @@ t.test('notifications and runs have periods of their own', async (t) => {
   t.strictSame(left.map(({ id }) => id).sort(), [runs[1], young].sort());
   t.strictSame(await sequences(free), [1], 'messages stay');
   await hold(held, 'released');
-  await ok('PUT', PATH, {});
+  await ok('PUT', PATH, KEPT);
 });
 
 t.test('the audit goes behind a checkpoint, and stays where it was tampered with', async (t) => {
@@ -287,7 +296,7 @@ t.test('the audit goes behind a checkpoint, and stays where it was tampered with
   );
   await sweeps[0].sweep();
   await measure(t, { audit: 86_400 }, 'it is not purged, and that is seen');
-  await ok('PUT', PATH, {});
+  await ok('PUT', PATH, KEPT);
 });
 
 t.test('holds that come and go during sweeps: nothing held is gone', async (t) => {
@@ -309,7 +318,7 @@ t.test('holds that come and go during sweeps: nothing held is gone', async (t) =
   for (const id of ids) await hold(id, 'released');
   await sweeps[0].sweep();
   for (const id of ids) t.strictSame(await sequences(id), []);
-  await ok('PUT', PATH, {});
+  await ok('PUT', PATH, KEPT);
 });
 
 t.test('the files of an account have a limit together, which uploads at once do not pass', async (t) => {

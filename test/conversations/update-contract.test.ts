@@ -45,8 +45,10 @@ t.test('each field, its audit and its system message', async (t) => {
   t.equal(again.updated_at, updated.updated_at, 'what is so already changes nothing');
   const empty = await conversations.update(id, {});
   t.equal(empty.updated_at, updated.updated_at);
-  const nulls = await conversations.update(id, { workflow_status: null, status: null });
-  t.equal(nulls.updated_at, updated.updated_at, 'null is as good as absent where nothing can be cleared');
+  for (const field of ['workflow_status', 'status']) {
+    const refused = await app.call('PATCH', `${PATH}/${id}`, { body: { title: 'x', [field]: null } });
+    t.equal(refusalOf(refused), `400 missing_field ${field}`, 'it cannot be cleared');
+  }
 
   const cleared = await conversations.ok('PATCH', `${PATH}/${id}?include[]=assignee&include[]=topic`, {
     body: { title: null, assignee_id: null, topic: null, status: 'archived' },

@@ -2,9 +2,10 @@
 
 import t from 'tap';
 import type { SchemaObject } from '../../src/http/openapi/schemas.ts';
+import { derivedId, newId, timedId } from '../../src/protocol/ids.ts';
 import { startTestApp } from '../support/app.ts';
 
-const { routes } = await startTestApp(t);
+const { routes, call } = await startTestApp(t);
 
 /** Made anew for each reader from what that reader may see, and not a reference of the resource. */
 const COMPUTED = ['conversation.last_message', 'chat_message.thread'];
@@ -49,6 +50,28 @@ t.test('what a path names by its id can be read by its id', async (t) => {
 /** Yields the beginnings of a path that end with a parameter. */
 function* prefixes(path: string): Iterable<string> {
   for (const { index, 0: parameter } of path.matchAll(/:\w+/g)) yield path.slice(0, index + parameter.length);
+}
+
+t.test('ids have the documented form, whatever they are made from', async (t) => {
+  const form = /^[a-z]{3}_[0-9A-Za-z]{24}$/;
+  for (const id of [newId('message'), derivedId('pushSubscription', 'x'), timedId('mail', 1, 'x')]) {
+    t.match(id, form);
+  }
+});
+
+t.test('the documents say what null means in a body', async (t) => {
+  const { body } = await call<OpenApi>('GET', '/v1/openapi.json');
+  for (const [path, operations] of Object.entries(body.paths)) {
+    const { patch, post } = operations;
+    if (patch?.requestBody) t.match(patch.requestBody.description, /Null clears/, path);
+    if (post?.requestBody && path.startsWith('/v1/messaging')) {
+      t.match(post.requestBody.description, /Null .* counts as absent/, path);
+    }
+  }
+});
+
+interface OpenApi {
+  readonly paths: Record<string, Record<string, { requestBody?: { description: string } }>>;
 }
 
 function itemOf(response: SchemaObject): SchemaObject {

@@ -56,9 +56,12 @@ t.test('a reply leaves once, in the name of the persona and with nothing of its 
   const one = await addBridgedCase(owner, inbox.id, { email: 'cleo@customers.example' });
   const message = await send(one, {
     body: 'See https://harbor.example/a?b=1&c=2.\n<b>not bold</b> & "quoted"',
-    subject: 'Order\r\nBcc: y@example.com 🙂',
-    cc: ['Friend@Example.com', inbox.address, one.customerAddress],
+    subject: 'Order Bcc: y@example.com 🙂',
+    cc: ['Friend@Example.com', inbox.address, 'friend@example.com', one.customerAddress],
   });
+  const stored = database.kysely.selectFrom('messages').select('cc').where('id', '=', message.id);
+  const once = ['Friend@Example.com', inbox.address, one.customerAddress];
+  t.strictSame((await stored.executeTakeFirstOrThrow()).cc, once, 'letter case makes no other recipient');
   const mail = await received();
   const { headers } = mail;
   t.strictSame(mail.recipients, [one.customerAddress, 'friend@example.com'], 'no inbox, and nobody twice');

@@ -484,7 +484,7 @@ t.test('PATCH a sent message', async (t) => {
   t.strictSame(edited, { ...sent, body: 'ahoy again', author: GRACE, edited_at, updated_at });
   t.ok(edited_at! > sent.created_at && updated_at > sent.updated_at);
   t.strictSame(await cases.read(sent.id, 'include[]=author'), edited);
-  for (const nothing of [{}, { body: 'ahoy again' }, { body: null }, { cc: [] }, { subject: '' }]) {
+  for (const nothing of [{}, { body: 'ahoy again' }, { cc: [] }, { subject: '' }]) {
     t.strictSame(
       message(await edit(sent.id, nothing, { query: 'include[]=author' }), 200),
       edited,
@@ -905,7 +905,7 @@ t.test('cancel', async (t) => {
   t.match(await outcome(scheduled.id), { status: 'canceled', result: 'canceled', at: String });
   const again = await cases.act('cancel', scheduled.id, keyed);
   t.strictSame([again.text, again.headers.get('idempotent-replayed')], [first.text, 'true']);
-  t.equal(refusalOf(await cases.act('cancel', scheduled.id)), '409 resource_conflict null');
+  t.strictSame(message(await cases.act('cancel', scheduled.id), 200), canceled, 'it is canceled');
   t.equal((await cases.act('cancel', byAdmin.id, asAda)).status, 200, 'an admin may');
   t.equal(refusalOf(await cases.act('cancel', adas.id)), '404 resource_not_found id', 'not seen by others');
   const sent = await cases.sent(conversation);

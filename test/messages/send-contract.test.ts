@@ -675,6 +675,7 @@ t.test('bad input', async (t) => {
       [{ body: '\n\t\u00a0' }, '400 missing_field body'],
       [{ client_message_id: ' ' }, '400 missing_field client_message_id'],
       [{ subject: 'To whom?' }, '422 validation_failed subject'],
+      [{ audience: 'customer', subject: 'a\r\nBcc: b@example.com' }, '422 validation_failed subject'],
       [{ cc: ['a@example.com'] }, '422 validation_failed cc'],
     ];
     for (const text of [
@@ -689,7 +690,14 @@ t.test('bad input', async (t) => {
     for (const text of ['nobody', 'a@', 'a b@example.com', 'A <a@example.com>', 'a@example.com\n']) {
       cases.push([{ audience: 'customer', cc: ['b@example.com', text] }, '400 invalid_format cc[1]']);
     }
-    for (const text of ['nowhere', '//example.com', 'javascript:alert(1)', 'ftp://example.com', 'https://']) {
+    const mended = [
+      'https:example.com',
+      'http:///example.com',
+      ' https://example.com',
+      'https://example.com/\n',
+    ];
+    const noLinks = ['nowhere', '//example.com', 'javascript:alert(1)', 'ftp://example.com', 'https://'];
+    for (const text of [...mended, 'https://example.com/a b', 'https://example.com\\a', ...noLinks]) {
       const attachments = [LINK, { kind: 'link', url: text }];
       cases.push([{ attachments }, '400 invalid_format attachments[1].url']);
     }

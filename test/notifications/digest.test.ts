@@ -53,7 +53,12 @@ t.test('what stayed unseen for long enough goes out as one mail, once over two n
 t.test('do-not-disturb hours, muting and categories', async (t) => {
   const hours = { from: '11:00', to: '13:00', timezone: 'UTC' };
   const disturbed = await wanting({ digest_after_minutes: 5, do_not_disturb: hours });
-  const muted = await wanting({ digest_after_minutes: 5, mute_until: '2026-03-02T13:00:00Z' });
+  const muted = await wanting({ digest_after_minutes: 5 });
+  await database.kysely
+    .updateTable('notification_settings')
+    .set({ mute_until: '2026-03-02T13:00:00Z' })
+    .where('actor_id', '=', muted.id)
+    .execute();
   const choosy = await wanting({
     digest_after_minutes: 5,
     categories: { 'chat.message': { mail: false } },

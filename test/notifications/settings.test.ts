@@ -20,6 +20,8 @@ const cases = new Cases(app);
 const PATH = '/v1/messaging/notification-settings';
 const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const HOURS = { from: '22:00', to: '07:00', timezone: 'Europe/Berlin', days: [...DAYS] };
+/** Within the next year, as answers write it. */
+const SOON = new Date(Date.now() + 86_400_000).toISOString().replace('Z', '000Z');
 const ALL = { socket: true, push: true, mail: true };
 
 t.test('the defaults, and settings as a whole', async (t) => {
@@ -39,7 +41,7 @@ t.test('the defaults, and settings as a whole', async (t) => {
   });
   const set = await settings(reader, 'PUT', {
     categories: { 'chat.message': { push: false }, 'order.updated': { socket: false, mail: false } },
-    mute_until: '2031-01-01T01:00:00+01:00',
+    mute_until: SOON.replace('Z', '+00:00'),
     do_not_disturb: { from: '22:00', to: '07:00', timezone: 'Europe/Berlin' },
     digest_after_minutes: 60,
   });
@@ -50,7 +52,7 @@ t.test('the defaults, and settings as a whole', async (t) => {
       'chat.message': { ...ALL, push: false },
       'order.updated': { socket: false, push: true, mail: false },
     },
-    mute_until: '2031-01-01T00:00:00.000000Z',
+    mute_until: SOON,
     do_not_disturb: HOURS,
     digest_after_minutes: 60,
     updated_at: set.updated_at,
@@ -62,6 +64,17 @@ t.test('the defaults, and settings as a whole', async (t) => {
   t.strictSame({ ...emptied, updated_at: null }, defaults, 'what is left out has its default');
 });
 
+t.test('a mute that has ended is shown as none', async (t) => {
+  const reader = await newReader(app);
+  await settings(reader, 'PUT', { mute_until: SOON });
+  await database.kysely
+    .updateTable('notification_settings')
+    .set({ mute_until: '2020-01-01T00:00:00Z' })
+    .where('actor_id', '=', reader.id)
+    .execute();
+  t.equal((await settings(reader, 'GET')).mute_until, null);
+});
+
 t.test('refusals', async (t) => {
   const reader = await newReader(app);
   const cases: [what: string, body: object, refusal: string][] = [
@@ -69,6 +82,8 @@ t.test('refusals', async (t) => {
     ['a category of another form', { categories: { chat: {} } }, '422 validation_failed categories'],
     ['an unknown channel', { categories: { 'a.b': { sms: true } } }, '422 validation_failed categories'],
     ['no time', { mute_until: 'tomorrow' }, '400 invalid_format mute_until'],
+    ['a time that has passed', { mute_until: '2020-01-01T00:00:00Z' }, '422 validation_failed mute_until'],
+    ['a time far away', { mute_until: '2100-01-01T00:00:00Z' }, '422 validation_failed mute_until'],
     ['hours without an end', { do_not_disturb: { from: '22:00' } }, '400 missing_field do_not_disturb.to'],
     [
       'no time of day',

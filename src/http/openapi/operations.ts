@@ -102,14 +102,22 @@ function queryParameters({ name: operation, query }: Route, schemas: SchemaCompo
     }));
 }
 
-function requestBodyOf({ body, response }: Route, schemas: SchemaComponents): object {
+/** What null means, which no schema says: null is no value of most fields, and counts as absent there. */
+const NULLS = {
+  changing: 'Absent fields stay. Null clears a field that takes it, and is `missing_field` for others.',
+  stating: 'Null on an optional field counts as absent, unless the field takes null.',
+} as const;
+
+function requestBodyOf({ method, body, response }: Route, schemas: SchemaComponents): object {
   if (body === undefined) return {};
   const schema = schemas.convert(body as SchemaObject);
   // Without required fields, an empty body counts as {}.
   const isRequired = (schema.required ?? []).length > 0 || schema.allOf !== undefined;
   const { const: made } = (response as SchemaObject).properties?.object ?? {};
   const example = bodyExampleOf(schema, schemas.find, String(made));
-  return { requestBody: { required: isRequired, content: { 'application/json': { schema, example } } } };
+  const description = method === 'PATCH' ? NULLS.changing : NULLS.stating;
+  const content = { 'application/json': { schema, example } };
+  return { requestBody: { description, required: isRequired, content } };
 }
 
 function successesOf(route: Route, schemas: SchemaComponents): Record<string, object> {

@@ -13,6 +13,7 @@ import { outsideUpdateOf } from '../events.ts';
 import { MESSAGE_EDITED } from '../outbox-topics.ts';
 import { cancelScheduled, reschedule } from '../schedules/scheduled.ts';
 import { allMentions } from '../sending/mentions.ts';
+import { uniqueAddresses } from '../sending/unique-addresses.ts';
 import { lockMessage, readAttachmentIds, updateMessage } from '../store.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
 import { type EditedAttachments, replaceAttachments } from './edited-attachments.ts';
@@ -91,7 +92,10 @@ export async function cancelMessage(tx: Tx, { principal, facts, row }: EditReque
   requireAuthority(principal, facts, row);
   // The conversation is locked before the message, in the same order as by a delivery.
   await lockConversation(tx, row.conversation_id);
-  const canceled = await cancelScheduled(tx, await lockMessage(tx, row));
+  const current = await lockMessage(tx, row);
+  // The state that the caller asks for.
+  if (current.status === 'canceled') return current;
+  const canceled = await cancelScheduled(tx, current);
   await auditOf(tx, principal, row, 'message.canceled', {});
   return canceled;
 }
@@ -119,7 +123,7 @@ function changedContent(
     ...(body !== undefined && { body: body || null }),
     ...(subject !== undefined && { subject: subject || null }),
     // A mail without copies goes to none; one that does not state them goes to those of the thread.
-    ...(cc !== undefined && { cc: cc.length === 0 && row.channel !== 'email' ? null : cc }),
+    ...(cc !== undefined && { cc: cc.length === 0 && row.channel !== 'email' ? null : uniqueAddresses(cc) }),
     ...(differenceOf(row.mentions, named).length > 0 && { mentions: named }),
   };
   const changes = (Object.keys(content) as (keyof Content)[]).some(

@@ -14,6 +14,7 @@ import type { NewAttachment } from '../timeline/new-message.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { allMentions } from './mentions.ts';
 import { channelOf, checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
+import { uniqueAddresses } from './unique-addresses.ts';
 
 /**
  * Builds a message from a validated body, after checking everything that the body refers to. `carried`: attachments in place
@@ -46,7 +47,7 @@ export async function compose(
       channel: principal.customer ? 'message' : channelOf(body, facts),
       body: body.body || null,
       subject: body.subject || null,
-      cc: body.cc ?? null,
+      cc: body.cc === undefined ? null : uniqueAddresses(body.cc),
       mentions: allMentions(
         { listed: body.mentions ?? [], text: body.body, authorId: principal.actor.id },
         facts,

@@ -154,16 +154,18 @@ export function checkAttachment(attachment: AttachmentInput, index: number): voi
     );
   }
   if (attachment.kind === 'link' && !isWebAddress(attachment.url!)) {
-    throw new ApiError('invalid_format', 'Must be an http or https URL.', {
+    throw new ApiError('invalid_format', 'Must be an http or https URL, without white space.', {
       param: `attachments[${index}].url`,
     });
   }
 }
 
-/** People's browsers open links, so `javascript:` and the like are refused. */
+/**
+ * People's browsers open links, so `javascript:` and the like are refused. Browsers also mend addresses without slashes
+ * or with white space, and other clients do not: the address is shown as it was sent, so it must need no mending.
+ */
 function isWebAddress(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:');
+  return /^https?:\/\/[^/?#][^\s\\\p{Cc}]*$/iu.test(text) && URL.canParse(text);
 }
 
 export function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {

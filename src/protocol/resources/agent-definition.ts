@@ -6,7 +6,7 @@ import {
   demand,
   describe,
   Id,
-  Label,
+  Line,
   Name,
   Nullable,
   OneOf,
@@ -156,7 +156,7 @@ describe(AgentDefinition, {
 });
 
 const Description = Nullable(Text(AGENT_LIMITS.descriptionCharacters));
-const CategoryCode = Label(AGENT_LIMITS.categoryCharacters);
+const CategoryCode = Line(AGENT_LIMITS.categoryCharacters);
 const RoleId = Nullable(Id);
 
 const TriggerConfigInput = Body({

@@ -5,6 +5,7 @@ import {
   describe,
   Include,
   Label,
+  LineOrNone,
   Nullable,
   OneOf,
   Text,
@@ -192,7 +193,7 @@ const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSA
 const AttachmentInput = Body({
   kind: OneOf(ATTACHMENT_KINDS),
   s3_key: Type.Optional(Text(1_024)),
-  filename: Type.Optional(Text(255)),
+  filename: Type.Optional(LineOrNone(255)),
   content_type: Type.Optional(Text(255)),
   size_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
   url: Type.Optional(Text(MESSAGE_LIMITS.urlCharacters)),
@@ -243,7 +244,7 @@ export const SendMessageBody = Body({
   source_thread_message_id: Type.Optional(Text(64)),
   client_message_id: Type.Optional(Text(MESSAGE_LIMITS.clientMessageIdCharacters)),
   audience: Type.Optional(OneOf(['internal', 'customer'])),
-  subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
+  subject: Type.Optional(LineOrNone(MESSAGE_LIMITS.subjectCharacters)),
   cc: Type.Optional(Addresses),
   scheduled_at: Type.Optional(Timestamp),
   reply_to_message_id: Type.Optional(Text(64)),
@@ -296,7 +297,7 @@ demand(
  */
 export const EditMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
-  subject: Type.Optional(Text(MESSAGE_LIMITS.subjectCharacters)),
+  subject: Type.Optional(LineOrNone(MESSAGE_LIMITS.subjectCharacters)),
   cc: Type.Optional(Addresses),
   scheduled_at: Type.Optional(Timestamp),
   mentions: Since('1.2.harbor', Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),

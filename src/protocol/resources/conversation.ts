@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
@@ -121,7 +121,6 @@ const GroupInput = Body({
   /** The default is internal. */
   audience: Type.Optional(OneOf(AUDIENCES)),
   title: Type.Optional(Name),
-  /** Required without `group_id`. */
   participants: Type.Optional(Type.Array(ParticipantInput, { maxItems: PARTICIPANT_LIMITS.inARequest })),
   /** The members of this group are copied in beside `participants`. */
   group_id: Type.Optional(Id),
@@ -131,15 +130,12 @@ const GroupInput = Body({
 describe(GroupInput, {
   audience: '`customer` makes a customer case. Default `internal`.',
   title: 'Title of the group.',
-  participants:
-    'Members beside the caller, who becomes the owner. An empty list is allowed. Required without `group_id`.',
+  participants: 'Members beside the caller, who becomes the owner. Default: none.',
   group_id: 'A reusable roster whose members are copied in beside `participants`.',
   topic: 'The app resource that the conversation is about.',
   inbox_id:
     'The inbox through which replies of a customer case leave as mail. Only with `audience` `customer`, and at least one customer; each has an email address. The case is assigned to the assignee of the inbox.',
 });
-
-demand(GroupInput, [{ required: ['participants'] }, { required: ['group_id'] }]);
 
 /** Body of Create Conversation (docs/contract.md#creating-a-conversation). Only the service makes `system` conversations. */
 export type CreateConversationBody = Static<typeof DirectMessageInput> | Static<typeof GroupInput>;

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { Body, describe, Label, Name } from '../schema.ts';
+import { Body, describe, Line, Name } from '../schema.ts';
 
 /** A resource of the account's own application that conversations and messages can point to. */
 export const CreateEntityBody = Body({
   name: Name,
-  handle: Type.Optional(Label(254)),
+  handle: Type.Optional(Line(254)),
 });
 
 describe(CreateEntityBody, {

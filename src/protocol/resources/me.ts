@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Line, Nullable } from '../schema.ts';
+import { Body, describe, Name, Nullable } from '../schema.ts';
 import { Account } from './account.ts';
 import { Actor } from './actor.ts';
 import { AVATAR_KEY_TEXT, AvatarKey } from './avatar.ts';
@@ -27,7 +27,7 @@ describe(Me, {
 });
 
 export const UpdateMeBody = Body({
-  name: Type.Optional(Line(200)),
+  name: Type.Optional(Name),
   avatar_s3_key: Type.Optional(AvatarKey),
 });
 export type UpdateMeBody = Static<typeof UpdateMeBody>;

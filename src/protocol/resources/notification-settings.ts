@@ -75,7 +75,8 @@ export type NotificationSettings = Static<typeof NotificationSettings>;
 const FIELDS = {
   categories:
     'The channels by category: those of the service, and others that the user has set. Any category that is not listed has every channel.',
-  mute_until: 'Until this time nothing is pushed or mailed. Null: the user has not muted notifications.',
+  mute_until:
+    'Until this time, which is within the next year, nothing is pushed or mailed. Null: notifications are not muted.',
   do_not_disturb: 'Hours in which nothing is pushed or mailed. Null: there are none.',
   digest_after_minutes:
     'Minutes for which a notification stays unseen before a digest is mailed. Null, the default: there is no digest.',

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Id, Label, Name, Nullable, OneOf, Timestamp, where } from '../schema.ts';
+import { Body, demand, describe, Id, Line, Name, Nullable, OneOf, Timestamp, where } from '../schema.ts';
 import { Since } from '../since.ts';
 import { Actor } from './actor.ts';
 
@@ -46,7 +46,7 @@ describe(Participant, {
 /** Most participants in one request, and most trigger keywords of an agent. */
 export const PARTICIPANT_LIMITS = { inARequest: 100, keywords: 50, keywordCharacters: 64 } as const;
 
-const Keywords = Type.Array(Label(PARTICIPANT_LIMITS.keywordCharacters), {
+const Keywords = Type.Array(Line(PARTICIPANT_LIMITS.keywordCharacters), {
   maxItems: PARTICIPANT_LIMITS.keywords,
 });
 

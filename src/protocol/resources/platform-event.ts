@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { EventType } from '../event-areas.ts';
-import { Body, demand, describe, Label, Nullable, Text, Timestamp } from '../schema.ts';
+import { Body, demand, describe, Line, Nullable, Text, Timestamp } from '../schema.ts';
 
 /** Sizes of an event, and for how long it is kept (docs/contract.md#events). */
 export const PLATFORM_EVENT_LIMITS = {
@@ -43,8 +43,8 @@ export const CreateEventBody = Body({
   type: EventType,
   data: Data,
   event_id: Type.Optional(Text(PLATFORM_EVENT_LIMITS.eventIdCharacters)),
-  resource_type: Type.Optional(Label(PLATFORM_EVENT_LIMITS.resourceTypeCharacters)),
-  resource_id: Type.Optional(Label(PLATFORM_EVENT_LIMITS.resourceIdCharacters)),
+  resource_type: Type.Optional(Line(PLATFORM_EVENT_LIMITS.resourceTypeCharacters)),
+  resource_id: Type.Optional(Line(PLATFORM_EVENT_LIMITS.resourceIdCharacters)),
 });
 export type CreateEventBody = Static<typeof CreateEventBody>;
 

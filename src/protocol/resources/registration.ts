@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Line } from '../schema.ts';
+import { Body, describe, Name } from '../schema.ts';
 import { Account } from './account.ts';
 import { NewApiKey } from './api-key.ts';
 import { User } from './user.ts';
@@ -21,8 +21,8 @@ describe(Registration, {
 
 /** Body of Register (docs/contract.md#registration). */
 export const RegisterBody = Body({
-  account_name: Line(200),
-  name: Line(200),
+  account_name: Name,
+  name: Name,
   email: Type.String({ format: 'email' }),
 });
 export type RegisterBody = Static<typeof RegisterBody>;

@@ -37,9 +37,9 @@ describe(RetentionPolicy, {
   updated_at: 'When the policy was set. Null if it never was: then everything is kept.',
 });
 
-const Period = Type.Optional(Nullable(Days));
+const Period = Nullable(Days);
 
-/** The whole policy: a period that is left out is null. */
+/** The whole policy, in which nothing may be left out: what it does not keep is purged for good. */
 export const SetRetentionPolicyBody = Body({
   messages_days: Period,
   files_days: Period,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Label, Timestamp } from '../schema.ts';
+import { Body, describe, Line, Timestamp } from '../schema.ts';
 
 /** Largest files, by where they are stored (docs/contract.md#sizes). */
 export const UPLOAD_LIMITS = {
@@ -20,7 +20,7 @@ export const FILE_URL_S = 15 * 60;
 /** Body of Create Upload URL (docs/contract.md#attachments). `maxBytes` depends on where files are stored. */
 export function UploadRequest(maxBytes: number) {
   const schema = Body({
-    filename: Label(UPLOAD_LIMITS.filenameCharacters),
+    filename: Line(UPLOAD_LIMITS.filenameCharacters),
     content_type: Type.String({ format: 'media-type', maxLength: UPLOAD_LIMITS.contentTypeCharacters }),
     size_bytes: Type.Integer({ minimum: 1, maximum: maxBytes }),
   });

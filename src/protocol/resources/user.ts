@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Line, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Since } from '../since.ts';
 import { AVATAR_KEY_TEXT, AVATAR_URL_TEXT, AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
@@ -47,7 +47,7 @@ describe(CreateUserBody, {
 });
 
 export const UpdateUserBody = Body({
-  name: Type.Optional(Line(200)),
+  name: Type.Optional(Name),
   role_id: Type.Optional(Id),
   avatar_s3_key: Type.Optional(AvatarKey),
 });
