@@ -15,7 +15,7 @@ export interface IdempotencyScope {
   readonly path: string;
 }
 
-/** Either the stored answer, to be sent again byte for byte, or permission to act. */
+/** Either the stored answer, to be sent again in the form of the version that asks, or permission to act. */
 export type Begun =
   | { readonly replay: StoredResponse; readonly claim?: undefined }
   | { readonly claim: IdempotencyClaim; readonly replay?: undefined };

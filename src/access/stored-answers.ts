@@ -1,5 +1,6 @@
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
+import { markedLike } from '../engine/marked-json.ts';
 
 /** Narrows the search for stored answers. */
 export interface AnswerSearch {
@@ -42,7 +43,7 @@ async function rewriteAll(
   rewrite: (answer: unknown) => unknown,
 ): Promise<void> {
   for (const { hash, response } of answers) {
-    const rewritten = Buffer.from(JSON.stringify(rewrite(JSON.parse(response.toString()))));
+    const rewritten = Buffer.from(markedLike(response, rewrite(JSON.parse(response.toString()))));
     if (!rewritten.equals(response)) await tx.query(REPLACE, hash, rewritten);
   }
 }

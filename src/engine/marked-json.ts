@@ -28,9 +28,70 @@ export function markWhole(since: Version, text: string): string {
  * where everything is.
  */
 export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
+  return cutAt(ageOf(version), bytes);
+}
+
+/** Returns the JSON of `version` without marks. `bytes` is not marked as a whole. */
+export function unmarkedForm(version: Version, bytes: Buffer): string {
+  return (cutMarked(version, bytes) ?? bytes).toString().replaceAll(ANY_MARK, '');
+}
+
+/**
+ * Returns JSON of `value` with the marks of `bytes`, whose objects and lists it has, with other values of their fields.
+ * Marks inside a part that is no older are left out, because they are cut with it. `bytes` is not marked as a whole.
+ */
+export function markedLike(bytes: Buffer, value: unknown): string {
+  const forms = [0, ...agesIn(bytes)].map((age) => ({ age, value: JSON.parse(`${cutAt(age, bytes)}`) }));
+  return writeLike(forms, value);
+}
+
+/** What a value is at one position in VERSIONS. */
+interface Form {
+  readonly age: number;
+  readonly value: unknown;
+}
+
+/** `forms`: from the oldest version on that has the value; none where the marks say nothing about it. */
+function writeLike(forms: readonly Form[], value: unknown): string {
+  if (forms.length === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) {
+    return `[${value.map((item, index) => writeLike(within(forms, index), item)).join(',')}]`;
+  }
+  const fields = Object.entries(value).map(([name, field]) => {
+    const inside = within(forms, name);
+    const text = `${JSON.stringify(name)}:${writeLike(inside, field)}`;
+    return { age: (inside[0] ?? forms[0]!).age, text };
+  });
+  const texts = forms.map((form, index) => {
+    const own = fields.filter(({ age }) => age === form.age).map(({ text }) => text);
+    if (index === 0 || own.length === 0) return own.join(',');
+    return `${opening(form.age)},${own.join(',')}${MARK}`;
+  });
+  return `{${texts.join('')}}`;
+}
+
+/** Returns the forms of a field or item, of the versions that have it. */
+function within(forms: readonly Form[], key: string | number): Form[] {
+  return forms.flatMap(({ age, value }) =>
+    typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+      ? [{ age, value: (value as Readonly<Record<string | number, unknown>>)[key] }]
+      : [],
+  );
+}
+
+/** Returns the positions of versions that marks open parts of, in ascending order. */
+function agesIn(bytes: Buffer): number[] {
+  const ages = new Set<number>();
+  for (let at = bytes.indexOf(TAB); at !== -1; at = bytes.indexOf(TAB, at + 1)) {
+    ages.add(spacesBehind(bytes, at));
+  }
+  ages.delete(0);
+  return [...ages].sort((a, b) => a - b);
+}
+
+function cutAt(age: number, bytes: Buffer): Buffer | undefined {
   let at = bytes.indexOf(TAB);
   if (at === -1) return bytes;
-  const age = ageOf(version);
   const kept: Buffer[] = [];
   let from = 0;
   while (at !== -1) {
@@ -58,6 +119,7 @@ export function mayHaveUnknown(bytes: Buffer): boolean {
 
 const MARK = '\t';
 const TAB = 0x09;
+const ANY_MARK = /\t */g;
 const SPACE = 0x20;
 
 /** The beginning of every mark that opens a part of a later version. */

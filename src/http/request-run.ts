@@ -5,6 +5,7 @@ import { type Principal, UNAUTHENTICATED } from '../access/principal.ts';
 import type { RateState } from '../access/rate-window.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
+import { markedJson, unmarkedForm } from '../engine/marked-json.ts';
 import type { KeyedLimiter } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
@@ -267,7 +268,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #replayOrHandle({ replay, claim }: Begun): void {
     if (replay !== undefined) {
       this.#exchange.setHeader('Idempotent-Replayed', 'true');
-      this.#answer(replay.status, replay.body);
+      this.#answer(replay.status, unmarkedForm(this.#version!, replay.body));
       return;
     }
     this.#claim = claim;
@@ -327,31 +328,47 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   #reply(reply: HandlerResult): void {
-    const { status, body } = this.#serialize(reply);
-    if (this.#claim === undefined || reply instanceof StoredAnswer) this.#answer(status, body);
-    else this.#await(this.#keep(this.#claim, status, body), () => this.#answer(status, body));
+    const claim = this.#claim;
+    if (claim === undefined) {
+      const { status, value } = this.#outcome(reply);
+      this.#answer(status, this.#serialize(value));
+    } else if (reply instanceof StoredAnswer) this.#answerStored(reply);
+    else {
+      const stored = this.#toStored(reply);
+      this.#await(this.#keep(claim, stored.status, stored.value), () => this.#answerStored(stored));
+    }
   }
 
   async #storeIn(tx: Tx, reply: HandlerResult): Promise<HandlerResult> {
     if (this.#claim === undefined) return reply;
-    const { status, body } = this.#serialize(reply);
-    const bytes = Buffer.from(body);
+    const stored = this.#toStored(reply);
     const { secret = false, once = false } = this.#endpoint!.route;
-    await this.#claim.complete(status, bytes, { tx, secret, once });
-    return new StoredAnswer(status, bytes);
+    await this.#claim.complete(stored.status, stored.value, { tx, secret, once });
+    return stored;
   }
 
-  #serialize(reply: HandlerResult): { readonly status: number; readonly body: string | Buffer } {
-    const isAnswer = reply instanceof Answer;
-    const status = isAnswer ? reply.status : this.#endpoint!.route.status;
-    const value = isAnswer ? reply.value : reply;
-    if (Buffer.isBuffer(value)) return { status, body: value };
+  #outcome(reply: HandlerResult): { readonly status: number; readonly value: object } {
+    return reply instanceof Answer ? reply : { status: this.#endpoint!.route.status, value: reply };
+  }
+
+  #serialize(value: object): string {
     const { response } = this.#endpoint!.route;
     if (value instanceof Page) {
       const { data } = formAt(this.#version!, response, value);
-      return { status, body: value.toText(this.#http.cursors, data) };
+      return value.toText(this.#http.cursors, data);
     }
-    return { status, body: JSON.stringify(formAt(this.#version!, response, value)) };
+    return JSON.stringify(formAt(this.#version!, response, value));
+  }
+
+  #toStored(reply: HandlerResult): StoredAnswer {
+    const { status, value } = this.#outcome(reply);
+    const { response } = this.#endpoint!.route;
+    const whole = value instanceof Page ? JSON.parse(value.toText(this.#http.cursors)) : value;
+    return new StoredAnswer(status, Buffer.from(markedJson(response, whole)));
+  }
+
+  #answerStored({ status, value }: StoredAnswer): void {
+    this.#answer(status, unmarkedForm(this.#version!, value));
   }
 
   /** Never rejects: the effect stands and is answered, whether or not the answer could be stored. */
@@ -401,8 +418,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 }
 
-/** An answer that is stored if its transaction commits. */
-class StoredAnswer extends Answer {}
+/** An answer as it is stored: in the newest form, with marks (engine/marked-json.ts), for callers of every version. */
+class StoredAnswer extends Answer<Buffer> {}
 
 /** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (docs/contract.md#versions). */
 export function requireVersion(

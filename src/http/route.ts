@@ -171,19 +171,16 @@ export interface Answered {
 
 declare const ANSWERED: unique symbol;
 
-/**
- * A JSON-serializable value gets the route's status and the form of the caller's version; a Buffer is JSON already, in the form of
- * `Call.version`; an Answer has a status of its own.
- */
+/** A JSON-serializable value gets the route's status; an Answer has a status of its own. */
 export type HandlerResult = object | Answer;
 
 /** An answer with a status of its own (200 for a resource that existed already). */
-export class Answer {
+export class Answer<Value extends object = object> {
   readonly status: number;
-  /** JSON-serializable, or a Buffer of JSON. */
-  readonly value: object;
+  /** JSON-serializable. */
+  readonly value: Value;
 
-  constructor(status: number, value: object) {
+  constructor(status: number, value: Value) {
     this.status = status;
     this.value = value;
   }

@@ -201,6 +201,10 @@ t.test('again with the same Idempotency-Key: the very secret, which is not store
     t.strictSame([first.status, first.headers.get('Idempotent-Replayed')], [201, null], path);
     t.strictSame([again.status, again.headers.get('Idempotent-Replayed')], [201, 'true'], path);
     t.equal(again.text, first.text, path);
+    const earlier = { ...headers, 'Service-Version': '1.1.harbor' };
+    const inOlderForm = await app.call<NewApiKey>('POST', path, { body, headers: earlier });
+    t.equal(inOlderForm.headers.get('Idempotent-Replayed'), 'true');
+    t.equal(inOlderForm.body.key, first.body.key, 'also in the form of an earlier version');
     const stored = await database.kysely
       .selectFrom('idempotency_keys')
       .select(['response', 'encrypted'])

@@ -98,6 +98,10 @@ t.test('nothing of the message is left but its place', async (t) => {
   t.equal(replayed.headers.get('Idempotent-Replayed'), 'true');
   t.strictSame(replayed.body, { ...sent, body: null, attachments: null }, 'a stored answer loses the text');
   t.notMatch(replayed.text, 'swordfish');
+  const headers = { ...send.headers, 'Service-Version': '1.0.harbor' };
+  const older = await app.call<ChatMessage>('POST', path, { ...send, headers });
+  t.equal(older.headers.get('Idempotent-Replayed'), 'true');
+  t.strictSame([older.body.id, older.body.body], [sent.id, null], 'in the form of an earlier version too');
 
   async function socket(t: Teardown): Promise<Client> {
     const headers = {

@@ -103,7 +103,8 @@ export function principal(changes: Partial<Principal> = {}): Principal {
 }
 
 /** The bytes of the answer of /v1/big. */
-export const BIG = JSON.stringify({ text: 'x'.repeat(8 * 1024 * 1024) });
+const BIG_THING = { text: 'x'.repeat(8 * 1024 * 1024) };
+export const BIG = JSON.stringify(BIG_THING);
 
 /** The text of each of the hundred rows of /v1/rows: 60 kB of JSON for 20,000 bytes. */
 export const ROW_TEXT = '\u0001'.repeat(10_000);
@@ -180,7 +181,7 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
       path: '/v1/things/:id',
       async handle({ params, answer }) {
         handled.push(`DELETE ${params.id}`);
-        return answer(new Answer(202, Buffer.from(`{"id":"${params.id}"}`)), undefined);
+        return answer(new Answer(202, { id: params.id }), undefined);
       },
     }),
     defineRoute({ ...get, path: '/v1/things/special', handle: () => ({ special: true }) }),
@@ -204,7 +205,7 @@ function routes(handled: string[], opened: Promise<void>): Route[] {
         );
       },
     }),
-    defineRoute({ ...get, path: '/v1/big', handle: () => Buffer.from(BIG) }),
+    defineRoute({ ...get, path: '/v1/big', handle: () => BIG_THING }),
     defineRoute({
       ...post,
       path: '/v1/waits',

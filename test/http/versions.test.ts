@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { type TSchema, Type } from 'typebox';
-import { cutMarked, markedJson, markWhole } from '../../src/engine/marked-json.ts';
+import { cutMarked, markedJson, markedLike, markWhole, unmarkedForm } from '../../src/engine/marked-json.ts';
 import { toFrame } from '../../src/engine/publish.ts';
 import { bytesFor } from '../../src/gateway/stream/forms.ts';
 import { SchemaComponents, type SchemaObject } from '../../src/http/openapi/schemas.ts';
@@ -80,6 +80,28 @@ t.test('the bytes of the newest form hold those of the older ones', async (t) =>
   const whole = Buffer.from(markWhole(NEWEST, text));
   t.strictSame(JSON.parse(whole.toString()), SHIP);
   t.equal(cutMarked(MIDDLE, whole), undefined, 'what is newer as a whole is nothing');
+});
+
+t.test('marks are taken out of an answer, and stay where its values are replaced', async (t) => {
+  const bytes = Buffer.from(markedJson(Ship, SHIP));
+  for (const version of [FIRST, MIDDLE, NEWEST] as const) {
+    const text = unmarkedForm(version, bytes);
+    t.strictSame(JSON.parse(text), EXPECTED[version], version);
+    t.equal(text, JSON.stringify(JSON.parse(text)), 'no white space remains');
+  }
+  const renamed = { ...SHIP, name: 'Dory', first: null, deck: [{ ...crate('9'), seal: null }] };
+  const replaced = Buffer.from(markedLike(bytes, renamed));
+  t.strictSame(JSON.parse(unmarkedForm(NEWEST, replaced)), renamed);
+  for (const version of [FIRST, MIDDLE] as const) {
+    const expected = { ...EXPECTED[version], first: null };
+    t.strictSame(JSON.parse(unmarkedForm(version, replaced)), expected, version);
+  }
+
+  const later = Buffer.from('{"id":"s"\t         ,"sails":2\t}');
+  t.equal(unmarkedForm(NEWEST, later), '{"id":"s"}', 'a field of a version that this node does not know');
+  const kept = markedLike(later, { id: 's', sails: 3 });
+  t.equal(kept, '{"id":"s"\t         ,"sails":3\t}', 'whose mark stays as well');
+  t.equal(markedLike(Buffer.from('{"id":"s"}'), { id: 't' }), '{"id":"t"}', 'bytes without marks');
 });
 
 t.test('readers of one version share one derived form', async (t) => {

@@ -512,6 +512,44 @@ t.test('Idempotency-Key', async (t) => {
   t.equal(keptAgain.headers.get('idempotent-replayed'), 'true');
 });
 
+t.test('a replay has the form of the version that asks for it, and every version its own', async (t) => {
+  const fields = { body: 'keyed', client_message_id: 'versions-1' };
+  const keyed = (version: string, key = 'versions') =>
+    send(group, fields, {
+      ...as(ada),
+      headers: { 'Idempotency-Key': key, 'Service-Version': version },
+    });
+  for (const [first, second] of [
+    ['1.0.harbor', '1.2.harbor'],
+    ['1.2.harbor', '1.0.harbor'],
+  ] as const) {
+    const original = await keyed(first, `versions-${first}`);
+    const replayed = await keyed(second, `versions-${first}`);
+    t.equal(replayed.headers.get('idempotent-replayed'), 'true');
+    // The call has checked each answer against the document of its version.
+    t.notSame(Object.keys(replayed.body), Object.keys(original.body), `${first}, then ${second}`);
+    t.equal(message(replayed).id, message(original).id);
+    const again = await keyed(first, `versions-${first}`);
+    t.equal(again.text, original.text, 'byte for byte in the version of the first request');
+    t.notMatch(again.text, '\t');
+  }
+});
+
+t.test('an answer that a node of an earlier version has stored is replayed as it is', async (t) => {
+  const headers = { 'Idempotency-Key': 'earlier', 'Service-Version': '1.0.harbor' };
+  const fields = { body: 'keyed', client_message_id: 'earlier-1' };
+  const first = await send(group, fields, { ...as(ada), headers });
+  // Earlier versions stored the form of the first request, without marks.
+  await database.kysely
+    .updateTable('idempotency_keys')
+    .set({ response: Buffer.from(first.text) })
+    .where('about', '=', message(first).id)
+    .execute();
+  const replayed = await send(group, fields, { ...as(ada), headers });
+  t.equal(replayed.headers.get('idempotent-replayed'), 'true');
+  t.equal(replayed.text, first.text);
+});
+
 // Every request below must be refused: a number, even of a void, would reveal one that was accepted.
 t.test('bad input', async (t) => {
   const before = await sent(supportCase, {}, as(ada));
