@@ -26,7 +26,7 @@ export interface RequestHead {
   readonly ifNoneMatch: string | undefined;
   /** Accept-Encoding, as sent. */
   readonly acceptEncoding: string | undefined;
-  /** Content-Type, as sent. It is not checked for JSON bodies. */
+  /** Content-Type, as sent. */
   readonly contentType: string | undefined;
   /** Parley-Signature, as sent. */
   readonly signature: string | undefined;

@@ -16,6 +16,7 @@ import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { BodyReceiver, Exchange } from './exchange.ts';
 import type { ErrorMapper } from './failure.ts';
+import { requireJsonType } from './json-type.ts';
 import type { AllowedOrigins } from './origins.ts';
 import { openCursor, Page } from './pagination.ts';
 import type { AnsweredRequest } from './request-log.ts';
@@ -232,18 +233,25 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #readQuery(): void {
     this.#query = this.#endpoint!.readQuery(this.#exchange.head.query, this.#version!);
     openCursor(this.#query, this.#http.cursors);
+    this.#checkType();
+  }
+
+  #checkType(): void {
+    const { contentLength, contentType } = this.#exchange.head;
+    if (contentLength > 0) this.#mustBeJson(() => requireJsonType(contentType));
     this.#exchange.whenBody(this);
   }
 
   #readBody(text: string): void {
-    this.#body = this.#endpoint!.readBody(text === '' ? {} : this.#parse(text), this.#version!);
+    const value = text === '' ? {} : this.#mustBeJson(() => parseObject(text));
+    this.#body = this.#endpoint!.readBody(value, this.#version!);
     this.#claimKey();
   }
 
   /** A proxy in front may have framed a body that is not JSON differently: then what follows it is not a request. */
-  #parse(text: string): object {
+  #mustBeJson<T>(check: () => T): T {
     try {
-      return parseObject(text);
+      return check();
     } catch (error) {
       this.#exchange.closeBehind();
       throw error;

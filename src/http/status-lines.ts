@@ -19,6 +19,7 @@ const STATUS_LINES = new Map([
   [409, '409 Conflict'],
   [410, '410 Gone'],
   [413, '413 Content Too Large'],
+  [415, '415 Unsupported Media Type'],
   [422, '422 Unprocessable Content'],
   [426, '426 Upgrade Required'],
   [429, '429 Too Many Requests'],

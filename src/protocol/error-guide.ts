@@ -86,6 +86,12 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     message: 'The body is larger than 262144 bytes.',
     param: null,
   },
+  unsupported_media_type: {
+    when: 'The Content-Type names something that the endpoint does not read: a body that is not JSON in UTF-8, or a mail that is not message/rfc822.',
+    remedy: 'Send JSON with the Content-Type application/json, or without one.',
+    message: 'Send JSON in UTF-8, with the Content-Type application/json.',
+    param: 'Content-Type',
+  },
   missing_field: {
     when: 'A required field of the JSON body is absent or null.',
     remedy: 'Send the field that `param` names.',

@@ -18,6 +18,12 @@ export const ERRORS = {
     status: 413,
     code: 'validation_failed',
   },
+  unsupported_media_type: {
+    type: 'invalid_request_error',
+    transient: false,
+    status: 415,
+    code: 'invalid_format',
+  },
   head_too_large: {
     type: 'invalid_request_error',
     transient: false,

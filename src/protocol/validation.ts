@@ -101,7 +101,7 @@ const ajv = new Ajv({
   allowUnionTypes: true,
   // For documents (schema.ts).
   keywords: ['conditions'],
-  // Needed to tell an integer's wrong type from a number's.
+  // Sentences and suggestions are made from the schema and the value of an error.
   verbose: true,
 });
 addFormats.default(ajv);
@@ -295,9 +295,6 @@ function bodyError(errors: readonly AjvError[], root: unknown, nullClears: boole
     case 'discriminator':
       return tagError(error, fieldOf(at, error.params.tag));
     case 'type':
-      // JSON has one type of numbers: 1.5 for an integer is a wrong value, not a wrong type.
-      if (typeof error.data === 'number' && includesNumber(error.params.type)) return refused(error, at);
-      return malformed(constraintSentence(error), at);
     case 'format':
       return malformed(constraintSentence(error), at);
     default:
@@ -392,10 +389,6 @@ function malformed(message: string, at: string): ApiError {
 
 function refused(error: AjvError, at: string): ApiError {
   return new ApiError('validation_failed', constraintSentence(error), { param: at === '' ? null : at });
-}
-
-function includesNumber(type: string | readonly string[]): boolean {
-  return type.includes('integer') || type.includes('number');
 }
 
 /** Returns `/attachments/0/url` as `attachments[0].url`. The value decides whether 0 is an index or a name. */

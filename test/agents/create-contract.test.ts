@@ -358,7 +358,7 @@ t.test('bodies that are refused', async (t) => {
     [tools({ tool: 'send-message' }), '422 validation_failed config.tools[0].tool'],
     [tools({ tool: 'read_doc' }, { tool: 'read_doc' }), '422 validation_failed config.tools[1].tool'],
     [tools({ tool: 'read_doc', slug: 'x' }), '422 validation_failed config.tools[0].slug'],
-    [tools({ tool: 'read_doc', sort_order: 1.5 }), '422 validation_failed config.tools[0].sort_order'],
+    [tools({ tool: 'read_doc', sort_order: 1.5 }), '400 invalid_format config.tools[0].sort_order'],
     [tools({ tool: 'read_doc', sort_order: 'first' }), '400 invalid_format config.tools[0].sort_order'],
     [tools({ tool: 'read_doc', require_review: 'yes' }), '400 invalid_format config.tools[0].require_review'],
     ...['', '{', 'undefined', "{'a':1}"].map((config_json): [object, string] => [

@@ -80,7 +80,7 @@ t.test('uploads that may be requested', async (t) => {
     [{ content_type: `a/${'b'.repeat(254)}` }, '422 validation_failed content_type'],
     [{ size_bytes: 0 }, '422 validation_failed size_bytes'],
     [{ size_bytes: -1 }, '422 validation_failed size_bytes'],
-    [{ size_bytes: 1.5 }, '422 validation_failed size_bytes'],
+    [{ size_bytes: 1.5 }, '400 invalid_format size_bytes'],
     [{ size_bytes: 25 * 1024 * 1024 + 1 }, '422 validation_failed size_bytes'],
     [{ kind: 'file' }, '422 validation_failed kind'],
   ];

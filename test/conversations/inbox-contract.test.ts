@@ -256,7 +256,7 @@ t.test('marked as unread again', async (t) => {
   const calls: [path: string, body: object, options: CallOptions, expected: string][] = [
     [path, {}, BY_GRACE, '400 missing_field sequence'],
     [path, { sequence: 0 }, BY_GRACE, '422 validation_failed sequence'],
-    [path, { sequence: 1.5 }, BY_GRACE, '422 validation_failed sequence'],
+    [path, { sequence: 1.5 }, BY_GRACE, '400 invalid_format sequence'],
     [path, { sequence: third + 10 }, BY_GRACE, '422 validation_failed sequence'],
     [path, { sequence: 1 }, BY_VERA, '404 resource_not_found id'],
     [path, { sequence: 1 }, { ...NEW, token: demo.api_key }, '409 resource_conflict null'],

@@ -154,7 +154,7 @@ t.test('refused requests', async (t) => {
   ][] = [
     ['no sequence', id, 'mark-read', {}, {}, '400 missing_field sequence'],
     ['a text', id, 'mark-read', { sequence: '1' }, {}, '400 invalid_format sequence'],
-    ['a fraction', id, 'mark-read', { sequence: 0.5 }, {}, '422 validation_failed sequence'],
+    ['a fraction', id, 'mark-read', { sequence: 0.5 }, {}, '400 invalid_format sequence'],
     ['below zero', id, 'mark-read', { sequence: -1 }, {}, '422 validation_failed sequence'],
     ['beyond the head', id, 'mark-read', { sequence: head + 1 }, BY_GRACE, '422 validation_failed sequence'],
     ['an unknown field', id, 'mark-read', { sequence: 0, at: 'x' }, {}, '422 validation_failed at'],

@@ -169,7 +169,7 @@ t.test('fields of a request are checked', async (t) => {
     [{}, 'missing_field', 'conversation_id'],
     [{ conversation_id: 1 }, 'invalid_format', 'conversation_id'],
     [{ conversation_id: direct, after_sequence: -1 }, 'validation_failed', 'after_sequence'],
-    [{ conversation_id: direct, after_sequence: 1.5 }, 'validation_failed', 'after_sequence'],
+    [{ conversation_id: direct, after_sequence: 1.5 }, 'invalid_format', 'after_sequence'],
     [{ conversation_id: 'a\u0000' }, 'invalid_format', 'conversation_id'],
     [{ conversation_id: '\ud800' }, 'invalid_format', 'conversation_id'],
   ] as const) {

@@ -70,6 +70,7 @@ export async function serve(
 /** The headers of a correct caller. */
 export const HEADERS = {
   Authorization: 'Bearer known',
+  'Content-Type': 'application/json',
   'Service-Version': '1.1.harbor',
   'Service-Account': 'acc_1',
 } as const;

@@ -234,6 +234,47 @@ t.test('a caller that has to be looked up, with a body in chunks', async (t) => 
   }
 });
 
+t.test('a body of a type that is not JSON in UTF-8', async (t) => {
+  const fixture = await serve(t);
+  const post = async (type: string, body = '{"text":"a"}', path = '/v1/things/x/notes') => {
+    const { 'Content-Type': _, ...others } = HEADERS;
+    const headers = type === '' ? others : { ...others, 'Content-Type': type };
+    return call(fixture, 'POST', path, { headers, body: Buffer.from(body) });
+  };
+  for (const type of [
+    '',
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json; charset=utf8',
+    'application/merge-patch+json',
+  ]) {
+    t.equal((await post(type)).status, 201, type);
+  }
+  fixture.handled.length = 0;
+  for (const type of [
+    'text/plain',
+    'text/plain;charset=UTF-8',
+    'text/json',
+    'application/jsonp',
+    'application/json, text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'image/png',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-16',
+  ]) {
+    const { status, headers, body } = await post(type);
+    t.strictSame([status, body.error.code, body.error.param], [415, 'invalid_format', 'Content-Type'], type);
+    t.equal(headers.get('connection'), 'close', 'a proxy may have framed it differently');
+  }
+  t.equal((await post('text/plain', '{"text"')).status, 415, 'its type is checked before the body is read');
+  const queried = await post('text/plain', '{"text":"a"}', '/v1/things/x/notes?what=1');
+  t.equal(queried.body.error.code, 'parameter_unknown', 'and after the query');
+  t.equal((await post('text/plain', '')).body.error.code, 'missing_field', 'no body has no type');
+  t.strictSame(fixture.handled, []);
+});
+
 t.test('bodies that are none', async (t) => {
   const fixture = await serve(t);
   const post = async (body: string | Buffer) => {

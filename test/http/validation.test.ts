@@ -44,7 +44,7 @@ t.test('bodies: code and param of what is wrong', async (t) => {
     [{ title: 'a', kind: 'c' }, 'validation_failed kind'],
     [{ title: 'a', kind: 1 }, 'invalid_format kind'],
     [{ title: 'a', count: '1' }, 'invalid_format count'],
-    [{ title: 'a', count: 1.5 }, 'validation_failed count'],
+    [{ title: 'a', count: 1.5 }, 'invalid_format count'],
     [{ title: 'a', count: -1 }, 'validation_failed count'],
     [{ title: 'a', count: 10 }, 'validation_failed count'],
     [{ title: 'a', share: 1.1 }, 'validation_failed share'],

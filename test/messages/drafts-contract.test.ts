@@ -300,7 +300,7 @@ t.test('an approver who has not seen the latest is refused', async (t) => {
     [{ if_version: 5 }, '400 invalid_format if_version'],
     [{ if_last_sequence: '5' }, '400 invalid_format if_last_sequence'],
     [{ if_last_sequence: -1 }, '422 validation_failed if_last_sequence'],
-    [{ if_last_sequence: 1.5 }, '422 validation_failed if_last_sequence'],
+    [{ if_last_sequence: 1.5 }, '400 invalid_format if_last_sequence'],
     [{ if_last_sequence: 2 ** 53 }, '422 validation_failed if_last_sequence'],
     [{ body: 'other' }, '422 validation_failed body'],
   ];

@@ -692,7 +692,7 @@ t.test('bad input', async (t) => {
         '422 validation_failed attachments[0].resource_type',
       ],
       [{ attachments: [{ ...LINK, size_bytes: -1 }] }, '422 validation_failed attachments[0].size_bytes'],
-      [{ attachments: [{ ...LINK, size_bytes: 1.5 }] }, '422 validation_failed attachments[0].size_bytes'],
+      [{ attachments: [{ ...LINK, size_bytes: 1.5 }] }, '400 invalid_format attachments[0].size_bytes'],
       [{ scheduled_at: '2020-01-01T00:00:00Z' }, '422 validation_failed scheduled_at'],
       [{ scheduled_at: inDays(367) }, '422 validation_failed scheduled_at'],
       ...['file', 'image'].map((kind): [Fields, string] => [

@@ -48,8 +48,8 @@ export function mailPaths(schemas: SchemaComponents): object {
 const REFUSALS: readonly ErrorCondition[] = [
   'invalid_credentials',
   'invalid_format',
-  'validation_failed',
   'payload_too_large',
+  'unsupported_media_type',
   'head_too_large',
   'resource_not_found',
   'request_timeout',

@@ -52,7 +52,6 @@ const ALWAYS: readonly ErrorCondition[] = [
   'invalid_credentials',
   'invalid_format',
   'head_too_large',
-  'head_too_large',
   'parameter_invalid',
   'parameter_unknown',
   'resource_not_found',
@@ -66,7 +65,12 @@ const ALWAYS: readonly ErrorCondition[] = [
 
 const OF_CREDENTIALS: readonly ErrorCondition[] = ['api_key_expired', 'api_key_revoked', 'parameter_missing'];
 
-const OF_BODIES: readonly ErrorCondition[] = ['validation_failed', 'payload_too_large', 'request_timeout'];
+const OF_BODIES: readonly ErrorCondition[] = [
+  'validation_failed',
+  'payload_too_large',
+  'unsupported_media_type',
+  'request_timeout',
+];
 
 const OF_CHANGES: readonly ErrorCondition[] = ['resource_conflict', 'resource_gone'];
 

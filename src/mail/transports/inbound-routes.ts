@@ -1,3 +1,4 @@
+import { unsupportedType } from '../../http/json-type.ts';
 import type { PublicAnswer, PublicRoutes, StreamedRequest } from '../../http/public-routes.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
@@ -66,8 +67,7 @@ function checkHead(
   }
   const check = new InboundSignature(signature, secrets, nowMs);
   if (!MAIL_TYPE.test(contentType ?? '')) {
-    const message = 'Send the mail as it came, with the Content-Type message/rfc822.';
-    throw new ApiError('validation_failed', message, { param: 'Content-Type' });
+    throw unsupportedType('Send the mail as it came, with the Content-Type message/rfc822.');
   }
   if (contentLength === 0) throw new ApiError('invalid_format', 'The mail is empty.');
   if (contentLength > MAX_MAIL_BYTES) throw mailTooLarge();
