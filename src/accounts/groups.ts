@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
-import { ApiError, alreadyExists, notFound } from '../protocol/errors.ts';
+import { ApiError, alreadyExists, notFound, repeated } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { readNamedActors } from '../resources/actor.ts';
 import { GROUP_COLUMNS, type GroupRow } from '../resources/group.ts';
@@ -84,7 +84,7 @@ export async function readMemberIds(
       throw new ApiError('validation_failed', 'Only users and agents can be members of a group.', { param });
     }
     if (members.has(actor.id)) {
-      throw new ApiError('validation_failed', 'This actor is already among the members.', { param });
+      throw repeated(param);
     }
     members.add(actor.id);
   }

@@ -33,6 +33,8 @@ export function apiKeyRoutes(database: Database): Route[] {
       secret: true,
       query: IncludeQuery,
       body: CreateApiKeyBody,
+      rules: ({ body: { expires_at: at } }) =>
+        at === undefined ? undefined : requireFutureExpiry(database, at),
       status: 201,
       response: NewApiKey,
       async change(tx, { principal, body, query }) {
@@ -40,7 +42,6 @@ export function apiKeyRoutes(database: Database): Route[] {
         const { name, expires_at: expiresAt } = body;
         const role = await findRoleById(tx, accountId, body.role_id);
         requireGrant(principal, role);
-        if (expiresAt !== undefined) await requireFutureExpiry(tx, expiresAt);
         const { key, apiKey } = await createApiKey(tx, {
           accountId,
           name,

@@ -83,9 +83,9 @@ export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Prom
 }
 
 /** Throws ApiError `validation_failed` (param expires_at) if that time, by Postgres' clock, has passed. */
-export async function requireFutureExpiry(tx: Tx, expiresAt: string): Promise<void> {
+export async function requireFutureExpiry(db: Db, expiresAt: string): Promise<void> {
   const { rows } = await sql<{ future: boolean }>`
-    SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(tx.kysely);
+    SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(db.kysely);
   if (rows[0]?.future) return;
   throw new ApiError('validation_failed', 'Must be in the future.', { param: 'expires_at' });
 }

@@ -18,7 +18,7 @@ import {
 } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 import { checkEndpointTools, readTools } from './tools/rules.ts';
-import { readTrigger } from './triggers/rules.ts';
+import { checkTriggerConfig, readTrigger } from './triggers/rules.ts';
 
 /**
  * Returns the agent that a body of Create Agent describes, checked by the rules that need no database
@@ -62,14 +62,13 @@ export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent)
 }
 
 /**
- * Replaces each field that is given, those of `config` one by one; a body without fields is a no-op. Only the status
+ * Replaces each field that is given, those of `config` one by one, after checkAgentChanges; a body without fields is a no-op. Only the status
  * of a system definition can change: it belongs to the account. Throws what `createAgent` does, and
  * `resource_not_found` (param id), `resource_conflict` (a system definition), `insufficient_permissions` (the caller
  * is the agent itself).
  */
 export async function changeAgent(
   tx: Tx,
-  catalogue: ToolCatalogue,
   principal: Principal,
   id: string,
   body: UpdateAgentBody,
@@ -77,7 +76,7 @@ export async function changeAgent(
   const row = await lockAgent(tx, principal.accountId, id);
   refuseSelf(principal, row);
   if (Object.keys(body).some((field) => field !== 'status')) requireEditable(row);
-  const changes = readChanges(catalogue, row, body);
+  const changes = readChanges(row, body);
   if (Object.keys(body).length === 0) return row;
   if (body.role_id !== row.role_id) await requireRole(tx, principal, body.role_id);
   return updateAgent(tx, row, changes);
@@ -97,10 +96,16 @@ export async function removeAgent(tx: Tx, principal: Principal, id: string): Pro
   return row;
 }
 
-function readChanges(catalogue: ToolCatalogue, row: AgentRow, body: UpdateAgentBody): AgentChanges {
+/** Checks what Update Agent demands of its body whatever the agent. Throws ApiError as readNewAgent does. */
+export function checkAgentChanges(catalogue: ToolCatalogue, { config = {} }: UpdateAgentBody): void {
+  checkEndpointTools(catalogue, config);
+  if (config.trigger_config !== undefined) checkTriggerConfig(config.trigger_config);
+  if (config.tools !== undefined) readTools(config.tools);
+}
+
+function readChanges(row: AgentRow, body: UpdateAgentBody): AgentChanges {
   const { config = {}, avatar_s3_key: _, ...fields } = body;
   const { trigger_config, tools, endpoint_tool_review: review, ...plain } = config;
-  checkEndpointTools(catalogue, config);
   return {
     fields: {
       ...fields,

@@ -18,7 +18,7 @@ import {
 } from '../protocol/resources/agent-definition.ts';
 import { Body, Include, OneOf } from '../protocol/schema.ts';
 import { type AgentRow, expandAgents, findAgent } from '../resources/agent.ts';
-import { changeAgent, createAgent, readNewAgent, removeAgent } from './definitions.ts';
+import { changeAgent, checkAgentChanges, createAgent, readNewAgent, removeAgent } from './definitions.ts';
 import { readAgents } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
@@ -109,10 +109,11 @@ export function agentRoutes({ database, catalogue, avatars }: AgentRoutesOptions
       refuses: IMAGE_REFUSALS,
       status: 200,
       response: AgentDefinition,
+      rules: ({ body }) => checkAgentChanges(catalogue, body),
       prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
       async change(tx, call, image) {
         const { principal } = call;
-        const row = await changeAgent(tx, catalogue, principal, call.params.id!, call.body);
+        const row = await changeAgent(tx, principal, call.params.id!, call.body);
         await avatars.set(tx, { accountId: principal.accountId, actorId: row.actor_id }, image);
         return show(tx, row, call.query['include[]']);
       },

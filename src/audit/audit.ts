@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../db/handle.ts';
 import { type KeysetPage, keysetList } from '../db/keyset.ts';
 import { statement } from '../db/statement.ts';
+import { ApiError } from '../protocol/errors.ts';
 import { newId } from '../protocol/ids.ts';
 import { type ActorFields, presentActor } from '../protocol/resources/actor.ts';
 import type { AuditAction, AuditEvent } from '../protocol/resources/audit-event.ts';
@@ -62,6 +63,25 @@ export function readAccountAudit(
   const filters = [conversationId ?? null, actorIds ?? null, action ?? null] as const;
   return OF_ACCOUNT.readPage(db, [accountId, ...filters], page);
 }
+
+/**
+ * Requires that the account has, or had, the conversation: its audit outlives it. Throws ApiError `parameter_invalid`
+ * (param conversation_id).
+ */
+export async function requireAudited(db: Db, accountId: string, conversationId: string): Promise<void> {
+  const [known] = await db.query(READ_AUDITED, accountId, conversationId);
+  if (known !== undefined) return;
+  const message = 'Must be the id of a conversation of the account.';
+  throw new ApiError('parameter_invalid', message, { param: 'conversation_id' });
+}
+
+const READ_AUDITED = statement<[accountId: string, conversationId: string]>({
+  name: 'read-audited-conversation',
+  text: `
+    SELECT FROM conversations WHERE account_id = $1 AND id = $2
+    UNION ALL SELECT FROM audit_events WHERE account_id = $1 AND conversation_id = $2
+    LIMIT 1`,
+});
 
 /** Yields the ids of the account's events whose details contain one of the texts. */
 export async function* eventsNaming(

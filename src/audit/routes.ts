@@ -3,11 +3,11 @@ import type { Database } from '../db/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ListOf } from '../protocol/lists.ts';
-import { AuditEvent } from '../protocol/resources/audit-event.ts';
+import { AUDIT_ACTIONS, AuditEvent } from '../protocol/resources/audit-event.ts';
 import { AuditHead } from '../protocol/resources/audit-head.ts';
-import { Id } from '../protocol/schema.ts';
-import { toActorIds } from '../resources/actor.ts';
-import { auditKeyOf, presentAuditEvent, readAccountAudit } from './audit.ts';
+import { Id, OneOf } from '../protocol/schema.ts';
+import { readActorFilter } from '../resources/actor-filter.ts';
+import { auditKeyOf, presentAuditEvent, readAccountAudit, requireAudited } from './audit.ts';
 import { GENESIS } from './chain.ts';
 import { readHead } from './chain-store.ts';
 import type { SigningKey } from './signing-key.ts';
@@ -26,14 +26,19 @@ export function auditRoutes(database: Database, signingKey: SigningKey): Route[]
       query: PageQuery({
         conversation_id: Type.Optional(Id),
         actor_id: Type.Optional(Id),
-        action: Type.Optional(Type.String({ maxLength: 64 })),
+        action: Type.Optional(OneOf(AUDIT_ACTIONS)),
       }),
       status: 200,
       response: ListOf(AuditEvent),
-      async handle({ principal: { accountId }, query, url }) {
+      async handle({ principal, query, url }) {
+        const { accountId } = principal;
         const { conversation_id: conversationId, actor_id: actorId, action } = query;
         const page = readPage(LIST, query, { account: accountId, conversationId, actorId, action });
-        const actorIds = actorId === undefined ? undefined : await toActorIds(database, accountId, [actorId]);
+        const actorIds =
+          actorId === undefined
+            ? undefined
+            : await readActorFilter(database, principal, 'actor_id', [actorId]);
+        if (conversationId !== undefined) await requireAudited(database, accountId, conversationId);
         const rows = await readAccountAudit(database, accountId, { conversationId, actorIds, action }, page);
         return toList(rows, page, url, auditKeyOf, presentAuditEvent);
       },

@@ -1,7 +1,6 @@
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { invalid, notFound } from '../protocol/errors.ts';
-import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import { readActors } from '../resources/actor.ts';
 import { type InboxRow, readInboxOf } from '../resources/inbox.ts';
 import type { NewConversation } from './conversation-store.ts';
@@ -22,19 +21,14 @@ export async function bridgeOf(
   tx: Tx,
   {
     accountId,
-    audience,
     inboxId,
     listed,
   }: {
     readonly accountId: string;
-    readonly audience: ConversationAudience;
     readonly inboxId: string;
     readonly listed: readonly RosterEntry[];
   },
 ): Promise<Bridge> {
-  if (audience !== 'customer') {
-    throw invalid('inbox_id', 'Only a conversation with the audience customer can have an inbox.');
-  }
   const inbox = await readInboxOf(tx, accountId, inboxId);
   if (inbox === undefined) throw notFound('inbox', 'inbox_id');
   await requireAddresses(tx, listed);
@@ -67,12 +61,9 @@ const READ_ASSIGNEE = statement<[id: string], InboxAssignee>({
     WHERE id = $1 AND deactivated_at IS NULL AND (type = 'group' OR (type = 'user' AND NOT customer))`,
 });
 
-/** Throws `validation_failed` (param participants, or that of the first customer without an address). */
+/** Throws `validation_failed` with the param of the first customer without an address. */
 async function requireAddresses(tx: Tx, listed: readonly RosterEntry[]): Promise<void> {
   const customers = listed.filter(({ type }) => type === 'customer').map(({ actorId }) => actorId);
-  if (customers.length === 0) {
-    throw invalid('participants', 'A case with an inbox needs a customer, whom its mail goes to.');
-  }
   const actors = await readActors(tx, customers);
   const index = listed.findIndex(({ type, actorId }) => type === 'customer' && !actors.get(actorId)?.handle);
   if (index >= 0) {

@@ -2,11 +2,11 @@ import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { isComing } from '../db/coming.ts';
 import type { Database } from '../db/database.ts';
-import type { Tx } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { enqueue } from '../db/outbox.ts';
 import type { Engine } from '../engine/engine.ts';
 import { publish } from '../engine/publish.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, invalid } from '../protocol/errors.ts';
 import type { Read } from '../protocol/socket/activity.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
 import { transition } from '../protocol/states/transitions.ts';
@@ -74,8 +74,7 @@ export async function showAgain(
 
 /**
  * Snoozes the conversation for the caller: until a time, or without one (`until` null) until the next message of another
- * author, which ends either (isSnoozed in resources/participant.ts). Throws as setHidden, and `validation_failed` (param
- * until) for a time that is not within the next year.
+ * author, which ends either (isSnoozed in resources/participant.ts). Throws as setHidden.
  */
 export async function snooze(
   tx: Tx,
@@ -84,7 +83,6 @@ export async function snooze(
   until: string | null,
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
-  if (until !== null) await requireComing(tx, until, 'until');
   const after = await readHeadOfReader(tx, conversationId, false);
   await writeSnooze(tx, own.id, { until: until ?? 'infinity', after });
   return conversation;
@@ -102,9 +100,13 @@ export async function unsnooze(
 }
 
 /** Throws `validation_failed` for a time that has passed or is more than a year away, by the clock of Postgres. */
-export async function requireComing(tx: Tx, time: string, param: string): Promise<void> {
-  if (await isComing(tx, time)) return;
-  throw new ApiError('validation_failed', 'Must be a time within the next year.', { param });
+export async function requireComing(db: Db, time: string, param: string): Promise<void> {
+  if (!(await isComing(db, time))) throw notComing(param);
+}
+
+/** Returns the refusal of a time that has passed or is more than a year away. */
+export function notComing(param: string): ApiError {
+  return invalid(param, 'Must be a time within the next year.');
 }
 
 export interface MarkedRead {

@@ -28,9 +28,15 @@ import { MEMBER, presentParticipants, type ShownParticipant } from '../resources
 import { readableConversation } from './access.ts';
 import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { markRead, publishRead, setHidden, snooze, unsnooze } from './own-state.ts';
+import { markRead, publishRead, requireComing, setHidden, snooze, unsnooze } from './own-state.ts';
 import { readParticipant, readParticipants } from './participant-store.ts';
-import { changeParticipant, joinConversation, leaveConversation } from './participants.ts';
+import {
+  changeParticipant,
+  checkParticipantChange,
+  joinConversation,
+  leaveConversation,
+} from './participants.ts';
+import { checkInput } from './roster.ts';
 import { ConversationQuery, keyOf, show } from './routes.ts';
 
 export interface ParticipantRoutesOptions {
@@ -104,6 +110,7 @@ export function participantRoutes({
       body: ParticipantInput,
       status: 201,
       response: Participant,
+      rules: ({ body }) => checkInput(body),
       async change(tx, { principal, params, body }) {
         return showParticipant(tx, await joinConversation(tx, principal, params.id!, body));
       },
@@ -119,6 +126,7 @@ export function participantRoutes({
       body: UpdateParticipantBody,
       status: 200,
       response: Participant,
+      rules: ({ body }) => checkParticipantChange(database, body),
       async change(tx, { principal, params, body }) {
         const { id, participant_id } = params;
         return showParticipant(tx, await changeParticipant(tx, principal, id!, participant_id!, body));
@@ -193,6 +201,7 @@ export function participantRoutes({
       body: SnoozeBody,
       status: 200,
       response: Conversation,
+      rules: ({ body: { until } }) => (until ? requireComing(database, until, 'until') : undefined),
       async change(tx, { principal, params, query, body }) {
         const row = await snooze(tx, principal, params.id!, body.until ?? null);
         return show(tx, principal, row, query['include[]']);

@@ -2,7 +2,7 @@ import { requirePermission } from '../access/authorize.ts';
 import type { Principal } from '../access/principal.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
-import type { Tx } from '../db/handle.ts';
+import type { Db, Tx } from '../db/handle.ts';
 import { ApiError, invalid, notFound } from '../protocol/errors.ts';
 import type { ParticipantInput, UpdateParticipantBody } from '../protocol/resources/participant.ts';
 import { MEMBERSHIP_MOVES } from '../protocol/states/membership.ts';
@@ -59,6 +59,25 @@ export async function joinConversation(
 }
 
 /**
+ * Checks what Update Participant demands of its body whatever the participant. Throws ApiError `missing_field` or
+ * `validation_failed`.
+ */
+export function checkParticipantChange(
+  db: Db,
+  {
+    notifications,
+    muted_until: until,
+    agent_trigger_policy: policy,
+    agent_trigger_keywords: keywords,
+  }: UpdateParticipantBody,
+): Promise<void> | void {
+  if (policy !== undefined && keywords !== undefined) checkTrigger(policy, keywords);
+  if (until === undefined || until === null) return;
+  if (notifications !== 'muted') throw invalid('muted_until', 'Only with notifications muted.');
+  return requireComing(db, until, 'muted_until');
+}
+
+/**
  * Update Participant: owners change roles, owners and admins change an agent's trigger, and every participant mutes
  * the conversation for itself, for which messaging:read suffices. No-op if nothing differs. Throws ApiError.
  */
@@ -83,7 +102,7 @@ export async function changeParticipant(
     await checkRole(tx, conversation, participant, role);
     set.role = role;
   }
-  if (isOwn) Object.assign(set, await muteChange(tx, participant, body));
+  if (isOwn) Object.assign(set, muteChange(participant, body));
   else refuseMute(participant, body);
   const { agent_trigger_policy: policy, agent_trigger_keywords: keywords } = body;
   if (policy !== undefined || keywords !== undefined) {
@@ -245,18 +264,11 @@ function refuseMute(
   );
 }
 
-/** A mute without `muted_until` has no end. Throws `validation_failed` (param muted_until). */
-async function muteChange(
-  tx: Tx,
+/** A mute without `muted_until` has no end. */
+function muteChange(
   participant: ParticipantRow,
   { notifications, muted_until: until = null }: UpdateParticipantBody,
-): Promise<ParticipantChange> {
-  if (until !== null) {
-    if (notifications !== 'muted') {
-      throw invalid('muted_until', 'Only with notifications muted.');
-    }
-    await requireComing(tx, until, 'muted_until');
-  }
+): ParticipantChange {
   if (notifications === undefined) return {};
   const isSame = isMuted(participant)
     ? notifications === 'muted' && isSameTime(participant.muted_until, until)

@@ -1,6 +1,13 @@
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import type { Tx } from '../db/handle.ts';
-import { deactivatedActor, invalid, missingField, notFound } from '../protocol/errors.ts';
+import {
+  type ApiError,
+  deactivatedActor,
+  invalid,
+  missingField,
+  notFound,
+  repeated,
+} from '../protocol/errors.ts';
 import type { ConversationAudience } from '../protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../protocol/resources/participant.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
@@ -12,7 +19,7 @@ export interface RosterEntry extends NewParticipant {
 }
 
 /**
- * Returns the participants that a body names, each with an actor of the account that matches the body. A customer
+ * Returns the participants that a body names and `checkInput` accepts, each with an actor of the account that matches the body. A customer
  * whose address is not known is created here. `prefixOf` makes the params: `participants[0].`, or an empty prefix if
  * the body is one participant. Throws the first problem.
  */
@@ -30,14 +37,13 @@ export async function readRoster(
   const entries: RosterEntry[] = [];
   for (const [index, input] of inputs.entries()) {
     const prefix = prefixOf(index);
-    checkInput(input, audience, prefix);
+    if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefix);
     const actorId =
       input.actor_id === undefined
         ? await customerOf(tx, accountId, input, prefix)
         : fittingActor(actors.get(input.actor_id), input, prefix).id;
     if (entries.some((entry) => entry.actorId === actorId)) {
-      const field = input.actor_id === undefined ? 'email' : 'actor_id';
-      throw invalid(`${prefix}${field}`, 'This actor is already among the participants.');
+      throw repeated(`${prefix}${input.actor_id === undefined ? 'email' : 'actor_id'}`);
     }
     entries.push({
       type: input.type,
@@ -73,14 +79,12 @@ export function checkTrigger(
   }
 }
 
-/** Checks what depends only on the body and the audience. */
-function checkInput(input: ParticipantInput, audience: ConversationAudience, prefix: string): void {
+/** Checks what depends only on the body. Throws `missing_field` or `validation_failed`. */
+export function checkInput(input: ParticipantInput, prefix = ''): void {
   if (input.type === 'agent') {
     checkTrigger(input.agent_trigger_policy ?? 'mention', input.agent_trigger_keywords, prefix);
   }
   if (input.type !== 'customer') return;
-  if (audience !== 'customer')
-    throw invalid(`${prefix}type`, 'Only a conversation with the audience customer has customers.');
   if (input.actor_id === undefined) {
     if (input.name !== undefined || input.email !== undefined) return;
     throw missingField(`${prefix}actor_id`, 'Name a customer by actor_id, or by name and email.');
@@ -89,6 +93,11 @@ function checkInput(input: ParticipantInput, audience: ConversationAudience, pre
     if (input[field] === undefined) continue;
     throw invalid(`${prefix}${field}`, 'Send either actor_id, or name and email.');
   }
+}
+
+/** Returns the refusal of a customer in a conversation of the team. */
+export function internalOnly(prefix: string): ApiError {
+  return invalid(`${prefix}type`, 'Only a conversation with the audience customer has customers.');
 }
 
 function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput, prefix: string): NamedActor {

@@ -23,7 +23,7 @@ import {
 } from '../resources/conversation.ts';
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
-import { startConversation } from './start-conversation.ts';
+import { checkNewConversation, startConversation } from './start-conversation.ts';
 import { setLegalHold, updateConversation } from './update-conversation.ts';
 
 export interface ConversationRoutesOptions {
@@ -43,6 +43,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       reachesOutside: ({ participants = [] }) => participants.some(({ type }) => type === 'customer'),
       query: ConversationQuery,
       body: CreateConversationBody,
+      rules: ({ principal, body }) => checkNewConversation(principal, body),
       status: 201,
       mayExist: true,
       response: Conversation,

@@ -1,8 +1,9 @@
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
-import { invalid, notFound } from '../protocol/errors.ts';
+import { type ApiError, invalid, missingField, notFound, repeated } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
+import type { ParticipantInput } from '../protocol/resources/participant.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';
 import { isPairBlocked, lockPair } from './block-store.ts';
@@ -17,12 +18,21 @@ import {
 } from './conversation-store.ts';
 import { enqueueAdded, enqueueChanged, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
-import { type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
+import { checkInput, internalOnly, type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
 import { findTopic } from './topic.ts';
 import { updateConversation } from './update-conversation.ts';
 
 /**
- * Create Conversation: writes the rows of a validated body and enqueues the events for its members. The user or agent
+ * Checks what Create Conversation demands of its body and of the kind of its caller. Throws ApiError `missing_field` or
+ * `validation_failed`.
+ */
+export function checkNewConversation(principal: Principal, body: CreateConversationBody): void {
+  if (body.type === 'direct_message') checkDirect(principal, body);
+  else checkGroup(body);
+}
+
+/**
+ * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues the events for its members. The user or agent
  * that creates a group owns it. Where the two users of a direct message have one already, `isNew` is false and the
  * existing one is active again. Throws ApiError.
  */
@@ -75,7 +85,7 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   const bridge =
     body.inbox_id === undefined
       ? undefined
-      : await bridgeOf(tx, { accountId, audience, inboxId: body.inbox_id, listed });
+      : await bridgeOf(tx, { accountId, inboxId: body.inbox_id, listed });
   return {
     ...bridge?.columns,
     accountId,
@@ -92,20 +102,52 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
 /** Requires exactly two users, both members, one of them the caller unless the caller is an API key. */
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
-  if (principal.actor.type === 'agent') {
-    throw invalid('type', 'A direct message is between two users. An agent cannot start one.');
-  }
   const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
   const participants = withCreator(principal, listed).map((entry) => ({ ...entry, role: 'member' as const }));
   const [first, second, ...more] = participants;
-  if (first === undefined || second === undefined || more.length > 0) {
-    const message = 'A direct message is between two users, and one of them is the caller.';
-    throw invalid('participants', message);
-  }
+  if (first === undefined || second === undefined || more.length > 0) throw notTwo();
   const directKey = directKeyOf([first.actorId, second.actorId]);
   await lockPair(tx, accountId, directKey);
   if (await isPairBlocked(tx, directKey)) throw directBlocked();
   return { accountId, type: 'direct_message', directKey, participants };
+}
+
+function checkGroup({ group_id, participants, audience = 'internal', inbox_id }: GroupBody): void {
+  if (group_id === undefined && participants === undefined) {
+    throw missingField('participants', 'Name the participants, or the group_id of a group to start from.');
+  }
+  for (const [index, input] of (participants ?? []).entries()) {
+    checkInput(input, prefixOf(index));
+    if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefixOf(index));
+  }
+  requireDistinct(participants ?? []);
+  if (inbox_id === undefined) return;
+  if (audience !== 'customer') {
+    throw invalid('inbox_id', 'Only a conversation with the audience customer can have an inbox.');
+  }
+  if (!participants?.some(({ type }) => type === 'customer')) {
+    throw invalid('participants', 'A case with an inbox needs a customer, whom its mail goes to.');
+  }
+}
+
+function checkDirect({ actor }: Principal, { participants }: DirectBody): void {
+  if (actor.type === 'agent') {
+    throw invalid('type', 'A direct message is between two users. An agent cannot start one.');
+  }
+  requireDistinct(participants);
+  const others = participants.filter(({ actor_id }) => actor_id !== actor.id);
+  // A user takes part, an API key does not.
+  if (others.length !== (actor.type === 'user' ? 1 : 2)) throw notTwo();
+}
+
+function requireDistinct(participants: readonly ParticipantInput[]): void {
+  const ids = participants.map(({ actor_id }) => actor_id);
+  const index = ids.findIndex((id, at) => id !== undefined && ids.indexOf(id) < at);
+  if (index >= 0) throw repeated(`${prefixOf(index)}actor_id`);
+}
+
+function notTwo(): ApiError {
+  return invalid('participants', 'A direct message is between two users, and one of them is the caller.');
 }
 
 /** The caller becomes the first participant and owner. An API key does not take part: then a user owns the group. */

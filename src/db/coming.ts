@@ -1,9 +1,9 @@
-import type { Tx } from './handle.ts';
+import type { Db } from './handle.ts';
 import { statement } from './statement.ts';
 
 /** Whether the time is in the year to come, by Postgres' clock. */
-export async function isComing(tx: Tx, time: string): Promise<boolean> {
-  const [found] = await tx.query(READ_IS_COMING, time);
+export async function isComing(db: Db, time: string): Promise<boolean> {
+  const [found] = await db.query(READ_IS_COMING, time);
   return found?.is_coming === true;
 }
 

@@ -73,8 +73,9 @@ export interface Limiter {
 /**
  * The life of one request. Each step is a method that ends with the call of the next, in the order of
  * docs/contract.md#order-of-checks: address limit → route → method → version → credential → account → subscription
- * → rate limit → permission → query → body → idempotency → handler. An open endpoint goes from the version,
- * perhaps over a second limit of its address, to the query. A step waits only where it must: if the caller is cached, nothing does before the handler.
+ * → rate limit → permission → query → body → idempotency → rules → handler. An open endpoint goes from the version,
+ * perhaps over a second limit of its address, to the query. A step waits only where it must: if the caller is cached,
+ * nothing does before the rules. Those come behind idempotency, because a time that has passed must not refuse a replay.
  */
 export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
@@ -262,7 +263,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     const { idempotency } = this.#http;
     const { method, path, query, idempotencyKey } = this.#exchange.head;
     if (idempotencyKey === undefined || method === 'GET' || method === 'HEAD' || idempotency === undefined) {
-      this.#handle();
+      this.#checkRules();
       return;
     }
     const { accountId, actor } = this.#principal!;
@@ -280,7 +281,13 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       return;
     }
     this.#claim = claim;
-    this.#handle();
+    this.#checkRules();
+  }
+
+  #checkRules(): void {
+    const checked = this.#endpoint!.route.rules?.(this.#call());
+    if (checked instanceof Promise) this.#await(checked, this.#handle);
+    else this.#handle();
   }
 
   #handle(): void {

@@ -111,6 +111,12 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly query?: Query;
   /** The JSON body; an empty one counts as `{}`. Without a schema only an empty body or `{}` is accepted. */
   readonly body?: RequestBody;
+  /**
+   * Checks what the schemas cannot say about path, query and body: fields that depend on each other, times, what only the
+   * configuration allows. It runs before anything that the request names is read, so that a request that no resource could
+   * fit is refused for that. Throws ApiError.
+   */
+  readonly rules?: Handler<Call<Static<Query>, Static<RequestBody>>, void>;
   /** Success status. */
   readonly status: 200 | 201;
   /** The resource may exist already: then the status is 200 in place of 201. */

@@ -4,6 +4,7 @@ import { audit } from '../audit/audit.ts';
 import { AssigneeFilter, readAssigneeFilter } from '../conversations/assignee-filter.ts';
 import { ACTORS } from '../conversations/routes.ts';
 import type { Database } from '../db/database.ts';
+import type { Db } from '../db/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -21,8 +22,9 @@ import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../protocol/resources/
 import { Id, Include, OneOf } from '../protocol/schema.ts';
 import { Since } from '../protocol/since.ts';
 import { covers, type Version } from '../protocol/versions.ts';
-import { readNamedActors } from '../resources/actor.ts';
+import { readActorFilter } from '../resources/actor-filter.ts';
 import { expandConversations } from '../resources/conversation.ts';
+import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-store.ts';
 
 const SINCE = '1.2.harbor';
@@ -115,7 +117,7 @@ interface ListQuery {
   readonly assignee_id?: string;
   readonly participant_id?: string;
   readonly customer_id?: string;
-  readonly topic_type?: string;
+  readonly topic_type?: EntityRef['type'];
   readonly topic_id?: string;
   readonly direct?: 'all';
 }
@@ -161,23 +163,31 @@ async function resolved(
 ): Promise<InboxFilters | undefined> {
   const { participantId, customerId, assigneeId, lanes, topic, filter } = filters;
   if (principal.customer) {
-    const isOwn = [participantId, customerId].every((id) => id === undefined || id === principal.actor.id);
+    const own: readonly (string | undefined)[] = [undefined, 'me', principal.actor.id];
+    const isOwn = own.includes(participantId) && own.includes(customerId);
     const isHidden = [assigneeId, lanes, topic].some((value) => value !== undefined);
     const hasLane = filter !== undefined && filter !== 'unread';
-    return isOwn && !isHidden && !hasLane ? filters : undefined;
+    if (!isOwn || isHidden || hasLane) return undefined;
+    const itself = (id: string | undefined) => id && principal.actor.id;
+    return { ...filters, participantId: itself(participantId), customerId: itself(customerId) };
   }
-  const ids = [participantId, customerId].flatMap((id) => id ?? []);
-  const actors = await readNamedActors(database, principal.accountId, ids);
-  const named = (param: string, id: string | undefined) => {
-    if (id === undefined || actors.has(id)) return id && actors.get(id)?.id;
-    throw new ApiError('parameter_invalid', 'Must be the id of an actor of the account.', { param });
-  };
+  const named = async (param: string, id: string | undefined) =>
+    id === undefined ? undefined : (await readActorFilter(database, principal, param, [id]))[0];
   return {
     ...filters,
     assigneeId: assigneeId && (await readAssigneeFilter(database, principal, assigneeId)),
-    participantId: named('participant_id', participantId),
-    customerId: named('customer_id', customerId),
+    participantId: await named('participant_id', participantId),
+    customerId: await named('customer_id', customerId),
+    topic: topic && (await readTopicFilter(database, principal, topic)),
   };
+}
+
+/** Throws ApiError `parameter_invalid` (param topic_id) for a resource that the account does not have. */
+async function readTopicFilter(db: Db, { accountId }: Principal, topic: EntityRef): Promise<EntityRef> {
+  const found = (await readEntities(db, accountId, [topic])).get(refKey(topic));
+  if (found !== undefined) return { type: found.type, id: found.id };
+  const message = `Must be the id of a resource of the account, of the type ${topic.type}.`;
+  throw new ApiError('parameter_invalid', message, { param: 'topic_id' });
 }
 
 /** Reading other people's direct messages is audited, page by page. Throws `insufficient_permissions`. */

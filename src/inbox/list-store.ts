@@ -4,6 +4,7 @@ import type { Querier } from '../db/handle.ts';
 import { type KeysetOptions, type KeysetPage, keysetList } from '../db/keyset.ts';
 import { statement, type Value } from '../db/statement.ts';
 import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
+import type { EntityRef } from '../resources/entity.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readPending, type Scope } from './pending-store.ts';
 
@@ -18,7 +19,7 @@ export interface InboxFilters {
   /** Actor ids. */
   readonly participantId?: string | undefined;
   readonly customerId?: string | undefined;
-  readonly topic?: { readonly type: string; readonly id: string } | undefined;
+  readonly topic?: EntityRef | undefined;
   readonly filter?: InboxFilter | undefined;
   /** Whether callers that see the whole account see other people's direct messages. */
   readonly includesDirect: boolean;

@@ -62,6 +62,7 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
     body: SendMessageBody,
     status: 201,
     response: ChatMessage,
+    rules: ({ principal, params, body }) => sender.check(principal, params.id!, body),
     commits:
       'WritePath commits many messages together, and LockedWrites those that change their conversation.',
     handle({ principal, params, query, body, trace, answer }) {

@@ -13,9 +13,20 @@ import { senderType } from './notify.ts';
 import { notifyUsers } from './notify-users.ts';
 
 /**
+ * Checks what Create Notifications demands of its body. Throws ApiError `validation_failed` (a category of Parley) or
+ * `missing_field` (one half of a resource).
+ */
+export function checkNotifications(body: CreateNotificationsBody): void {
+  const { category, resource_type: type, resource_id: id } = body;
+  if (isOwnType(category) && category !== BROADCAST) throw invalid('category', OWN_TYPE_REFUSED);
+  if (id === undefined && type !== undefined) throw missingField('resource_id');
+  if (type === undefined && id !== undefined) throw missingField('resource_type');
+}
+
+/**
  * Create Notifications (docs/contract.md#producing-notifications): notifies every recipient, or none. Returns the
- * notifications in the order of `recipient_ids`. Throws ApiError `validation_failed` (a category of Parley, a deactivated
- * recipient), `missing_field` (one half of a resource) or `resource_not_found`.
+ * notifications in the order of `recipient_ids`. Throws ApiError `validation_failed` (a deactivated recipient) or
+ * `resource_not_found`.
  */
 export async function createNotifications(
   tx: Tx,
@@ -23,7 +34,6 @@ export async function createNotifications(
   body: CreateNotificationsBody,
 ): Promise<NotificationRow[]> {
   const { category, title, priority } = body;
-  if (isOwnType(category) && category !== BROADCAST) throw invalid('category', OWN_TYPE_REFUSED);
   const recipients = await readRecipients(tx, accountId, body.recipient_ids);
   const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
   const made = await notifyUsers(tx, recipients, {
@@ -58,11 +68,7 @@ async function readResource(
   accountId: string,
   { resource_type: type, resource_id: id }: CreateNotificationsBody,
 ): Promise<NewNotification['resource']> {
-  if (id === undefined) {
-    if (type !== undefined) throw missingField('resource_id');
-    return null;
-  }
-  if (type === undefined) throw missingField('resource_type');
+  if (id === undefined || type === undefined) return null;
   const resource = (await readEntities(tx, accountId, [{ type, id }])).get(refKey({ type, id }));
   if (resource === undefined) throw notFound('resource', 'resource_id');
   return resource;

@@ -17,14 +17,14 @@ import {
 } from '../protocol/resources/notification.ts';
 import { Body, OneOf } from '../protocol/schema.ts';
 import type { NotificationMove } from '../protocol/states/notification-states.ts';
-import { toActorIds } from '../resources/actor.ts';
+import { readActorFilter } from '../resources/actor-filter.ts';
 import {
   type EncodedNotifications,
   expandNotifications,
   NOTIFICATIONS,
   presentNotification,
 } from '../resources/notification.ts';
-import { createNotifications } from './create-notifications.ts';
+import { checkNotifications, createNotifications } from './create-notifications.ts';
 import { readFeedKeys, readFeedRows, readFeedRowsById, readSummary } from './feed-store.ts';
 import { mark, markAll } from './mark.ts';
 
@@ -86,7 +86,8 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
     }),
     status: 200,
     response: ListOf(Notification),
-    async handle({ principal: { actor, accountId }, version, query, url }) {
+    async handle({ principal, version, query, url }) {
+      const { actor, accountId } = principal;
       const filters = {
         status: query.status,
         category: query.category,
@@ -94,7 +95,8 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
         senderTypes: query['sender_types[]'],
       };
       const page = readPage(FEED, query, { actor: actor.id, ...filters });
-      const senderIds = filters.senderIds && (await toActorIds(database, accountId, filters.senderIds));
+      const senderIds =
+        filters.senderIds && (await readActorFilter(database, principal, 'sender_ids[]', filters.senderIds));
       const place = [database, actor.id, { ...filters, senderIds }, page] as const;
       const rows = await encoded.read({
         name: nameOf(page),
@@ -149,6 +151,7 @@ const createRoute: Route = defineRoute({
   since: '1.2.harbor',
   permission: 'notifications:create',
   body: CreateNotificationsBody,
+  rules: ({ body }) => checkNotifications(body),
   status: 201,
   response: ListOf(Notification),
   async change(tx, { principal, body }) {

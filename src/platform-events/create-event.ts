@@ -14,15 +14,13 @@ import type { PlatformEventRow } from './platform-event.ts';
 
 /**
  * Create Event (docs/contract.md#events). An event whose `event_id` is known is returned as it was raised first, and has
- * no effect again. Throws ApiError `validation_failed` (an area of Parley, too much data), `missing_field` (one half of a
- * resource) or `idempotency_key_reused` (param event_id: the event was raised with another content).
+ * no effect again. Throws ApiError `idempotency_key_reused` (param event_id: the event was raised with another content).
  */
 export async function createEvent(
   tx: Tx,
   { principal, trace }: { readonly principal: Principal; readonly trace: TraceContext | undefined },
   body: CreateEventBody,
 ): Promise<PlatformEventRow> {
-  checkEvent(body);
   const event: NewPlatformEvent = {
     id: newId('event'),
     account_id: principal.accountId,
@@ -43,7 +41,8 @@ export async function createEvent(
   return created;
 }
 
-function checkEvent({ type, data, resource_type, resource_id }: CreateEventBody): void {
+/** Throws ApiError `validation_failed` (an area of Parley, too much data) or `missing_field` (one half of a resource). */
+export function checkEvent({ type, data, resource_type, resource_id }: CreateEventBody): void {
   if (isOwnType(type)) throw invalid('type', OWN_TYPE_REFUSED);
   const { dataBytes } = PLATFORM_EVENT_LIMITS;
   // It becomes the input of runs.

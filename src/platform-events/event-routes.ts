@@ -9,7 +9,7 @@ import {
   PLATFORM_EVENT_LIMITS,
   PlatformEvent,
 } from '../protocol/resources/platform-event.ts';
-import { createEvent } from './create-event.ts';
+import { checkEvent, createEvent } from './create-event.ts';
 import { findEvent, readEventPage } from './event-store.ts';
 import { presentEvent } from './platform-event.ts';
 
@@ -24,6 +24,7 @@ export function eventRoutes(database: Database): Route[] {
       since: '1.2.harbor',
       permission: 'events:create',
       body: CreateEventBody,
+      rules: ({ body }) => checkEvent(body),
       status: 201,
       response: PlatformEvent,
       change: async (tx, call) => presentEvent(await createEvent(tx, call, call.body)),

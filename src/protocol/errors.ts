@@ -144,6 +144,11 @@ export function invalid(param: string, message: string): ApiError {
   return new ApiError('validation_failed', message, { param });
 }
 
+/** Returns the refusal of an item that an earlier item of its list repeats. */
+export function repeated(param: string): ApiError {
+  return invalid(param, 'This is in the list twice. Leave the second one out.');
+}
+
 /** Returns the refusal of a body or frame without a field that it needs. */
 export function missingField(param: string | null, message = 'This field is required.'): ApiError {
   return new ApiError('missing_field', message, { param });

@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject as AjvError } from 'ajv';
 import addFormats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { constraintSentence } from './constraint-sentences.ts';
-import { ApiError, missingField } from './errors.ts';
+import { ApiError, missingField, repeated } from './errors.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { MEMBERS_SINCE, SINCE } from './since.ts';
 import { nameMeant } from './synonyms.ts';
@@ -297,6 +297,8 @@ function bodyError(errors: readonly AjvError[], root: unknown, nullClears: boole
     case 'type':
     case 'format':
       return malformed(constraintSentence(error), at);
+    case 'uniqueItems':
+      return repeated(`${at}[${repetitionIn(error.data as readonly unknown[])}]`);
     default:
       return refused(error, at);
   }
@@ -338,6 +340,12 @@ function depthOf({ instancePath }: AjvError): number {
 
 function isWithin(inner: AjvError, outer: AjvError): boolean {
   return inner.instancePath.startsWith(outer.instancePath);
+}
+
+/** Returns the index of the first item that repeats an earlier one. */
+function repetitionIn(list: readonly unknown[]): number {
+  const texts = list.map((item) => JSON.stringify(item));
+  return texts.findIndex((text, index) => texts.indexOf(text) < index);
 }
 
 /** The tag of a choice, such as a conversation's `type`, is null, not a string, or not a value of any branch. */

@@ -2,7 +2,6 @@ import type { Selectable } from 'kysely';
 import type { Db } from '../db/handle.ts';
 import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
-import { ID_PREFIXES } from '../protocol/ids.ts';
 import { type Actor, type ActorFields, type ActorType, presentActor } from '../protocol/resources/actor.ts';
 
 export type ActorRow = Selectable<Schema['actors']>;
@@ -36,27 +35,6 @@ export async function readNamedActors(
   if (ids.length === 0) return new Map();
   const rows = await db.query(READ_NAMED, accountId, ids);
   return new Map(rows.map(({ given, ...actor }) => [given, actor]));
-}
-
-/**
- * Returns the ids with those of agents and groups replaced by their actors' ids, for filters: ids that name no actor
- * of the account match nothing. No query if every id is an actor's own.
- */
-export async function toActorIds(
-  db: Db,
-  accountId: string,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  const standIns = ids.filter(isStandIn);
-  if (standIns.length === 0) return ids;
-  const actors = await readNamedActors(db, accountId, standIns);
-  return ids.flatMap((id) => (isStandIn(id) ? (actors.get(id)?.id ?? []) : id));
-}
-
-const STAND_INS = (['agent', 'group'] as const).map((kind) => `${ID_PREFIXES[kind]}_`);
-
-function isStandIn(id: string): boolean {
-  return STAND_INS.some((prefix) => id.startsWith(prefix));
 }
 
 /** The FROM clause of a statement over named actors `a`, each beside its `given` id; `ids` is a parameter. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Principal } from '../access/principal.ts';
-import { readableConversation } from '../conversations/access.ts';
+import { requireConversationFilter } from '../conversations/conversation-filter.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import type { Db } from '../db/handle.ts';
@@ -21,7 +21,7 @@ import { MESSAGE_INCLUDES, type MessageInclude } from '../protocol/resources/cha
 import { CONVERSATION_INCLUDES, type ConversationInclude } from '../protocol/resources/conversation.ts';
 import { SEARCH_TYPES, SearchHit } from '../protocol/resources/search-hit.ts';
 import { Id, Include, OneOf, Timestamp } from '../protocol/schema.ts';
-import { toActorIds } from '../resources/actor.ts';
+import { readActorFilter } from '../resources/actor-filter.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { expandConversations } from '../resources/conversation.ts';
 import { expandMessages } from '../resources/expanded-message.ts';
@@ -68,8 +68,14 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
         const page = readPage(RESULTS, query, { actor: principal.actor.id, type, ...filters });
         const phrases = phrasesOf(page);
         if (conversation_id !== undefined) {
-          await readableConversation(directory, principal, conversation_id, 'conversation_id');
+          await requireConversationFilter(directory, principal, conversation_id);
         }
+        const authors = await readActorFilter(
+          database,
+          principal,
+          'author_id',
+          author_id === undefined ? [] : [author_id],
+        );
         const include = query['include[]'] ?? [];
         return limiter.run(principal.actor.id, () =>
           withinTime(async (deadlineMs) => {
@@ -80,7 +86,7 @@ export function searchRoutes({ database, files, directory }: SearchRoutesOptions
             const search = {
               ...common,
               conversationId: conversation_id ?? null,
-              authorId: await authorOf(database, principal, author_id),
+              authorId: authors[0] ?? null,
               hasFile: has === 'file',
               before: before ?? null,
               after: after ?? null,
@@ -173,19 +179,6 @@ function refuseFilters(filters: Readonly<Record<string, unknown>>): void {
   throw new ApiError('parameters_exclusive', message, { param });
 }
 
-/** Returns null without a filter. Customers see no author but their own side's and the persona: other ids match nothing. */
-async function authorOf(
-  db: Db,
-  { accountId, actor, customer }: Principal,
-  id: string | undefined,
-): Promise<string | null> {
-  if (id === undefined) return null;
-  if (id === ME) return actor.id;
-  if (customer) return id;
-  const [found = id] = await toActorIds(db, accountId, [id]);
-  return found;
-}
-
 /** Answers `timeout` where the search looks at too much. */
 async function withinTime<T>(search: (deadlineMs: number) => Promise<T>): Promise<T> {
   try {
@@ -198,7 +191,6 @@ async function withinTime<T>(search: (deadlineMs: number) => Promise<T>): Promis
   }
 }
 
-const ME = 'me';
 const SEARCHES_AT_ONCE = 4;
 const SEARCH_MS = 3_000;
 /** SQLSTATE of a statement over its time. */

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../http/pagination.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { ApiError } from '../protocol/errors.ts';
+import { ApiError, invalid } from '../protocol/errors.ts';
 import { ListOf } from '../protocol/lists.ts';
 import {
   COMPLETENESS_FACTS,
@@ -53,11 +53,11 @@ export function completenessRoutes({ database, completeness, replays }: Complete
       body: ReplayWebhookBody,
       status: 200,
       response: WebhookReplay,
+      rules({ body: { since } }) {
+        if (Date.parse(since) > Date.now()) throw invalid('since', 'Must be a time that has passed.');
+      },
       async change(tx, { principal, params, body: { since }, afterCommit }): Promise<WebhookReplay> {
         const sinceMs = Date.parse(since);
-        if (sinceMs > Date.now()) {
-          throw new ApiError('validation_failed', 'Name a time that has passed.', { param: 'since' });
-        }
         const { id, status } = await lockWebhook(tx, principal.accountId, params.id!);
         if (status === 'disabled') {
           throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.');

@@ -10,7 +10,7 @@ import { ListOf } from '../protocol/lists.ts';
 import type { AuditAction } from '../protocol/resources/audit-event.ts';
 import { CreateWebhookBody, NewWebhook, UpdateWebhookBody, Webhook } from '../protocol/resources/webhook.ts';
 import { newSecret } from './secrets.ts';
-import { presentNewWebhook, presentWebhook, readWebhookUrl, requireEventTypes } from './webhook.ts';
+import { checkWebhook, presentNewWebhook, presentWebhook, readWebhookUrl } from './webhook.ts';
 import {
   deleteWebhook,
   findWebhook,
@@ -43,8 +43,8 @@ export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[
       body: CreateWebhookBody,
       status: 201,
       response: NewWebhook,
+      rules: ({ body }) => checkWebhook(body, guard),
       async change(tx, { principal, body, version }) {
-        requireEventTypes(body.event_types);
         const row = await insertWebhook(tx, {
           accountId: principal.accountId,
           url: readWebhookUrl(body.url, guard),
@@ -97,10 +97,10 @@ export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[
       body: UpdateWebhookBody,
       status: 200,
       response: Webhook,
+      rules: ({ body }) => checkWebhook(body, guard),
       async change(tx, { principal, params, body }) {
         const before = await lockWebhook(tx, principal.accountId, params.id!);
         const { status, ...fields } = body;
-        if (fields.event_types !== undefined) requireEventTypes(fields.event_types);
         let row = before;
         if (Object.keys(fields).length > 0) {
           row = await updateWebhook(tx, before, {

@@ -40,8 +40,15 @@ export function readWebhookUrl(text: string, guard: AddressGuard): string {
   return url.href;
 }
 
-/** Throws `validation_failed` (param event_types[n]) for events that do not exist or that no webhook is sent. */
-export function requireEventTypes(filters: readonly string[]): void {
+/**
+ * Checks the URL and the events of a body. Throws ApiError `invalid_format` or `validation_failed` (param url), or
+ * `validation_failed` (param event_types[n]) for events that do not exist or that no webhook is sent.
+ */
+export function checkWebhook(
+  { url, event_types: filters = [] }: { readonly url?: string; readonly event_types?: readonly string[] },
+  guard: AddressGuard,
+): void {
+  if (url !== undefined) readWebhookUrl(url, guard);
   for (const [index, filter] of filters.entries()) {
     if (isEventFilter(filter)) continue;
     throw invalid(

@@ -333,7 +333,7 @@ t.test('bodies that are refused', async (t) => {
       config({ endpoint_tool_slugs: ['send-message', '*'] }),
       '422 validation_failed config.endpoint_tool_slugs[1]',
     ],
-    [config({ endpoint_tool_slugs: ['*', '*'] }), '422 validation_failed config.endpoint_tool_slugs[0]'],
+    [config({ endpoint_tool_slugs: ['*', '*'] }), '422 validation_failed config.endpoint_tool_slugs[1]'],
     [
       config({ endpoint_tool_slugs: ['send-message', 'send-message'] }),
       '422 validation_failed config.endpoint_tool_slugs[1]',

@@ -346,7 +346,11 @@ t.test('PATCH: attachments', async (t) => {
     [[{ id: link!.id, url: other.url }], {}, '422 validation_failed attachments[0].url'],
     [[{ url: other.url }], {}, '400 missing_field attachments[0].kind'],
     [[{ id: link!.id }, { kind: 'link' }], {}, '400 missing_field attachments[1].url'],
-    [[{ id: link!.id }, { kind: 'link', url: 'javascript:1' }], {}, '400 invalid_format attachments[1].url'],
+    [
+      [{ id: link!.id }, { kind: 'link', url: 'javascript:1' }],
+      {},
+      '422 validation_failed attachments[1].url',
+    ],
     [
       [{ id: link!.id }, { kind: 'resource', resource_type: 'entity', resource_id: newId('entity') }],
       ...[{}, '404 resource_not_found attachments[1].resource_id'],

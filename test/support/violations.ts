@@ -81,7 +81,9 @@ function* valueViolations(
   const at = textOf(path);
   const type = typeof schema.type === 'string' ? schema.type : schema.type?.find((one) => one !== 'null');
   if (type === undefined) return;
-  yield { body: withValue(root, path, WRONG_TYPE[type]), refusal: `400 invalid_format ${at}` };
+  for (const wrong of type === 'integer' ? [WRONG_TYPE[type], 1.5] : [WRONG_TYPE[type]]) {
+    yield { body: withValue(root, path, wrong), refusal: `400 invalid_format ${at}` };
+  }
   for (const bad of badValues(schema, type, example)) {
     yield {
       body: withValue(root, path, bad),
@@ -96,15 +98,22 @@ function* valueViolations(
 }
 
 function* arrayViolations(
-  { items, maxItems }: SchemaObject & { maxItems?: number },
+  list: SchemaObject & { maxItems?: number; uniqueItems?: boolean },
   path: Path,
   root: Json,
 ): Iterable<Violation> {
+  const { items, maxItems, uniqueItems } = list;
   if (items === undefined) return;
   const item = exampleOf(items, () => undefined);
   if (maxItems !== undefined) {
     const tooMany = Array.from({ length: maxItems + 1 }, () => item);
     yield { body: withValue(root, path, tooMany), refusal: `422 validation_failed ${textOf(path)}` };
+  }
+  if (uniqueItems === true) {
+    // The example of the list may fit what its items have no example for.
+    const [one = item] = [exampleOf(list, () => undefined)].flat();
+    const refusal = `422 validation_failed ${textOf([...path, 1])}`;
+    yield { body: withValue(root, path, [one, one]), refusal };
   }
   yield* valueViolations(items, item, [...path, 0], withValue(root, path, [item]));
 }
@@ -123,7 +132,6 @@ function* badValues(
   if (format !== undefined) yield MALFORMED;
   if (minimum !== undefined) yield minimum - 1;
   if (maximum !== undefined) yield maximum + 1;
-  if (type === 'integer') yield 1.5;
   if (type === 'array' && minItems > 0) yield [];
   if (example === undefined) return;
 }

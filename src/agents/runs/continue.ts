@@ -1,7 +1,7 @@
 import { requirePermission } from '../../access/authorize.ts';
 import type { Principal } from '../../access/principal.ts';
 import type { Tx } from '../../db/handle.ts';
-import { ApiError, notFound } from '../../protocol/errors.ts';
+import { notFound, repeated } from '../../protocol/errors.ts';
 import type { Permission } from '../../protocol/permissions.ts';
 import type { ContinueRunBody } from '../../protocol/resources/agent-run.ts';
 import { ACTION_MOVES, RUN_MOVES } from '../../protocol/states/agent-run-states.ts';
@@ -23,8 +23,8 @@ type Decision = ContinueRunBody['decisions'][number];
  * Continue Agent Run (docs/contract.md#tools): decides waiting calls, each once and for the arguments that it shows;
  * either all of them or none. The run continues when no call waits any more. A person cannot approve what they may not
  * do themselves, by their role or in the conversation. Throws ApiError `resource_not_found` (param id or
- * `decisions[i].action_id`), `resource_conflict` (the run or a call waits for no decision), `insufficient_permissions`
- * or `validation_failed` (a call named twice).
+ * `decisions[i].action_id`), `resource_conflict` (the run or a call waits for no decision) or
+ * `insufficient_permissions`.
  */
 export async function continueRun(
   tx: Tx,
@@ -38,9 +38,6 @@ export async function continueRun(
   const actions = new Map((await readWaitingActions(tx, run.id)).map((action) => [action.id, action]));
   for (const [index, decision] of decisions.entries()) {
     const param = `decisions[${index}].action_id`;
-    if (decisions.findIndex((other) => other.action_id === decision.action_id) < index) {
-      throw new ApiError('validation_failed', 'The action appears twice in decisions.', { param });
-    }
     const action = actions.get(decision.action_id);
     if (action === undefined) {
       throw notFound('call', param);
@@ -59,6 +56,14 @@ export async function continueRun(
     });
   }
   return continueIfDecided(tx, run);
+}
+
+/** Throws ApiError `validation_failed` (param `decisions[i].action_id`) for a call that is named twice. */
+export function checkDecisions({ decisions }: ContinueRunBody): void {
+  for (const [index, { action_id }] of decisions.entries()) {
+    const first = decisions.findIndex((other) => other.action_id === action_id);
+    if (first < index) throw repeated(`decisions[${index}].action_id`);
+  }
 }
 
 function moveOf({ approve }: Decision): 'approve' | 'reject' {

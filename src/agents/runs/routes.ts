@@ -19,7 +19,7 @@ import { expandRuns, type RunRow } from '../../resources/run.ts';
 import type { ToolCatalogue } from '../tools/catalogue.ts';
 import { type RunSources, readableRun, requireFilters } from './access.ts';
 import { cancelRun } from './cancel.ts';
-import { continueRun } from './continue.ts';
+import { checkDecisions, continueRun } from './continue.ts';
 import { type RunFilters, readRunPage } from './store.ts';
 import { checkInput, triggerRun } from './trigger.ts';
 
@@ -57,7 +57,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       body: TriggerRunBody,
       status: 201,
       response: AgentRun,
-      prepare: ({ body }) => checkInput(body.input),
+      rules: ({ body }) => checkInput(body.input),
       async change(tx, call) {
         const row = await triggerRun(tx, call, call.params.id!, call.body.input);
         return show(tx, row, call.query['include[]']);
@@ -136,6 +136,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       body: ContinueRunBody,
       status: 200,
       response: AgentRun,
+      rules: ({ body }) => checkDecisions(body),
       async change(tx, call) {
         const sources = { directory, endpointOf };
         const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);

@@ -1,4 +1,4 @@
-import { ApiError, invalid } from '../../protocol/errors.ts';
+import { ApiError, invalid, repeated } from '../../protocol/errors.ts';
 import {
   type AgentConfigInput,
   EVERY_ENDPOINT_TOOL,
@@ -19,8 +19,7 @@ export interface ToolSetting {
 }
 
 /**
- * Checks that the granted endpoint tools exist, that none appears twice, that `*` stands alone, and that reviews name
- * existing tools. Throws ApiError `validation_failed` with the entry's param.
+ * Checks that the granted endpoint tools exist, that `*` stands alone, and that reviews name existing tools. Throws ApiError `validation_failed` with the entry's param.
  */
 export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfigInput): void {
   const { endpoint_tool_slugs: slugs = [], endpoint_tool_review: review = {} } = config;
@@ -29,7 +28,6 @@ export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfig
     if (slug === EVERY_ENDPOINT_TOOL) {
       if (slugs.length > 1) throw invalid(param, 'The entry * must be the only one.');
     } else if (!catalogue.hasEndpointTool(slug)) throw invalid(param, 'There is no such endpoint tool.');
-    else if (slugs.indexOf(slug) < i) throw invalid(param, 'This tool is listed twice.');
   }
   for (const slug of Object.keys(review)) {
     if (catalogue.hasEndpointTool(slug)) continue;
@@ -45,7 +43,7 @@ export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfig
 export function readTools(tools: readonly ToolInput[]): ToolSetting[] {
   return tools.map(({ tool, config_json, sort_order, require_review }, i) => {
     if (tools.findIndex((other) => other.tool === tool) < i) {
-      throw invalid(`config.tools[${i}].tool`, 'This tool is listed twice.');
+      throw repeated(`config.tools[${i}].tool`);
     }
     return {
       tool,

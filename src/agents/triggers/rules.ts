@@ -13,7 +13,7 @@ export type StoredTrigger =
 /**
  * Checks `config.trigger_config` by the trigger type (docs/contract.md#creating-an-agent). Throws ApiError
  * `missing_field`, `invalid_format` (a schedule that is malformed or never comes due, an unknown timezone) or
- * `validation_failed` (a field of another trigger type, an event named twice or never raised).
+ * `validation_failed` (a field of another trigger type, an event that is never raised).
  */
 export function readTrigger(type: TriggerType, input: TriggerConfigInput = {}): StoredTrigger | null {
   const allowed: readonly string[] = FIELDS[type];
@@ -34,6 +34,19 @@ const FIELDS = {
   manual: [],
   chat: [],
 } as const satisfies Record<TriggerType, readonly (keyof TriggerConfigInput)[]>;
+
+/**
+ * Checks what is wrong with `config.trigger_config` whatever the trigger type: settings of two types, and settings that
+ * no type accepts. Throws like readTrigger.
+ */
+export function checkTriggerConfig(input: TriggerConfigInput): void {
+  const { cron_schedule, timezone, event_filters } = input;
+  const isScheduled = cron_schedule !== undefined || timezone !== undefined;
+  if (isScheduled) readSchedule(input);
+  if (event_filters === undefined) return;
+  if (isScheduled) throw invalid(`${AT}.event_filters`, 'An agent has either a schedule or event filters.');
+  readFilters(input);
+}
 
 function readSchedule({ cron_schedule, timezone = 'UTC' }: TriggerConfigInput): StoredTrigger {
   if (cron_schedule === undefined) throw missing('cron_schedule');
@@ -58,7 +71,6 @@ function readFilters({ event_filters: filters }: TriggerConfigInput): readonly s
   if (filters === undefined) throw missing('event_filters');
   for (const [index, filter] of filters.entries()) {
     const param = `${AT}.event_filters[${index}]`;
-    if (filters.indexOf(filter) < index) throw invalid(param, 'This event is listed twice.');
     if (!isOwnType(filter) || OWN.has(filter)) continue;
     throw invalid(param, `Of its own events, Parley starts agents by these: ${[...OWN].join(', ')}.`);
   }

@@ -34,6 +34,7 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
       body: CreateInboxBody,
       status: 201,
       response: Inbox,
+      rules: ({ body }) => void readInboxAddress(body.address, domains),
       async change(tx, { principal, body }) {
         const { accountId, actor } = principal;
         const address = readInboxAddress(body.address, domains);
@@ -88,6 +89,7 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
       body: UpdateInboxBody,
       status: 200,
       response: Inbox,
+      rules: ({ body: { address } }) => void (address === undefined || readInboxAddress(address, domains)),
       async change(tx, { principal, params, body }) {
         const before = await lockInbox(tx, principal.accountId, params.id!);
         const { name, address } = body;

@@ -8,6 +8,7 @@ import { Body } from '../../protocol/schema.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import { outcomeOf } from '../sending/message-outcome.ts';
+import { checkEditBody } from './edit-body.ts';
 import { deleteMessage, editMessage } from './edit-message.ts';
 import { claimEdited } from './edited-attachments.ts';
 
@@ -50,6 +51,7 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
       body: EditMessageBody,
       status: 200,
       response: ChatMessage,
+      rules: ({ params, body }) => checkEditBody(database, params.id!, body),
       async prepare({ principal, params, body }) {
         const readable = await readableMessage(sources, principal, params.id!);
         // Asks the store of files, so it stands before the transaction.

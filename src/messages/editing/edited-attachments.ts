@@ -3,7 +3,7 @@ import type { ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import type { Db, Tx } from '../../db/handle.ts';
 import { statement } from '../../db/statement.ts';
-import { ApiError, invalid, missingField, notFound } from '../../protocol/errors.ts';
+import { ApiError, invalid, missingField, notFound, repeated } from '../../protocol/errors.ts';
 import type { AttachmentInput, EditMessageBody } from '../../protocol/resources/chat-message.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { composeAttachments } from '../sending/compose.ts';
@@ -27,21 +27,35 @@ export async function claimEdited(
   { attachments: inputs }: EditMessageBody,
 ): Promise<EditedAttachments | undefined> {
   if (inputs === undefined) return undefined;
+  const { added, places } = readEditedInputs(inputs);
+  const composed = await composeAttachments(db, store, principal, added, places);
+  return inputs.map(({ id }, index) =>
+    id === undefined ? { adds: composed[places.indexOf(index)]! } : { keeps: id, at: index },
+  );
+}
+
+interface EditedInputs {
+  readonly added: readonly AttachmentInput[];
+  /** Where each of them stands in the body. */
+  readonly places: readonly number[];
+}
+
+/** Returns the attachments that a body adds, after checking each entry. Throws ApiError `missing_field` or `validation_failed`. */
+export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachments']>): EditedInputs {
   const places: number[] = [];
   const added: AttachmentInput[] = [];
   for (const [index, { id, kind, ...fields }] of inputs.entries()) {
-    if (id !== undefined) requireIdAlone(index, { kind, ...fields });
-    else if (kind === undefined) throw missingField(`attachments[${index}].kind`);
+    if (id !== undefined) {
+      requireIdAlone(index, { kind, ...fields });
+      if (inputs.findIndex((other) => other.id === id) < index) throw repeated(`attachments[${index}].id`);
+    } else if (kind === undefined) throw missingField(`attachments[${index}].kind`);
     else {
       checkAttachment({ kind, ...fields }, index);
       places.push(index);
       added.push({ kind, ...fields });
     }
   }
-  const composed = await composeAttachments(db, store, principal, added, places);
-  return inputs.map(({ id }, index) =>
-    id === undefined ? { adds: composed[places.indexOf(index)]! } : { keeps: id, at: index },
-  );
+  return { added, places };
 }
 
 /**
@@ -61,7 +75,6 @@ export async function replaceAttachments(
     if (!('keeps' in one)) continue;
     const param = `attachments[${one.at}].id`;
     if (!byId.has(one.keeps)) throw notFound('attachment', param);
-    if (kept.has(one.keeps)) throw invalid(param, 'This attachment is in the list already.');
     kept.add(one.keeps);
   }
   const isSame =

@@ -31,6 +31,9 @@ export function forwardRoutes({ sender, database, files, directory }: ForwardRou
       body: ForwardMessageBody,
       status: 201,
       response: ChatMessage,
+      // The text of the message comes to what the caller writes.
+      rules: ({ principal, body: { conversation_id, ...body } }) =>
+        sender.check(principal, conversation_id, body, true),
       commits:
         'WritePath commits many messages together, and LockedWrites those that change their conversation.',
       async handle({ principal, params, query, body, trace, answer }) {

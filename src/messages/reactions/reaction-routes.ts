@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Database } from '../../db/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../http/pagination.ts';
-import { defineRoute, type Route } from '../../http/route.ts';
+import { type Call, defineRoute, type Route } from '../../http/route.ts';
 import { ListOf } from '../../protocol/lists.ts';
 import { MessageReactions, Reaction } from '../../protocol/resources/reaction.ts';
 import { presentReaction } from '../../resources/reaction.ts';
@@ -80,6 +80,7 @@ const OWN_REACTION = {
   status: 200,
   response: MessageReactions,
   refuses: ['limit_exceeded'],
+  rules: ({ params }: Pick<Call, 'params'>) => void requireEmoji(params.emoji!),
 } as const;
 
 const REACTIONS = defineList('reactions', ['time', 'text', 'text']);

@@ -1,6 +1,6 @@
 import { shareConversation } from '../../conversations/conversation-store.ts';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
-import { isComing } from '../../db/coming.ts';
+import { requireComing } from '../../conversations/own-state.ts';
 import type { Tx } from '../../db/handle.ts';
 import { addJob, type JobOptions, removeJob } from '../../db/queue.ts';
 import { defineTopic } from '../../db/topic.ts';
@@ -25,7 +25,7 @@ export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
 export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: string): Promise<MessageRow> {
   // A delivery locks the conversation too: whatever it sends is due before this.
   await shareConversation(tx, message.conversation_id);
-  await requireComing(tx, scheduledAt);
+  await requireComing(tx, scheduledAt, 'scheduled_at');
   const status = transition(MESSAGE_MOVES, 'schedule', 'none');
   const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
   if (row === undefined) return findOriginal(tx, message);
@@ -45,7 +45,7 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
   const moved = await updateSchedule(tx, row, scheduledAt);
   // The time is the same, perhaps in another notation: no change.
   if (moved === undefined) return row;
-  await requireComing(tx, scheduledAt);
+  await requireComing(tx, scheduledAt, 'scheduled_at');
   await addDelivery(tx, moved, { runAt: scheduledAt });
   await enqueueScheduleUpdated(tx, moved);
   return moved;
@@ -89,11 +89,4 @@ export function enqueueScheduleUpdated(
 async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {
   const [original] = await readMessagesByClientId(tx, [message]);
   return original!;
-}
-
-async function requireComing(tx: Tx, scheduledAt: string): Promise<void> {
-  if (await isComing(tx, scheduledAt)) return;
-  throw new ApiError('validation_failed', 'Must be in the future, within a year.', {
-    param: 'scheduled_at',
-  });
 }

@@ -13,11 +13,11 @@ import { readMessageOf } from '../store.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { allMentions } from './mentions.ts';
-import { channelOf, checkCustomerSend, checkSend, goesToCustomer } from './send-rules.ts';
+import { channelOf, checkSend, goesToCustomer } from './send-rules.ts';
 import { uniqueAddresses } from './unique-addresses.ts';
 
 /**
- * Builds a message from a validated body, after checking everything that the body refers to. `carried`: attachments in place
+ * Builds a message from a body that has passed checkBody, after checking everything that it refers to. `carried`: attachments in place
  * of those that the body names. Throws ApiError.
  */
 export async function compose(
@@ -28,8 +28,7 @@ export async function compose(
   body: SendMessageBody,
   carried?: readonly NewAttachment[],
 ): Promise<Outgoing> {
-  if (principal.customer) checkCustomerSend(body);
-  checkSend(body, facts, carried?.length);
+  checkSend(body, facts);
   const resources = refersToOthers(body) ? await readReferences(db, principal, facts, body) : NONE;
   const linked = resourceOf(resources, body.link_resource_type, body.link_resource_id);
   const files = body.attachments?.length

@@ -8,17 +8,29 @@ import type { AttachmentInput, Channel, SendMessageBody } from '../../protocol/r
 import { mentionedActor } from './mentions.ts';
 
 /**
- * Checks the dependencies between the fields of Send Message (docs/contract.md#sending-a-message), as far as the body
- * and the conversation's facts decide them without a query. Throws the first problem, in the order of the fields in
- * the published schema. `carried`: the number of attachments that the message has without naming them.
+ * Checks what Send Message demands of its body whatever the conversation (docs/contract.md#sending-a-message). Throws
+ * the first problem, in the order of the fields in the published schema. `carries`: the message has a content that the
+ * body does not name.
  */
-export function checkSend(body: SendMessageBody, facts: ConversationFacts, carried = 0): void {
-  if (carried === 0) checkContent(body);
-  checkMode(body, facts);
-  checkAudience(body, facts);
-  checkMail(body, facts);
+export function checkBody(principal: Principal, body: SendMessageBody, carries = false): void {
+  requireApprovedSender(principal, body);
+  if (principal.customer) checkCustomerSend(body);
+  if (!carries) checkContent(body);
+  if (body.mode === 'draft') checkDraft(body);
+  else checkImmediate(body);
+  checkMail(body);
   checkLink(body);
   body.attachments?.forEach(checkAttachment);
+}
+
+/** Checks what remains once the conversation is known, without a query. Throws like checkBody. */
+export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
+  if (body.mode === 'draft' && facts.audience !== 'customer') {
+    throw invalid('mode', 'Only a conversation with the audience customer has drafts.');
+  }
+  if (facts.status === 'archived') throw conversationArchived();
+  checkAudience(body, facts);
+  checkMail(body, facts);
   checkMentions(body.mentions ?? [], facts);
 }
 
@@ -26,7 +38,7 @@ export function checkSend(body: SendMessageBody, facts: ConversationFacts, carri
  * Customers send text and links: they could not see resources of the account, and only the team sends mail. Throws
  * ApiError `validation_failed`.
  */
-export function checkCustomerSend(body: SendMessageBody): void {
+function checkCustomerSend(body: SendMessageBody): void {
   for (const field of TEAM_FIELDS) {
     if (body[field] !== undefined) throw invalid(field, 'Customers cannot set this field.');
   }
@@ -66,17 +78,7 @@ function checkContent(body: SendMessageBody): void {
   if (!hasBody && !hasLink && !body.attachments?.length) throw missingField('body');
 }
 
-function checkMode(body: SendMessageBody, facts: ConversationFacts): void {
-  if (body.mode === 'draft') checkDraft(body, facts);
-  else checkImmediate(body);
-  if (facts.status === 'archived') {
-    throw conversationArchived();
-  }
-}
-
-function checkDraft(body: SendMessageBody, facts: ConversationFacts): void {
-  if (facts.audience !== 'customer')
-    throw invalid('mode', 'Only a conversation with the audience customer has drafts.');
+function checkDraft(body: SendMessageBody): void {
   if (body.channel === undefined) throw missingField('channel');
   if (body.audience === 'internal') {
     throw invalid('audience', 'A draft is a reply to the customer: leave audience out, or send a note.');
@@ -109,11 +111,12 @@ export function channelOf(
 
 /**
  * Only a reply to a customer can be sent as e-mail, only through the inbox of its case, and only e-mail has these
- * fields.
+ * fields. Without `facts` the case counts as one that has an inbox.
  */
-function checkMail(body: SendMessageBody, facts: ConversationFacts): void {
-  if (body.channel === 'email' && !(goesToCustomer(body) && isBridged(facts))) throw notMail('channel');
-  const isMail = channelOf(body, facts) === 'email';
+function checkMail(body: SendMessageBody, facts?: ConversationFacts): void {
+  const mayBeMail = goesToCustomer(body) && (facts === undefined || isBridged(facts));
+  if (body.channel === 'email' && !mayBeMail) throw notMail('channel');
+  const isMail = mayBeMail && body.channel !== 'message';
   if (body.subject && !isMail) throw notMail('subject');
   if (body.cc?.length && !isMail) throw notMail('cc');
 }
@@ -153,20 +156,23 @@ export function checkAttachment(attachment: AttachmentInput, index: number): voi
       `An attachment of kind ${attachment.kind} has no such field.`,
     );
   }
-  if (attachment.kind === 'link' && !isWebAddress(attachment.url!)) {
-    throw new ApiError('invalid_format', 'Must be an http or https URL, without white space.', {
-      param: `attachments[${index}].url`,
-    });
-  }
+  if (attachment.kind === 'link') requireWebAddress(attachment.url!, `attachments[${index}].url`);
 }
 
 /**
  * People's browsers open links, so `javascript:` and the like are refused. Browsers also mend addresses without slashes
  * or with white space, and other clients do not: the address is shown as it was sent, so it must need no mending.
  */
-function isWebAddress(text: string): boolean {
-  return /^https?:\/\/[^/?#][^\s\\\p{Cc}]*$/iu.test(text) && URL.canParse(text);
+function requireWebAddress(text: string, param: string): void {
+  const url = URL.parse(text);
+  if (url === null || (WEB_SCHEMES.has(url.protocol) && !UNMENDED.test(text))) {
+    throw new ApiError('invalid_format', 'Must be an absolute URL, without white space.', { param });
+  }
+  if (!WEB_SCHEMES.has(url.protocol)) throw invalid(param, 'Must be an http or https URL.');
 }
+
+const WEB_SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
+const UNMENDED = /^https?:\/\/[^/?#][^\s\\\p{Cc}]*$/iu;
 
 export function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
   for (const [index, id] of mentions.entries()) {

@@ -3,7 +3,9 @@ import type { ObjectStore } from '../../attachments/storage.ts';
 import { customerBlocked, readableConversation, requireSender } from '../../conversations/access.ts';
 import { isCustomerBlocked } from '../../conversations/block-store.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
-import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import { notComing } from '../../conversations/own-state.ts';
+import { isComing } from '../../db/coming.ts';
 import type { Database } from '../../db/database.ts';
 import type { Tx } from '../../db/handle.ts';
 import { ApiError, ERRORS } from '../../protocol/errors.ts';
@@ -19,7 +21,7 @@ import type { Outgoing } from '../timeline/outgoing.ts';
 import type { WritePath } from '../timeline/write-path.ts';
 import { compose } from './compose.ts';
 import { followExternal, requireActive } from './external-message.ts';
-import { goesToCustomer, requireApprovedSender } from './send-rules.ts';
+import { checkBody, goesToCustomer } from './send-rules.ts';
 
 export interface SenderOptions {
   readonly database: Database;
@@ -27,6 +29,11 @@ export interface SenderOptions {
   readonly directory: ConversationDirectory;
   readonly writePath: WritePath;
   readonly lockedWrites: LockedWrites;
+}
+
+/** What a customer sends is for the conversation's customers, whatever the body says. */
+function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBody {
+  return customer ? { ...body, audience: 'customer' } : body;
 }
 
 async function requireUnblocked(tx: Tx, customerId: string): Promise<void> {
@@ -37,13 +44,29 @@ async function requireUnblocked(tx: Tx, customerId: string): Promise<void> {
 export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx) => Promise<Answer>;
 
 /**
- * Send Message (docs/contract.md#sending-a-message): from a validated body to the answer for the committed message.
+ * Send Message (docs/contract.md#sending-a-message): from a body that `check` accepts to the answer for the committed
+ * message.
  */
 export class Sender {
   readonly #options: SenderOptions;
 
   constructor(options: SenderOptions) {
     this.#options = options;
+  }
+
+  /**
+   * Checks what the body decides whatever the conversation. A time that has passed is refused unless the request is a
+   * resend: then the message was scheduled when it lay ahead. `carries`: as checkBody has it. Throws ApiError.
+   */
+  check(
+    principal: Principal,
+    conversationId: string,
+    body: SendMessageBody,
+    carries = false,
+  ): Promise<void> | void {
+    checkBody(principal, askedBy(principal, body), carries);
+    if (body.scheduled_at === undefined) return;
+    return this.#checkTime(principal, conversationId, body, body.scheduled_at);
   }
 
   /**
@@ -60,8 +83,7 @@ export class Sender {
     carried?: readonly NewAttachment[],
   ): Promise<Answer> {
     const facts = await readableConversation(this.#options.directory, principal, conversationId);
-    const asked = principal.customer ? ({ ...body, audience: 'customer' } as const) : body;
-    requireApprovedSender(principal, asked);
+    const asked = askedBy(principal, body);
     try {
       requireSender(principal, facts);
       const { database, store } = this.#options;
@@ -71,7 +93,8 @@ export class Sender {
     } catch (refusal) {
       // A resend may arrive after a resource that it refers to was deleted, or the caller was blocked: the answer is
       // still the original.
-      const original = await this.#findOriginal(refusal, principal, facts, asked);
+      const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
+      const original = isFinal ? await this.#findOriginal(principal, facts.id, asked) : undefined;
       if (original === undefined) throw refusal;
       return answer(original);
     }
@@ -136,19 +159,29 @@ export class Sender {
     );
   }
 
+  async #checkTime(
+    principal: Principal,
+    conversationId: string,
+    body: SendMessageBody,
+    scheduledAt: string,
+  ): Promise<void> {
+    const { database } = this.#options;
+    if (await isComing(database, scheduledAt)) return;
+    const original = await this.#findOriginal(principal, conversationId, body);
+    if (original === undefined) throw notComing('scheduled_at');
+  }
+
   /**
    * Returns the author's message with the same client_message_id in this conversation; drafts have none
    * (docs/contract.md#sending-a-message).
    */
   async #findOriginal(
-    refusal: unknown,
     principal: Principal,
-    facts: ConversationFacts,
+    conversationId: string,
     { mode, client_message_id }: SendMessageBody,
   ): Promise<MessageRow | undefined> {
-    const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
-    if (!isFinal || mode === 'draft' || !client_message_id) return undefined;
-    const key = { conversation_id: facts.id, author_id: principal.actor.id, client_message_id };
+    if (mode === 'draft' || !client_message_id) return undefined;
+    const key = { conversation_id: conversationId, author_id: principal.actor.id, client_message_id };
     const [original] = await readMessagesByClientId(this.#options.database, [key]);
     return original;
   }

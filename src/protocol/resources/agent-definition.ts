@@ -162,7 +162,9 @@ const RoleId = Nullable(Id);
 const TriggerConfigInput = Body({
   cron_schedule: Type.Optional(Type.String({ maxLength: 200 })),
   timezone: Type.Optional(Type.String({ maxLength: 64 })),
-  event_filters: Type.Optional(Type.Array(EventType, { minItems: 1, maxItems: AGENT_LIMITS.eventFilters })),
+  event_filters: Type.Optional(
+    Type.Array(EventType, { minItems: 1, maxItems: AGENT_LIMITS.eventFilters, uniqueItems: true }),
+  ),
 });
 export type TriggerConfigInput = Static<typeof TriggerConfigInput>;
 
@@ -196,7 +198,7 @@ const AgentConfigInput = Body({
   temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 1 }))),
   trigger_config: Type.Optional(TriggerConfigInput),
   endpoint_tool_slugs: Type.Optional(
-    Type.Array(Type.String({ maxLength: 100 }), { maxItems: AGENT_LIMITS.endpointTools }),
+    Type.Array(Type.String({ maxLength: 100 }), { maxItems: AGENT_LIMITS.endpointTools, uniqueItems: true }),
   ),
   endpoint_tool_review: Type.Optional(
     Type.Record(Type.String(), Type.Boolean(), {

@@ -188,6 +188,7 @@ const MESSAGE_INCLUDES_SINCE: MembersSince<MessageInclude> = {
 /** The parameter `include[]` of these companions. */
 export const IncludeInMessage = Include(MESSAGE_INCLUDES, MESSAGE_INCLUDES_SINCE);
 
+const Mentions = Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions, uniqueItems: true });
 const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
 
 const AttachmentInput = Body({
@@ -251,7 +252,7 @@ export const SendMessageBody = Body({
   link_resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
   link_resource_id: Type.Optional(Text(64)),
   attachments: Type.Optional(Type.Array(AttachmentInput, { maxItems: MESSAGE_LIMITS.attachments })),
-  mentions: Type.Optional(Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),
+  mentions: Type.Optional(Mentions),
 });
 export type SendMessageBody = Static<typeof SendMessageBody>;
 
@@ -300,7 +301,7 @@ export const EditMessageBody = Body({
   subject: Type.Optional(LineOrNone(MESSAGE_LIMITS.subjectCharacters)),
   cc: Type.Optional(Addresses),
   scheduled_at: Type.Optional(Timestamp),
-  mentions: Since('1.2.harbor', Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions })),
+  mentions: Since('1.2.harbor', Mentions),
   attachments: Since('1.2.harbor', Type.Array(EditedAttachment, { maxItems: MESSAGE_LIMITS.attachments })),
 });
 export type EditMessageBody = Static<typeof EditMessageBody>;

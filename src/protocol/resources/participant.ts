@@ -48,6 +48,7 @@ export const PARTICIPANT_LIMITS = { inARequest: 100, keywords: 50, keywordCharac
 
 const Keywords = Type.Array(Line(PARTICIPANT_LIMITS.keywordCharacters), {
   maxItems: PARTICIPANT_LIMITS.keywords,
+  uniqueItems: true,
 });
 
 /** A user of a direct message; both are members. */

@@ -1,0 +1,36 @@
+import type { Principal } from '../access/principal.ts';
+import type { Db } from '../db/handle.ts';
+import { ApiError } from '../protocol/errors.ts';
+import { readNamedActors } from './actor.ts';
+
+/** In a filter by actors, the caller. */
+const ME = 'me';
+
+/**
+ * Returns the ids of the actors that the parameter `param` of a list names, in its order: ids of actors, agents and
+ * groups of the account, or `me`. Throws ApiError `parameter_invalid` for anything else: an empty list would hide the
+ * mistake. Customers do not learn which actors exist, so what they name is returned as it is, and matches nothing unless
+ * they are shown it.
+ */
+export async function readActorFilter(
+  db: Db,
+  { accountId, actor, customer }: Principal,
+  param: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const named = customer
+    ? undefined
+    : await readNamedActors(
+        db,
+        accountId,
+        ids.filter((id) => id !== ME),
+      );
+  return ids.map((id) => {
+    if (id === ME) return actor.id;
+    const found = named === undefined ? id : named.get(id)?.id;
+    if (found !== undefined) return found;
+    throw new ApiError('parameter_invalid', `Must be the id of an actor of the account, or ${ME}.`, {
+      param,
+    });
+  });
+}

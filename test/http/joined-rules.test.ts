@@ -1,0 +1,289 @@
+/**
+ * The rules of bodies that no schema says: each is broken once at a resource that does not exist, and the rule is the
+ * answer, not the 404. A route with a body is missing here until its rules are listed, or that it has none.
+ */
+
+import t from 'tap';
+import { newId } from '../../src/protocol/ids.ts';
+import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { refusalOf, startTestApp } from '../support/app.ts';
+
+const app = await startTestApp(t, { PARLEY_MAIL_DOMAINS: 'harbor.example' });
+const { ada } = app.demo.users;
+
+type Broken = readonly [body: object, refusal: string];
+
+/** By route. `none`: whatever a schema accepts may be accepted by some resource. */
+const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
+  send_message: [
+    [{}, '400 missing_field body'],
+    [{ body: 'x' }, '400 missing_field client_message_id'],
+    [{ mode: 'draft', body: 'x' }, '400 missing_field channel'],
+    [
+      { mode: 'draft', body: 'x', channel: 'message', audience: 'internal' },
+      '422 validation_failed audience',
+    ],
+    [draft({ scheduled_at: '2999-01-01T00:00:00Z' }), '422 validation_failed scheduled_at'],
+    [message({ source_thread_message_id: 'x' }), '422 validation_failed source_thread_message_id'],
+    [message({ channel: 'email' }), '422 validation_failed channel'],
+    [message({ subject: 'x' }), '422 validation_failed subject'],
+    [message({ audience: 'customer', channel: 'message', cc: ['a@b.co'] }), '422 validation_failed cc'],
+    [message({ scheduled_at: '2020-01-01T00:00:00Z' }), '422 validation_failed scheduled_at'],
+    [message({ scheduled_at: '2999-01-01T00:00:00Z' }), '422 validation_failed scheduled_at'],
+    [message({ link_resource_type: 'actor' }), '400 missing_field link_resource_id'],
+    [message({ link_resource_id: 'x' }), '400 missing_field link_resource_type'],
+    [message({ attachments: [{ kind: 'link' }] }), '400 missing_field attachments[0].url'],
+    [message({ attachments: [{ kind: 'file' }] }), '400 missing_field attachments[0].s3_key'],
+    [
+      message({ attachments: [{ kind: 'link', url: 'https://a.example', s3_key: 'x' }] }),
+      '422 validation_failed attachments[0].s3_key',
+    ],
+    [
+      message({ attachments: [{ kind: 'link', url: 'javascript:alert(1)' }] }),
+      '422 validation_failed attachments[0].url',
+    ],
+    [message({ mentions: ['x', 'y', 'x'] }), '422 validation_failed mentions[2]'],
+  ],
+  forward_message: [
+    [{ conversation_id: 'cnv_x', client_message_id: ' ' }, '400 missing_field client_message_id'],
+  ],
+  update_message: [
+    [{ attachments: [{ url: 'https://a.example' }] }, '400 missing_field attachments[0].kind'],
+    [{ attachments: [{ id: 'x', kind: 'link' }] }, '422 validation_failed attachments[0].kind'],
+    [{ attachments: [{ id: 'x' }, { id: 'x' }] }, '422 validation_failed attachments[1].id'],
+    [{ attachments: [{ kind: 'link' }] }, '400 missing_field attachments[0].url'],
+    [{ scheduled_at: '2020-01-01T00:00:00Z' }, '422 validation_failed scheduled_at'],
+    [{ mentions: ['x', 'x'] }, '422 validation_failed mentions[1]'],
+  ],
+  create_alert: 'none',
+  approve_reply_draft: 'none',
+  redact_message: 'none',
+  mark_thread_read: 'none',
+  create_conversation: [
+    [{ type: 'group', topic: { type: 'entity', id: 'x' } }, '400 missing_field participants'],
+    [group([{ type: 'customer', actor_id: 'x' }]), '422 validation_failed participants[0].type'],
+    [group([{ type: 'customer' }], 'customer'), '400 missing_field participants[0].actor_id'],
+    [
+      group([{ type: 'customer', actor_id: 'x', name: 'A' }], 'customer'),
+      '422 validation_failed participants[0].name',
+    ],
+    [
+      group([{ type: 'agent', actor_id: 'x', agent_trigger_policy: 'keyword' }]),
+      '400 missing_field participants[0].agent_trigger_keywords',
+    ],
+    [
+      group([
+        { type: 'user', actor_id: 'x' },
+        { type: 'agent', actor_id: 'x' },
+      ]),
+      '422 validation_failed participants[1].actor_id',
+    ],
+    [{ ...group([]), inbox_id: 'inb_x' }, '422 validation_failed inbox_id'],
+    [{ ...group([], 'customer'), inbox_id: 'inb_x' }, '422 validation_failed participants'],
+    [direct('act_x'), '422 validation_failed participants'],
+    [direct('act_x', 'act_x'), '422 validation_failed participants[1].actor_id'],
+  ],
+  update_conversation: 'none',
+  set_legal_hold: 'none',
+  mark_conversation_read: 'none',
+  mark_conversation_unread: 'none',
+  snooze_conversation: [[{ until: '2020-01-01T00:00:00Z' }, '422 validation_failed until']],
+  create_customer_token: 'none',
+  add_participant: [
+    [{ type: 'customer' }, '400 missing_field actor_id'],
+    [{ type: 'customer', actor_id: 'x', email: 'a@b.co' }, '422 validation_failed email'],
+    [
+      { type: 'agent', actor_id: 'x', agent_trigger_policy: 'keyword' },
+      '400 missing_field agent_trigger_keywords',
+    ],
+    [
+      { type: 'agent', actor_id: 'x', agent_trigger_policy: 'always', agent_trigger_keywords: ['x'] },
+      '422 validation_failed agent_trigger_keywords',
+    ],
+  ],
+  update_participant: [
+    [{ muted_until: '2999-01-01T00:00:00Z' }, '422 validation_failed muted_until'],
+    [{ notifications: 'muted', muted_until: '2020-01-01T00:00:00Z' }, '422 validation_failed muted_until'],
+    [
+      { agent_trigger_policy: 'keyword', agent_trigger_keywords: [] },
+      '400 missing_field agent_trigger_keywords',
+    ],
+  ],
+  create_agent: [
+    [agent({ trigger_type: 'scheduled' }), '400 missing_field config.trigger_config.cron_schedule'],
+    [agent({ trigger_type: 'event' }), '400 missing_field config.trigger_config.event_filters'],
+  ],
+  update_agent: [
+    [
+      { config: { endpoint_tool_slugs: ['no-such-tool'] } },
+      '422 validation_failed config.endpoint_tool_slugs[0]',
+    ],
+    [
+      { config: { endpoint_tool_slugs: ['*', 'list-users'] } },
+      '422 validation_failed config.endpoint_tool_slugs[0]',
+    ],
+    [
+      { config: { endpoint_tool_review: { 'no-such-tool': true } } },
+      '422 validation_failed config.endpoint_tool_review.no-such-tool',
+    ],
+    [
+      { config: { tools: [{ tool: 'read_doc' }, { tool: 'read_doc' }] } },
+      '422 validation_failed config.tools[1].tool',
+    ],
+    [
+      { config: { tools: [{ tool: 'read_doc', config_json: '{' }] } },
+      '400 invalid_format config.tools[0].config_json',
+    ],
+    [trigger({ cron_schedule: 'often' }), '400 invalid_format config.trigger_config.cron_schedule'],
+    [
+      trigger({ cron_schedule: '0 9 * * *', timezone: 'Mars/Olympus' }),
+      '400 invalid_format config.trigger_config.timezone',
+    ],
+    [
+      trigger({ cron_schedule: '0 9 * * *', event_filters: ['order.created'] }),
+      '422 validation_failed config.trigger_config.event_filters',
+    ],
+    [
+      trigger({ event_filters: ['message.deleted'] }),
+      '422 validation_failed config.trigger_config.event_filters[0]',
+    ],
+    [
+      trigger({ event_filters: ['order.created', 'order.created'] }),
+      '422 validation_failed config.trigger_config.event_filters[1]',
+    ],
+  ],
+  trigger_agent_run: [[{ input: 'x'.repeat(100_000) }, '422 validation_failed input']],
+  continue_agent_run: [
+    [
+      {
+        decisions: [
+          { action_id: 'x', approve: true },
+          { action_id: 'x', approve: false },
+        ],
+      },
+      '422 validation_failed decisions[1].action_id',
+    ],
+  ],
+  create_webhook: [
+    [{ url: 'not a url', event_types: ['*'] }, '400 invalid_format url'],
+    [{ url: 'ftp://a.example', event_types: ['*'] }, '422 validation_failed url'],
+  ],
+  update_webhook: [
+    [{ url: 'not a url' }, '400 invalid_format url'],
+    [{ url: 'ftp://a.example' }, '422 validation_failed url'],
+    [{ event_types: ['message.nothing'] }, '422 validation_failed event_types[0]'],
+    [{ event_types: ['*', 'message.*', '*'] }, '422 validation_failed event_types[2]'],
+  ],
+  replay_webhook: [[{ since: '2999-01-01T00:00:00Z' }, '422 validation_failed since']],
+  create_inbox: [
+    [{ name: 'A', address: 'a@elsewhere.example', group_id: 'grp_x' }, '422 validation_failed address'],
+  ],
+  update_inbox: [
+    [{ address: 'a@elsewhere.example' }, '422 validation_failed address'],
+    [{ address: 'a+b@harbor.example' }, '422 validation_failed address'],
+  ],
+  create_event: [
+    [{ type: 'message.created', data: {} }, '422 validation_failed type'],
+    [{ type: 'order.created', data: {}, resource_type: 'order' }, '400 missing_field resource_id'],
+  ],
+  create_notifications: [
+    [notification({ category: 'chat.message' }), '422 validation_failed category'],
+    [notification({ resource_type: 'entity' }), '400 missing_field resource_id'],
+    [notification({ resource_id: 'x' }), '400 missing_field resource_type'],
+    [notification({ recipient_ids: ['x', 'y', 'x'] }), '422 validation_failed recipient_ids[2]'],
+  ],
+  create_api_key: [
+    [{ name: 'A', role_id: 'rol_x', expires_at: '2020-01-01T00:00:00Z' }, '422 validation_failed expires_at'],
+  ],
+  create_group: [[{ name: 'A', members: ['x', 'x'] }, '422 validation_failed members[1]']],
+  update_group: [[{ members: ['x', 'x'] }, '422 validation_failed members[1]']],
+  create_push_subscription: 'none',
+  set_notification_settings: 'none',
+  mark_all_notifications: 'none',
+  create_upload_url: 'none',
+  create_user: 'none',
+  update_user: 'none',
+  erase_user: 'none',
+  update_me: 'none',
+  create_role: 'none',
+  update_role: 'none',
+  create_entity: 'none',
+  create_token: 'none',
+  refresh_token: 'none',
+  register: 'none',
+  set_retention_policy: 'none',
+};
+
+t.test('each rule of a body is checked before the resource', async (t) => {
+  const routes = app.routes.filter(({ body }) => Object.keys(fieldsOf(body)).length > 0);
+  t.same(routes.map(({ name }) => name).sort(), Object.keys(RULES).sort(), 'every route with a body');
+  for (const { name, method, path } of routes) {
+    const rules = RULES[name]!;
+    for (const [body, expected] of rules === 'none' ? [] : rules) {
+      const headers = { 'Service-Version': NEWEST_VERSION, 'Idempotency-Key': newId('message') };
+      const answer = await app.call(method, unknown(path), { headers, body });
+      t.equal(refusalOf(answer), expected, `${name} ${JSON.stringify(body).slice(0, 120)}`);
+      const again = await app.call(method, unknown(path), { headers, body });
+      t.equal(again.headers.get('Idempotent-Replayed'), null, 'and is not kept for its Idempotency-Key');
+    }
+  }
+});
+
+t.test('what only some callers may send', async (t) => {
+  const token = await app.tokenOf(app.demo.users.ada.id);
+  const self = await app.call('POST', '/v1/messaging/conversations', { token, body: direct(ada.id) });
+  t.equal(refusalOf(self), '422 validation_failed participants');
+});
+
+t.test('a parameter of the path that is no id', async (t) => {
+  const headers = { 'Service-Version': NEWEST_VERSION };
+  for (const method of ['PUT', 'DELETE']) {
+    const answer = await app.call(method, '/v1/messaging/messages/msg_x/reactions/x', { headers });
+    t.equal(refusalOf(answer), '400 parameter_invalid emoji');
+  }
+});
+
+function message(fields: object): object {
+  return { body: 'x', client_message_id: 'rules', ...fields };
+}
+
+function draft(fields: object): object {
+  return { body: 'x', mode: 'draft', channel: 'message', ...fields };
+}
+
+function group(participants: readonly object[], audience = 'internal'): object {
+  return { type: 'group', audience, participants, topic: { type: 'entity', id: 'x' } };
+}
+
+function direct(...ids: readonly string[]): object {
+  return { type: 'direct_message', participants: ids.map((actor_id) => ({ type: 'user', actor_id })) };
+}
+
+function agent(fields: object): object {
+  return { name: 'A', slug: 'a', category_code: 'a', config: {}, role_id: 'rol_x', ...fields };
+}
+
+function trigger(trigger_config: object): object {
+  return { config: { trigger_config } };
+}
+
+function notification(fields: object): object {
+  return { category: 'order.updated', title: 'A', recipient_ids: ['act_x'], ...fields };
+}
+
+function fieldsOf(body: unknown): object {
+  const {
+    properties = {},
+    oneOf,
+    anyOf,
+  } = (body ?? {}) as {
+    readonly properties?: object;
+    readonly oneOf?: readonly object[];
+    readonly anyOf?: readonly object[];
+  };
+  return { ...properties, ...oneOf, ...anyOf };
+}
+
+function unknown(path: string): string {
+  return path.replaceAll(/:\w+/g, () => newId('message'));
+}
