@@ -3,7 +3,7 @@ import { UNASSIGNED } from '../conversations/assignee-filter.ts';
 import type { Querier } from '../db/handle.ts';
 import { type KeysetOptions, type KeysetPage, keysetList } from '../db/keyset.ts';
 import { statement, type Value } from '../db/statement.ts';
-import { type ConversationRow, conversationColumns } from '../resources/conversation.ts';
+import { type ConversationRow, conversationColumns, IS_DIRECT } from '../resources/conversation.ts';
 import type { EntityRef } from '../resources/entity.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readPending, type Scope } from './pending-store.ts';
@@ -117,7 +117,7 @@ const CONDITIONS = `c.account_id = $1 AND c.deleted_at IS NULL
       AND ($8::text IS NULL OR ${isMember('$8')})
       AND ($9::text IS NULL OR ${isMember('$9', "AND o.type = 'customer'")})
       AND ($10::text IS NULL OR (c.topic_type = $10 AND c.topic_id = $11::text))
-      AND ($12::boolean OR c.type <> 'direct_message' OR p.id IS NOT NULL)
+      AND ($12::boolean OR NOT c.${IS_DIRECT} OR p.id IS NOT NULL)
       AND CASE $13::text WHEN 'mine' THEN c.assignee_id = $2 AND c.workflow_status IS DISTINCT FROM 'resolved'
         WHEN 'unassigned' THEN c.audience = 'customer' AND c.assignee_id IS NULL AND c.workflow_status <> 'resolved'
         WHEN 'snoozed' THEN ${isSnoozed('p')}

@@ -4,7 +4,11 @@ import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
 import type { Actor, Entity, MessagingGroup } from '../protocol/resources/actor.ts';
 import type { ChatMessage } from '../protocol/resources/chat-message.ts';
-import type { Conversation, ConversationInclude } from '../protocol/resources/conversation.ts';
+import type {
+  Conversation,
+  ConversationInclude,
+  ConversationType,
+} from '../protocol/resources/conversation.ts';
 import type { Participant } from '../protocol/resources/participant.ts';
 import { readActors } from './actor.ts';
 import { isBlockedByTeam } from './block.ts';
@@ -44,6 +48,11 @@ const CONVERSATION_COLUMNS = [
   'updated_at',
   'changed_in',
 ] as const satisfies readonly (keyof ConversationRow)[];
+
+const DIRECT = 'direct_message' satisfies ConversationType;
+
+/** SQL: whether a conversation is between two users. */
+export const IS_DIRECT = `type = '${DIRECT}'`;
 
 /** Returns `c.id, c.account_id, …` for a table or alias. */
 export function conversationColumns(alias: string): string {

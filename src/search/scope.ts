@@ -1,6 +1,7 @@
 import { type Principal, seesWholeAccount } from '../access/principal.ts';
 import type { Querier } from '../db/handle.ts';
 import { statement, type Value } from '../db/statement.ts';
+import { IS_DIRECT } from '../resources/conversation.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 /** What a caller may find. */
@@ -72,7 +73,7 @@ export function scopeValues(scope: Scope): ScopeValues {
  */
 export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::text IS NULL OR c.id = $5)
       AND (NOT $4::boolean OR c.audience = 'customer')
-      AND (($3::boolean AND (c.type <> 'direct' OR c.id = $5)) OR EXISTS (
+      AND (($3::boolean AND (NOT c.${IS_DIRECT} OR c.id = $5)) OR EXISTS (
         SELECT FROM participants p WHERE p.conversation_id = c.id AND p.actor_id = $2 AND p.${IS_MEMBER} OFFSET 0
       ))`;
 

@@ -5,6 +5,7 @@ import type { Schema } from '../db/schema.ts';
 import { statement } from '../db/statement.ts';
 import type { DeliveryError, DeliveryStatus } from '../protocol/resources/webhook-delivery.ts';
 import { WEBHOOK_TEST } from '../protocol/webhook-events.ts';
+import { IS_DIRECT } from '../resources/conversation.ts';
 import type { Delivery } from './delivery.ts';
 
 export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
@@ -294,7 +295,7 @@ const TAKE_DUE = statement<
     RETURNING d.webhook_id, d.id, d.event_id, d.event_type, d.conversation_id, d.sequence, d.head, d.resource_id,
       d.change, d.occurred_at, d.trace, d.attempts,
       NOT due.include_direct AND EXISTS (
-        SELECT FROM conversations c WHERE c.id = d.conversation_id AND c.type = 'direct_message'
+        SELECT FROM conversations c WHERE c.id = d.conversation_id AND c.${IS_DIRECT}
       ) AS is_withheld`,
 });
 

@@ -4,6 +4,7 @@
  */
 
 import t, { type Test } from 'tap';
+import { createApiKey } from '../../src/accounts/keys.ts';
 import { findRole } from '../../src/accounts/roles.ts';
 import { createUser } from '../../src/accounts/users.ts';
 import { purgePrefix } from '../../src/compliance/purge.ts';
@@ -40,9 +41,9 @@ interface Written {
   readonly conversationId: string;
 }
 
-const member = async (name: string) => {
+const member = async (name: string, slug: 'admin' | 'member' = 'member') => {
   const accountId = demo.account_id;
-  const role = await findRole(database, accountId, 'member');
+  const role = await findRole(database, accountId, slug);
   const email = `${name}@example.com`;
   const { user } = await database.transaction((tx) =>
     createUser(tx, { accountId, name, email, roleId: role.id }),
@@ -50,6 +51,11 @@ const member = async (name: string) => {
   return { id: user.id, token: await app.tokenOf(user.id) };
 };
 const [nina, otto] = [await member('nina'), await member('otto')];
+const olga = await member('olga', 'admin');
+const viewer = await findRole(database, demo.account_id, 'viewer');
+const { key: viewerKey } = await database.transaction((tx) =>
+  createApiKey(tx, { accountId: demo.account_id, name: 'Viewer', roleId: viewer.id }),
+);
 const [first, second] = [
   await cases.open({ type: 'user', actorId: nina.id }),
   await cases.open({ type: 'user', actorId: vera.id, role: 'viewer' }),
@@ -57,7 +63,9 @@ const [first, second] = [
 
 const READERS: readonly Reader[] = [
   { name: 'an API key', token: demo.api_key, isWhole: true },
+  { name: 'an API key with the role viewer', token: viewerKey, isWhole: true },
   { name: 'an admin', token: ada.access_token, isWhole: true },
+  { name: 'an admin that is in none', token: olga.token, isWhole: true },
   { name: 'a member', token: grace.access_token },
   { name: 'a viewer', token: vera.access_token },
   { name: 'a user of some', token: nina.token },
@@ -206,10 +214,11 @@ async function stateOf(id: string): Promise<string> {
 }
 
 async function directOf(token: string, other: string): Promise<string> {
-  const { body } = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
+  const { status, body, text } = await app.call<{ id: string }>('POST', '/v1/messaging/conversations', {
     token,
-    body: { type: 'direct', participants: [{ type: 'user', actor_id: other }] },
+    body: { type: 'direct_message', participants: [{ type: 'user', actor_id: other }] },
   });
+  if (status !== 201) throw new Error(text);
   return body.id;
 }
 
