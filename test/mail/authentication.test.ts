@@ -296,7 +296,7 @@ t.test('behind another server, what that has noted on top is believed, and nothi
     ],
     [
       [note('mx.harbor.example; spf=none smtp.helo="; dmarc=pass header.from=bank.example')],
-      'header: spf none, dkim none, dmarc none: none',
+      'header: spf none, dkim none, dmarc fail: fail',
     ],
     [
       [note('mx.harbor.example; dmarc=pass header.from=bank.example; dmarc=none header.from=bank.example')],

@@ -6,6 +6,8 @@ export interface Findings {
   readonly spf: AuthenticationResult;
   /** The domain of the envelope; null: not known. */
   readonly spfDomain: string | null;
+  /** What may be a domain of the envelope whose SPF refuses the machine. */
+  readonly refusedDomains: readonly string[];
   readonly dkim: AuthenticationResult;
   /** Domains with a valid signature of the whole mail. */
   readonly dkimDomains: readonly string[];
@@ -16,30 +18,91 @@ export interface Findings {
 
 /** Nothing is known of the sender. */
 export const NOTHING: Findings = {
-  ...{ spf: 'none', spfDomain: null, dkim: 'none', dkimDomains: [] },
+  ...{ spf: 'none', spfDomain: null, refusedDomains: [], dkim: 'none', dkimDomains: [] },
   ...{ dmarc: 'none', fromDomain: null },
+};
+
+/** Nothing is proven, and the mail is not one that a mail program writes. */
+export const UNCHECKED: Findings = {
+  ...{ spf: 'permerror', spfDomain: null, refusedDomains: [], dkim: 'permerror', dkimDomains: [] },
+  ...{ dmarc: 'fail', fromDomain: null },
 };
 
 /**
  * Reads what the server `authserv` has noted in the topmost Authentication-Results header of its name (RFC 8601); undefined:
  * there is none. Every server writes above what was there, so headers of its name further down came with the mail. The name has
  * to stand as the server writes it: one with other letters or with comments is not from it, and passed where it removes its own.
+ *
+ * The sender chooses parts of what the server notes, its address and the name of its machine, and many servers write these
+ * without quotes. A note that cannot be read to its end therefore counts as `fail`, and so does a failure that is found only
+ * where comments and quotes count as plain text, or in another header of that name: some servers write several.
  */
 export function readAuthenticationResults(
   headers: ParsedMail['headers'],
   authserv: string,
 ): Findings | undefined {
-  for (const { name, value } of headers) {
-    if (name !== 'authentication-results') continue;
-    const [id, ...results] = splitOutside(value, ';');
-    const [written, version, ...more] = (id ?? '').trim().split(/\s+/);
-    if (written !== authserv || more.length > 0 || !/^1?$/.test(version ?? '')) continue;
-    const words = results.map(withoutComments);
-    // One that ends within a comment or a quoted text proves nothing.
-    return words.includes(undefined) ? NOTHING : findingsIn(words.map((one) => resultIn(one ?? '')));
-  }
-  return undefined;
+  const notes = headers.flatMap(({ name, value }) =>
+    name === 'authentication-results' && startsWithName(value.trim(), authserv) ? [value] : [],
+  );
+  const top = notes.find((value) => isFrom(value, authserv));
+  const refusals = notes.flatMap(refusalsIn);
+  const isFailed = notes.some((note) => note.search(DMARC_FAILURE) !== -1);
+  if (top === undefined && refusals.length === 0 && !isFailed) return undefined;
+  const { isReadable, results } = readNote(top ?? '');
+  return {
+    ...findingsIn(results),
+    refusedDomains: [...new Set(refusals.flatMap(domainsIn))],
+    ...((isFailed || !isReadable) && { dmarc: 'fail' }),
+  };
 }
+
+function startsWithName(value: string, authserv: string): boolean {
+  return value.startsWith(authserv) && !/^[a-z0-9._-]/i.test(value.slice(authserv.length));
+}
+
+/** Whether the server wrote its name, and perhaps the version of the header, and nothing else in that place. */
+function isFrom(value: string, authserv: string): boolean {
+  const [written, version, ...more] = splitOutside(value, ';')[0]!.trim().split(/\s+/);
+  return written === authserv && more.length === 0 && /^1?$/.test(version ?? '');
+}
+
+/**
+ * Returns what stands behind each `spf=fail` of a note, up to the next semicolon, or to the end of the note where a comment or a
+ * quoted text is open at that place.
+ */
+function refusalsIn(note: string): string[] {
+  const texts: string[] = [];
+  for (const { index } of note.matchAll(SPF_FAILURE)) {
+    const rest = note.slice(index + 1);
+    const text = rest.split(';', 1)[0]!;
+    const isOpen = withoutComments(text) === undefined;
+    texts.push(isOpen ? rest : text);
+    if (isOpen) break;
+  }
+  return texts;
+}
+
+/** A semicolon begins a failure, in comments and quotes too. */
+const SPF_FAILURE = /;\s*(?:\([^()]*\)\s*)*spf\s*(?:\/\s*\d+\s*)?=\s*(?:hard)?fail(?![a-z0-9-])/gi;
+const DMARC_FAILURE = /;\s*(?:\([^()]*\)\s*)*dmarc\s*(?:\/\s*\d+\s*)?=\s*(?:hard)?fail(?![a-z0-9-])/gi;
+
+function domainsIn(text: string): string[] {
+  return text.match(/[^\s@=<>()[\]"',:;\\/]+/g)?.filter((word) => word.includes('.')) ?? [];
+}
+
+/** Returns the results of a note, and whether all of it was understood. */
+function readNote(note: string): { readonly isReadable: boolean; readonly results: readonly Result[] } {
+  const [, ...parts] = splitOutside(note, ';');
+  const texts = parts.map(withoutComments);
+  const results = texts.map((text) => (text === undefined || NO_RESULT.test(text) ? null : resultIn(text)));
+  return {
+    isReadable: !texts.includes(undefined) && !results.includes(undefined),
+    results: results.filter((result) => result !== null && result !== undefined),
+  };
+}
+
+/** What follows a last semicolon, and what a server writes that has checked nothing. */
+const NO_RESULT = /^\s*(?:none\s*)?$/i;
 
 /** The words of other versions and servers mean that nothing is known. */
 export function asResult(word: string): AuthenticationResult {
@@ -55,7 +118,7 @@ interface Result {
   readonly properties: ReadonlyMap<string, string>;
 }
 
-function findingsIn(results: readonly Result[]): Findings {
+function findingsIn(results: readonly Result[]): Omit<Findings, 'refusedDomains'> {
   const of = (wanted: string) => results.filter(({ method }) => method === wanted);
   const [spf, dkim, dmarc] = [of('spf'), of('dkim'), of('dmarc')];
   const valid = dkim.filter(({ result }) => result === 'pass');
@@ -81,19 +144,41 @@ function soleOf(results: readonly Result[]): AuthenticationResult {
   return found.size > 1 ? 'fail' : (results[0]?.result ?? 'none');
 }
 
-/** Reads `spf=pass smtp.mailfrom=example.com`. */
-function resultIn(text: string): Result {
+/** Reads `spf=pass smtp.mailfrom=example.com`; undefined: it is not of this form. */
+function resultIn(text: string): Result | undefined {
   const [first = '', ...rest] = splitOutside(text.replace(/\s*([=/])\s*/g, '$1').trim(), ' ').filter(Boolean);
-  const [, method = '', word = ''] = /^([a-z-]+)(?:\/\d+)?=([a-z]+)$/i.exec(first) ?? [];
-  const properties = rest.flatMap((one): [string, string][] => {
-    const [, key, value] = /^([a-z0-9-]+\.[a-z0-9-]+)=(.*)$/i.exec(one) ?? [];
-    return key === undefined ? [] : [[key.toLowerCase(), value!.replaceAll('"', '').toLowerCase()]];
-  });
-  return {
-    method: method.toLowerCase(),
-    result: asResult(word.toLowerCase()),
-    properties: new Map(properties),
-  };
+  const [, name = '', word = ''] = /^([a-z][a-z0-9._-]*)(?:\/\d+)?=(\S+)$/i.exec(first) ?? [];
+  const method = name.toLowerCase();
+  const properties = propertiesIn(rest);
+  const result = { method, result: asResult(word.toLowerCase()), properties: properties ?? new Map() };
+  if (!JUDGED.has(method)) return method === '' ? undefined : result;
+  if (properties === undefined || !/^[a-z]+$/i.test(word)) return undefined;
+  return method === 'spf' && isAmbiguous(properties) ? undefined : result;
+}
+
+/** The methods that decide about a sender. */
+const JUDGED: ReadonlySet<string> = new Set(['spf', 'dkim', 'dmarc']);
+
+/** Undefined: a word is no property, or one has two values. Then the words were split off from a value of the sender. */
+function propertiesIn(words: readonly string[]): Map<string, string> | undefined {
+  const properties = new Map<string, string>();
+  for (const word of words) {
+    const [, key, value] = /^([a-z0-9.-]+)=(.*)$/i.exec(word.toLowerCase()) ?? [];
+    if (key === undefined || value === undefined) return undefined;
+    const clean = value.replaceAll('"', '');
+    if ((properties.get(key) ?? clean) !== clean) return undefined;
+    properties.set(key, clean);
+  }
+  return properties;
+}
+
+/** Whether an address stands where none belongs: the sender has written a property of its own into its address. */
+function isAmbiguous(properties: Result['properties']): boolean {
+  const mailFrom = properties.get('smtp.mailfrom');
+  const others = [...properties].filter(([key]) => key !== 'smtp.mailfrom').map(([, value]) => value);
+  return (
+    mailFrom !== undefined && (mailFrom.split('@').length > 2 || others.some((value) => value.includes('@')))
+  );
 }
 
 /** Splits outside of quoted texts and comments. */

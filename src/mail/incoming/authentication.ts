@@ -11,7 +11,13 @@ import type { Envelope } from '../transports/envelope.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { addressesIn } from '../transports/recipients.ts';
 import { MAX_HEAD_BYTES, readHead } from '../transports/source-head.ts';
-import { asResult, type Findings, NOTHING, readAuthenticationResults } from './authentication-results.ts';
+import {
+  asResult,
+  type Findings,
+  NOTHING,
+  readAuthenticationResults,
+  UNCHECKED,
+} from './authentication-results.ts';
 
 export interface AuthenticationOptions {
   readonly store: Pick<ObjectStore, 'open'>;
@@ -39,6 +45,8 @@ export async function authenticateMail(
   if (envelope.transport === 'smtp' && envelope.client !== null && isPublicAddress(envelope.client.address)) {
     return judge('checked', mail, await check(options, arrival));
   }
+  // Where no header could be read, the note of the trusted server could not either.
+  if (authserv !== null && mail.headers.length === 0) return judge('header', mail, UNCHECKED);
   const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);
   return noted === undefined ? judge('none', mail, NOTHING) : judge('header', mail, noted);
 }
@@ -53,7 +61,7 @@ function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Fin
 }
 
 function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'] {
-  const { spf, spfDomain, dkimDomains, dmarc, fromDomain } = findings;
+  const { spf, spfDomain, refusedDomains, dkimDomains, dmarc, fromDomain } = findings;
   const [domain, ...others] = authorDomains(mail);
   // A mail has one author. With several, one could be proven and another be shown; without one, nothing is.
   if (others.length > 0) return 'fail';
@@ -61,8 +69,8 @@ function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'
   if (fromDomain !== null && asciiOf(fromDomain) !== domain) return 'fail';
   if (dmarc === 'pass' || dmarc === 'fail') return dmarc;
   if (dkimDomains.some((signed) => covers(signed, domain))) return 'pass';
-  if (spfDomain === null || !covers(spfDomain, domain)) return 'none';
-  return spf === 'pass' || spf === 'fail' ? spf : 'none';
+  if (refusedDomains.some((refused) => covers(refused, domain))) return 'fail';
+  return spf === 'pass' && spfDomain !== null && covers(spfDomain, domain) ? 'pass' : 'none';
 }
 
 /**
@@ -151,12 +159,6 @@ class Source {
   }
 }
 
-/** Nothing is proven, and the mail is not one that a mail program writes. */
-const UNCHECKED: Findings = {
-  ...{ spf: 'permerror', spfDomain: null, dkim: 'permerror', dkimDomains: [] },
-  ...{ dmarc: 'fail', fromDomain: null },
-};
-
 function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
   const signatures = dkim.results ?? [];
   // A signature of the beginning alone lets anyone write the rest.
@@ -164,9 +166,11 @@ function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
     one.status.result === 'pass' && !one.status.underSized;
   const valid = signatures.filter(isWhole);
   const { result, isPartial } = dmarcOf(dmarc);
+  const spfResult = asResult(spf ? spf.status.result : 'none');
+  const spfDomain = (spf ? spf.domain : undefined) ?? null;
   return {
-    spf: asResult(spf ? spf.status.result : 'none'),
-    spfDomain: spf ? (spf.domain ?? null) : null,
+    ...{ spf: spfResult, spfDomain },
+    refusedDomains: spfResult === 'fail' && spfDomain !== null ? [spfDomain] : [],
     dkim: valid.length > 0 ? 'pass' : unprovenOf(signatures[0]?.status.result),
     dkimDomains: valid.flatMap(({ signingDomain }) => signingDomain ?? []),
     dmarc: isPartial ? 'fail' : result,

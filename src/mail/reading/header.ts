@@ -20,7 +20,9 @@ export class Header {
   readonly bodyLines: string;
 
   constructor(bytes: Buffer) {
-    const lines = rawText(bytes).split(/\r?\n/);
+    const plain = lineDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252');
+    const decode = bytes.includes('\x1b$') ? lineDecoder('iso-2022-jp') : plain;
+    const lines = bytes.toString('latin1').replace(BYTE_ORDER_MARK, '').split(/\r?\n/);
     const fields: { name: string; pieces: string[] }[] = [];
     let junkFrom = -1;
     let isDamaged = false;
@@ -37,6 +39,8 @@ export class Header {
         if (/^>?From /.test(line) && fields.length === 0) continue;
         if (junkFrom === -1) junkFrom = index;
         isDamaged = true;
+        // What a server has noted is incomplete without it.
+        if (last !== undefined && isForServers(last.name)) last.pieces.push(line);
       } else if (fields.length === MAX_FIELDS) {
         isDamaged = true;
         break;
@@ -45,8 +49,14 @@ export class Header {
         fields.push({ name: name.toLowerCase(), pieces: [line.slice(line.indexOf(':') + 1)] });
       }
     }
-    this.bodyLines = junkFrom === -1 ? '' : lines.slice(junkFrom).join('\n');
-    this.fields = fields.map(({ name, pieces }) => ({ name, raw: pieces.join('').trim() }));
+    this.bodyLines = junkFrom === -1 ? '' : lines.slice(junkFrom).map(decode).join('\n');
+    this.fields = fields.map(({ name, pieces }) => ({
+      name,
+      raw: pieces
+        .map(isForServers(name) ? plain : decode)
+        .join('')
+        .trim(),
+    }));
     this.isDamaged = isDamaged;
   }
 
@@ -83,12 +93,25 @@ const MAX_IDS = 100;
 const MAX_ID_CHARACTERS = 900;
 const MAX_ADDRESS_CHARACTERS = 320;
 
-/** Headers should be ASCII. Those that are not are UTF-8, Japanese that is switched to, or of some old character set. */
-function rawText(bytes: Buffer): string {
-  if (bytes.includes('\x1b$')) return new TextDecoder('iso-2022-jp').decode(bytes);
-  return isUtf8(bytes)
-    ? bytes.toString('utf8').replace(/^\ufeff/, '')
-    : new TextDecoder('windows-1252').decode(bytes);
+/** Of UTF-8, in Latin-1. */
+const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
+
+/**
+ * Headers should be ASCII. Those that are not are UTF-8, Japanese that is switched to, or of some old character set. Lines are
+ * decoded one by one: what switches to Japanese in one does not swallow the next.
+ */
+function lineDecoder(charset: string): (line: string) => string {
+  const decoder = new TextDecoder(charset);
+  return (line) => decoder.decode(Buffer.from(line, 'latin1'));
+}
+
+/** Servers write these for servers: they contain neither encoded words nor other character sets. */
+export function isForServers(name: string): boolean {
+  return name === 'authentication-results';
+}
+/** Returns a field that is not decoded on one line. Control characters are replaced: without them it would read as another. */
+export function lineOf(raw: string): string {
+  return raw.replace(/[ \t\r]+/g, ' ').replace(/\p{Cc}/gu, '\ufffd');
 }
 
 /** Decodes encoded words (RFC 2047), also where they do not belong, and removes control characters. */

@@ -2,7 +2,7 @@ import { decodeText } from './charset.ts';
 import { cleanText, cutText } from './clean-text.ts';
 import { readReport } from './delivery-report.ts';
 import { unflowed } from './flowed-text.ts';
-import { decodeField, type Header, messageIdsOf } from './header.ts';
+import { decodeField, type Header, isForServers, lineOf, messageIdsOf } from './header.ts';
 import { readHtml, textAsHtml } from './mail-html.ts';
 import { MAIL_LIMITS } from './mail-limits.ts';
 import { type MimeEvent, type MimePart, MimeSplitter } from './mime-splitter.ts';
@@ -260,7 +260,7 @@ class MailReader {
     return {
       headers: (header?.fields ?? []).map(({ name, raw }) => ({
         name,
-        value: cutText(decodeField(raw), MAIL_LIMITS.headerCharacters),
+        value: isForServers(name) ? lineOf(raw) : cutText(decodeField(raw), MAIL_LIMITS.headerCharacters),
       })),
       rfcId: header?.messageIds('message-id')[0] ?? null,
       inReplyTo: header?.messageIds('in-reply-to')[0] ?? null,
