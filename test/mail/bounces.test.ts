@@ -178,6 +178,26 @@ t.test('a report of nothing that the inbox sent changes nothing, and none opens 
   t.strictSame(await count(), before);
 });
 
+t.test('a report that anyone in copy could write changes nothing', async (t) => {
+  const reply = await addReply();
+  const stranger = { address: 'nobody@evil.example' };
+  const forged = { ...report([{}], reply.rfc_id), verdict: 'fail', from: box('x@evil.example') } as const;
+  const inReply = { ...report([stranger]), inReplyTo: reply.rfc_id };
+  for (const [fields, reason] of [
+    [report([stranger], reply.rfc_id), 'unknown_recipient'],
+    [inReply, 'unknown_recipient'],
+    [{ ...report([stranger], reply.rfc_id), verdict: 'fail' }, 'unverified'],
+    [forged, 'unverified'],
+    [{ ...forged, ...report([{ action: 'delayed' }], reply.rfc_id) }, 'unverified'],
+    [{ ...forged, ...to(newId('mail')) }, 'unverified'],
+  ] as const) {
+    t.match(await accept(fields), { status: 'ignored', purpose: 'bounce', reason });
+  }
+  t.strictSame(await outcomeOf(reply.id), ['sent', 'sent null']);
+  await accept({ ...forged, ...to(reply.id) });
+  t.strictSame(await outcomeOf(reply.id), ['bounced', 'bounced 5.1.1'], 'its own address is proof enough');
+});
+
 t.test('an absence note that goes to the return path is found by it', async (t) => {
   const reply = await addReply();
   const customer = await database.kysely

@@ -1,5 +1,5 @@
 import type { Tx } from '../../db/handle.ts';
-import type { EmailRecipient } from '../../protocol/resources/email.ts';
+import type { EmailRecipient, EmailVerdict } from '../../protocol/resources/email.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import { recordOutcome } from '../outgoing/outcome.ts';
@@ -16,21 +16,26 @@ const MAX_DELAYS = 3;
 /**
  * Changes the outcome of the mail that a report is about (docs/contract.md#bounces); undefined: the mail is no report. The mail
  * is that of the signed address which the report went to, else the one whose Message-ID it returns: some servers answer to
- * another address. A report about no mail of the inbox changes nothing.
+ * another address. Everybody in copy knows the Message-ID, so such a report must not be forged, and must name a recipient as the
+ * mail had it. A report about no mail of the inbox changes nothing.
  */
 export async function noteBounce(
   tx: Tx,
   key: MailKey,
   { inbox, envelope, mail }: Pick<Arrival, 'inbox' | 'envelope' | 'mail'>,
+  verdict: EmailVerdict,
 ): Promise<IncomingChange | undefined> {
   const { report } = mail;
   if (report === null) return undefined;
   // Old versions of Exchange answer, as people do, and return nothing.
   const original = storable(report.originalRfcId ?? mail.inReplyTo ?? '');
-  const mailId = bouncedMail(key, { envelope, mail }) ?? readMessageId(key, original)?.mailId;
+  const bounced = bouncedMail(key, { envelope, mail });
+  const mailId = bounced ?? readMessageId(key, original)?.mailId;
   const returned = await findReturned(tx, inbox, { mailId: mailId ?? null, rfcId: original });
   if (returned === undefined) return { ...IGNORED, reason: 'unknown_bounce' };
-  const reason = await record(tx, returned, report);
+  const isSigned = returned.id === bounced;
+  if (!isSigned && verdict.result === 'fail') return { ...IGNORED, reason: 'unverified' };
+  const reason = await record(tx, returned, report, isSigned);
   const { conversation_id, rfc_id } = returned;
   const fate = { ...NOTED, conversation_id, in_reply_to: rfc_id };
   return reason === undefined ? { ...fate, ...IGNORED, reason: 'unknown_recipient' } : { ...fate, reason };
@@ -46,13 +51,14 @@ async function record(
   tx: Tx,
   { id, ms_left }: ReturnedMail,
   report: DeliveryReport,
+  isSigned: boolean,
 ): Promise<Reported | undefined> {
   const mail = await lockOutgoing(tx, id);
   if (mail === undefined) return undefined;
   const isOverdue = (await countDelays(tx, id)) + 1 >= MAX_DELAYS;
   const changes = new Map<string, EmailRecipient & { readonly reported: Reported }>();
   for (const { address, action, status: code } of report.recipients) {
-    const isSole = report.recipients.length === 1;
+    const isSole = isSigned && report.recipients.length === 1;
     const recipient = recipientOf(mail.recipients, address, isSole);
     if (recipient === undefined || ENDED.has(recipient.status)) continue;
     const reported = REPORTED[action];

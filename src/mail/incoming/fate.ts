@@ -35,7 +35,7 @@ export async function decideFate(
   verdict: EmailVerdict,
 ): Promise<Fate> {
   const { inbox, envelope, mail } = arrival;
-  const bounce = await noteBounce(tx, key, arrival);
+  const bounce = await noteBounce(tx, key, arrival, verdict);
   if (bounce !== undefined) return bounce;
   const address = senderOf(arrival);
   if (await isOurs(tx, key, arrival)) return ignored('own_mail', 'automatic');
