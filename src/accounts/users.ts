@@ -7,6 +7,7 @@ import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
 import { defineAccountList } from './account-list.ts';
 import { createActor } from './actors.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
+import { endEveryToken } from './sessions/sessions.ts';
 
 export interface NewUser {
   readonly accountId: string;
@@ -74,9 +75,9 @@ export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
 }
 
 /**
- * Deactivates or activates a user of any account. A deactivated user can no longer act: credentials and sockets end with the
- * commit. What the user wrote stays, and so do memberships and refresh tokens, for when the user is activated again. Throws
- * `resource_not_found` (param id), and `resource_conflict` for the activation of a user that was erased.
+ * Deactivates or activates a user of any account. A deactivated user can no longer act: sessions, tokens and sockets end with
+ * the commit, and for good. What the user wrote stays, and so do role and memberships, for when the user is activated again.
+ * Throws `resource_not_found` (param id), and `resource_conflict` for the activation of a user that was erased.
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
   if (isActive && (await isErased(tx, id))) {
@@ -92,6 +93,7 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
     .where('deactivated_at', isActive ? 'is not' : 'is', null)
     .execute();
   const row = await findAnyUser(tx, id);
+  if (!isActive) await endEveryToken(tx, id);
   await enqueueRightsChanged(tx, [id]);
   return row;
 }

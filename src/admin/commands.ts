@@ -213,7 +213,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
   },
   'user deactivate': {
-    help: 'End the credentials of a user; their messages stay',
+    help: 'End the sessions and tokens of a user for good; their messages stay',
     options: { id: USER },
     run: inTransaction(async (tx, { id = '' }) => {
       const { setActive } = await import('../accounts/users.ts');
@@ -221,7 +221,7 @@ export const COMMANDS: Commands<AdminContext> = {
     }),
   },
   'user activate': {
-    help: 'Let a deactivated user act again, with the role and memberships of before',
+    help: 'Let a deactivated user sign in again, with the role and memberships of before',
     options: { id: USER },
     run: inTransaction(async (tx, { id = '' }) => {
       const { setActive } = await import('../accounts/users.ts');

@@ -262,9 +262,9 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Creates a roster of users and agents that conversations can be started from and cases assigned to.',
   list_groups: 'Lists the rosters of the account. Members are null unless expanded.',
   deactivate_user:
-    'Deactivates a user, whose credentials and sockets end at once; memberships and messages stay. The caller needs every permission of the role of the user. Deactivating oneself or the last active admin answers `resource_conflict`.',
+    'Deactivates a user, whose sessions, tokens and sockets end at once and for good; memberships and messages stay. The caller needs every permission of the role of the user. Deactivating oneself or the last active admin answers `resource_conflict`.',
   activate_user:
-    'Activates a deactivated user again, with the role and memberships of before. An active user stays as it is.',
+    'Activates a deactivated user again, with the role and memberships of before. The user has to sign in again. An active user stays as it is.',
   create_realtime_ticket:
     'Returns a ticket that opens one socket within 30 seconds, for browsers, which cannot send headers with a WebSocket.',
   get_push_key:

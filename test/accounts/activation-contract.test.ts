@@ -1,15 +1,22 @@
 /** Deactivating and activating users over REST, and the answers of an account without a subscription. */
 
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { sql } from 'kysely';
 import t from 'tap';
+import WebSocket from 'ws';
 import { createAccount, updateAccount } from '../../src/accounts/accounts.ts';
 import { createApiKey } from '../../src/accounts/keys.ts';
 import { newId } from '../../src/protocol/ids.ts';
+import type { List } from '../../src/protocol/lists.ts';
 import { PERMISSIONS } from '../../src/protocol/permissions.ts';
 import type { Account } from '../../src/protocol/resources/account.ts';
 import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { RealtimeTicket } from '../../src/protocol/resources/realtime-ticket.ts';
+import type { Session } from '../../src/protocol/resources/session.ts';
 import type { Token } from '../../src/protocol/resources/token.ts';
 import type { User } from '../../src/protocol/resources/user.ts';
+import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';
@@ -20,7 +27,7 @@ const { ada, grace, vera } = demo.users;
 const PREVIEW = { 'Service-Version': '1.2.harbor' };
 const CONVERSATIONS = '/v1/messaging/conversations';
 
-t.test('a deactivated user cannot act, and comes back as before', async (t) => {
+t.test('a deactivated user cannot act, and comes back without its tokens', async (t) => {
   const { body: tokens } = await app.call<Token>('POST', '/v1/auth/tokens', { body: { user_id: vera.id } });
   const mention = () =>
     app.call('POST', `${CONVERSATIONS}/${demo.conversations.group}/messages`, {
@@ -43,14 +50,82 @@ t.test('a deactivated user cannot act, and comes back as before', async (t) => {
   const on = await change(vera.id, 'activate');
   t.strictSame([on.status, on.body.status, on.body.email], [200, 'active', off.body.email]);
   t.strictSame((await change(vera.id, 'activate')).body, on.body);
-  await eventually('acts again', async () => (await reads()).status === 200);
   await eventually('mentioned again', async () => (await mention()).status === 201);
+  t.equal(refusalOf(await reads()), '401 invalid_credentials null', 'its access token stays ended');
   const body = { refresh_token: tokens.refresh_token };
-  t.equal((await app.call('POST', '/v1/auth/tokens/refresh', { body })).status, 201, 'its refresh token too');
+  const refreshed = await app.call('POST', '/v1/auth/tokens/refresh', { body });
+  t.equal(refusalOf(refreshed), '401 invalid_credentials refresh_token');
+  const { body: fresh } = await app.call<Token>('POST', '/v1/auth/tokens', { body: { user_id: vera.id } });
+  const options = { token: fresh.access_token, headers: PREVIEW };
+  const { body: sessions } = await app.call<List<Session>>('GET', '/v1/me/sessions', options);
+  t.strictSame(
+    sessions.data.map(({ is_current }) => is_current),
+    [true],
+    'it signs in anew',
+  );
   const shown = await app.call<User>('POST', `/v1/users/${vera.id}/actions/activate?include[]=role`, {
     headers: PREVIEW,
   });
   t.equal(shown.body.role?.object, 'role');
+});
+
+t.test('nothing of before a deactivation comes back with the activation', async (t) => {
+  const { id } = await personWith(app, ['messaging:read', 'users:read']);
+  const signIn = async () =>
+    (await app.call<Token>('POST', '/v1/auth/tokens', { body: { user_id: id } })).body;
+  const refresh = (token: Token) =>
+    app.call<Token>('POST', '/v1/auth/tokens/refresh', { body: { refresh_token: token.refresh_token } });
+  const ticketOf = async (token: Token) => {
+    const taken = await app.call<RealtimeTicket>('POST', '/v1/realtime/tickets', {
+      token: token.access_token,
+    });
+    return taken.body.ticket;
+  };
+  const [first, second, third] = [await signIn(), await signIn(), await signIn()];
+  const { body: rotated } = await refresh(second);
+  // Its access token outlives its refresh token by some minutes.
+  await database.kysely
+    .updateTable('refresh_tokens')
+    .set({ expires_at: sql<string>`clock_timestamp()` })
+    .where('family_id', '=', familyOf(third))
+    .execute();
+  const ticket = await ticketOf(first);
+  const ended = await socketOf(await ticketOf(rotated));
+
+  for (const times of ['once', 'twice']) {
+    // Both in one moment: no node has to have seen the one before the other is committed.
+    await change(id, 'deactivate');
+    await change(id, 'activate');
+    if (times === 'once') t.equal(await ended.closed, CLOSE_CODES.credentials_revoked.code, 'its socket');
+    await eventually('every node has seen it', async () => {
+      const { rowCount } = await database.pool.query("SELECT FROM outbox WHERE topic = 'rights.changed'");
+      return rowCount === 0;
+    });
+    for (const token of [first, second, third, rotated]) {
+      const read = await app.call('GET', '/v1/messaging/notifications', { token: token.access_token });
+      t.equal(refusalOf(read), '401 invalid_credentials null', times);
+      t.equal((await refresh(token)).status, 401, times);
+    }
+  }
+  await t.rejects(socketOf(ticket), { message: 'Unexpected server response: 401' }, 'a ticket of before');
+});
+
+t.test('a token that is issued while its user is deactivated is one of before or none', async (t) => {
+  const { id } = await personWith(app, ['messaging:read']);
+  const issued = Array.from({ length: 10 }, () =>
+    app.call<Token>('POST', '/v1/auth/tokens', { body: { user_id: id } }),
+  );
+  await change(id, 'deactivate');
+  const tokens = (await Promise.all(issued)).filter(({ status }) => status === 201);
+  await change(id, 'activate');
+  for (const { body } of tokens) {
+    const answer = await app.call('POST', '/v1/auth/tokens/refresh', {
+      body: { refresh_token: body.refresh_token },
+    });
+    t.equal(answer.status, 401);
+  }
+  const open = 'SELECT FROM refresh_tokens WHERE actor_id = $1 AND revoked_at IS NULL';
+  t.equal((await database.pool.query(open, [id])).rowCount, 0);
 });
 
 t.test('a deactivated owner is no owner that a group can be left to', async (t) => {
@@ -147,4 +222,21 @@ function change(id: string, move: 'activate' | 'deactivate', token = demo.api_ke
 
 function eventually(what: string, condition: () => Promise<boolean>): Promise<unknown> {
   return until(condition, { what, timeoutMs: 60_000 });
+}
+
+/** Opens a socket with a ticket. `closed` is the code that it is closed with later. */
+async function socketOf(ticket: string): Promise<{ readonly closed: Promise<number> }> {
+  const query = new URLSearchParams({ ticket, version: '1.2.harbor', account: demo.account_id });
+  const socket = new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime?${query}`);
+  const closed = once(socket, 'close').then(([code]) => Number(code));
+  // Of a socket that is refused.
+  closed.catch(() => undefined);
+  await once(socket, 'open');
+  return { closed };
+}
+
+/** The family of an access token, as its payload has it. */
+function familyOf({ access_token: token }: Token): string {
+  const [, payload = ''] = token.split('.');
+  return JSON.parse(Buffer.from(payload, 'base64url').toString()).family;
 }

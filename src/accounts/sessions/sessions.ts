@@ -73,6 +73,16 @@ export async function endSessions(
   return sessions.length;
 }
 
+/**
+ * Ends every token that an actor has, for good: also tickets, and access tokens whose refresh token has expired. The caller
+ * announces the change of the actor.
+ */
+export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
+  await lockSessions(tx, actorId);
+  await tx.query(END_EVERY, actorId);
+  await tx.query(END_TICKETS, actorId);
+}
+
 /** The lock on the actor keeps a refresh from making another token of a family meanwhile (token-pairs.ts). */
 async function lockSessions(tx: Tx, actorId: string): Promise<SessionRow[]> {
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
@@ -122,4 +132,14 @@ const END = statement<[ids: readonly string[]]>({
   text: `
     UPDATE refresh_tokens SET revoked_at = clock_timestamp()
     WHERE family_id = ANY($1) AND revoked_at IS NULL`,
+});
+
+const END_EVERY = statement<[actorId: string]>({
+  name: 'end-every-token',
+  text: 'UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE actor_id = $1 AND revoked_at IS NULL',
+});
+
+const END_TICKETS = statement<[actorId: string]>({
+  name: 'end-tickets',
+  text: 'DELETE FROM tickets WHERE actor_id = $1',
 });

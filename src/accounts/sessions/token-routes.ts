@@ -5,7 +5,7 @@ import { notFound } from '../../protocol/errors.ts';
 import { CreateTokenBody, RefreshTokenBody, Token } from '../../protocol/resources/token.ts';
 import { requireGrant } from '../grants.ts';
 import { findRoleById } from '../roles.ts';
-import { findUser } from '../users.ts';
+import { lockUser } from '../users.ts';
 import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
 
 /** Both endpoints return 201, because each creates a new credential. */
@@ -25,8 +25,9 @@ export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAcces
       response: Token,
       async change(tx, { principal, body }) {
         const { accountId } = principal;
-        const user = await findUser(tx, accountId, body.user_id);
-        if (user.deactivated || user.role_id === null) {
+        // A deactivation at the same moment ends the new pair, or is seen here.
+        const user = await lockUser(tx, accountId, body.user_id);
+        if (user === undefined || user.deactivated || user.role_id === null) {
           throw notFound('user', 'user_id');
         }
         requireGrant(principal, await findRoleById(tx, accountId, user.role_id));
