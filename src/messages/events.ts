@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ChangedArm, type EventReads, eventSource } from '../conversations/event-source.ts';
+import { type ChangedArm, type EventReads, eventSource, type Since } from '../conversations/event-source.ts';
 import type { Change } from '../conversations/outbox-topics.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
@@ -42,12 +42,15 @@ export const messageEvents = eventSource({
   },
 });
 
+const OUTSIDE_EVENTS = ['draft.created', 'draft.updated', 'scheduled.updated'] as const;
+type OutsideEvent = (typeof OUTSIDE_EVENTS)[number];
+
 /**
  * Messages that are, or were, outside the timeline: drafts, for the team; schedules, for readers that may see the
  * message before it is sent: on a case the team, elsewhere the author on its own feed.
  */
 export const unsentEvents = eventSource({
-  events: ['draft.created', 'draft.updated', 'scheduled.updated'],
+  events: OUTSIDE_EVENTS,
   async read(from, changes) {
     const [first] = changes;
     if (first === undefined) return [];
@@ -61,7 +64,7 @@ export const unsentEvents = eventSource({
       arm: MESSAGES_ARM,
       async since(from, conversationIds, since) {
         const rows = await from.database.query(READ_CHANGED_OUTSIDE, conversationIds, since.xid);
-        return outsideEvents(from, rows, outsideUpdateOf);
+        return outsideEvents(from, rows, (row) => missedEventOf(row, since));
       },
     },
     actor: {
@@ -80,6 +83,14 @@ export const unsentEvents = eventSource({
 /** Returns the event for a change of a row that began outside the timeline. */
 export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): 'draft.updated' | 'scheduled.updated' {
   return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
+}
+
+/** A draft that waits, and was not there before, is new to a reader that missed something since then. */
+function missedEventOf(row: MessageRow, since: Since): OutsideEvent {
+  const isNewDraft = row.kind !== 'scheduled' && row.outcome === null;
+  return isNewDraft && Date.parse(row.created_at) >= Date.parse(since.began)
+    ? 'draft.created'
+    : outsideUpdateOf(row);
 }
 
 type SentRow = MessageRow & { readonly audience: ConversationAudience };
@@ -104,7 +115,7 @@ async function scheduleUpdates(from: EventReads, ids: readonly string[]): Promis
 async function outsideEvents(
   { database, files }: EventReads,
   rows: readonly MessageRow[],
-  eventOf: (row: MessageRow) => (typeof unsentEvents.events)[number],
+  eventOf: (row: MessageRow) => OutsideEvent,
 ): Promise<DomainEvent[]> {
   const messages = await withParts(database, files, rows);
   return messages.map(({ row, sender, attachments }) => ({

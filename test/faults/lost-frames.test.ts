@@ -30,8 +30,6 @@ interface Row {
   /** Publishes what is lost, on the other node. */
   readonly act: (conversationId: string, prepared: string) => Promise<unknown>;
   readonly event: string;
-  /** Under which it comes instead, where the repair cannot know more. */
-  readonly as?: string;
   readonly data: (prepared: string) => object;
 }
 
@@ -67,7 +65,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     conversation: 'case',
     act: (id) => far.send(id, { body: 'a draft', mode: 'draft', channel: 'message' }, grace.access_token),
     event: 'draft.created',
-    as: 'draft.updated',
     data: () => ({ body: 'a draft' }),
   },
 };
@@ -79,10 +76,9 @@ for (const [name, row] of Object.entries(ROWS)) {
     const prepared = (await row.prepare?.(conversationId)) ?? '';
     const reader = await near.listen(conversationId);
     const leaver = await near.listen(conversationId, { token: ada.access_token });
-    const names = [row.event, row.as];
     const has = (listener: Listener) =>
       listener.frames.some(
-        ({ event, data }) => names.includes(event) && isWithin(row.data(prepared), data ?? {}),
+        ({ event, data }) => event === row.event && isWithin(row.data(prepared), data ?? {}),
       );
 
     const { lost } = link!.counts;

@@ -59,6 +59,47 @@ t.test('a draft from its proposal to its end, for the team alone', async (t) => 
   t.strictSame(eventsOf(customer), ['message.created'], 'that is all the customer learns');
 });
 
+t.test('a reader that was away receives drafts that are new to it as created', async (t) => {
+  const { team, id } = await subscribed(t);
+  const { cursor } = await team.frame('ready');
+  const [untouched, edited, rejected, older] = [
+    await cases.draft(id),
+    await cases.draft(id),
+    await cases.draft(id),
+    await cases.draft(id),
+  ];
+  const edit = (draft: string) =>
+    app.call('PATCH', `/v1/messaging/messages/${draft}`, {
+      token: ada.access_token,
+      body: { body: 'better' },
+    });
+  await edit(edited.id);
+  await cases.act('reject', rejected.id);
+  await app.database.kysely
+    .updateTable('messages')
+    .set({ created_at: new Date(Date.now() - 86_400_000).toISOString() })
+    .where('id', '=', older.id)
+    .execute();
+  await edit(older.id);
+
+  const back = connected(t, ada.access_token);
+  await back.frame('ready');
+  back.send({ type: 'resume', id: 'r', cursor, conversations: { [id]: 0 } });
+  await back.frame('resumed');
+  const received = back.frames.flatMap(({ event: name, data }) =>
+    name?.startsWith('draft.') ? [[name, data?.id, data?.body]] : [],
+  );
+  t.same(
+    new Set(received),
+    new Set([
+      ['draft.created', untouched.id, untouched.body],
+      ['draft.created', edited.id, 'better'],
+      ['draft.updated', rejected.id, rejected.body],
+      ['draft.updated', older.id, 'better'],
+    ]),
+  );
+});
+
 t.test('a superseded draft is published', async (t) => {
   const { team, id } = await subscribed(t);
   const note = await cases.sent(id);
@@ -128,7 +169,7 @@ t.test('missed events outside the timeline can be requested', async (t) => {
   t.strictSame(
     missed.map(({ event, resource, sequence, customer }) => [event, resource, sequence, customer]),
     [
-      ['draft.updated', open.id, 0, undefined],
+      ['draft.created', open.id, 0, undefined],
       ['scheduled.updated', scheduled.id, 0, undefined],
       ['draft.updated', approved.id, sent.sequence, undefined],
     ],
@@ -152,14 +193,7 @@ async function subscribed(t: { teardown(run: () => void): void }): Promise<Subsc
   const ownCase = await cases.open();
   const [team, customer] = await Promise.all(
     [ada.access_token, ownCase.customerToken].map(async (token) => {
-      const headers = {
-        Authorization: `Bearer ${token}`,
-        'Service-Version': demo.service_version,
-        'Service-Account': demo.account_id,
-      };
-      const url = `${app.baseUrl.replace('http', 'ws')}/v1/realtime`;
-      const client = new Client(new WebSocket(url, { headers }));
-      t.teardown(() => client.close());
+      const client = connected(t, token);
       await client.frame('ready');
       client.send({ type: 'subscribe', id: 's', conversation_id: ownCase.id });
       await client.frame('caught_up');
@@ -167,6 +201,17 @@ async function subscribed(t: { teardown(run: () => void): void }): Promise<Subsc
     }),
   );
   return { ...ownCase, team: team!, customer: customer! };
+}
+
+function connected(t: { teardown(run: () => void): void }, token: string): Client {
+  const headers = {
+    Authorization: `Bearer ${token}`,
+    'Service-Version': demo.service_version,
+    'Service-Account': demo.account_id,
+  };
+  const client = new Client(new WebSocket(`${app.baseUrl.replace('http', 'ws')}/v1/realtime`, { headers }));
+  t.teardown(() => client.close());
+  return client;
 }
 
 /** The first such event of a message; `at` that moment where given. */
