@@ -53,7 +53,8 @@ export interface WebhookDeliveriesTable extends Times {
   /** The end of the lease while a node tries it; null once it is not tried any more. */
   next_try_at: string | null;
   last_status_code: number | null;
-  last_error: DeliveryError | null;
+  /** `address_not_public` stands in rows of an earlier version. */
+  last_error: DeliveryError | 'address_not_public' | null;
   /** Milliseconds of the last try. */
   last_ms: number | null;
   /** W3C `traceparent` of the request that caused the event. */

@@ -48,7 +48,8 @@ export async function attempt(
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
     const ms = Math.round(performance.now() - startedMs);
-    return { result: 'failed', error: CONDITIONS[error.condition], statusCode: null, ms };
+    const isRefused = error.condition === 'insufficient_permissions';
+    return { result: 'failed', error: CONDITIONS[error.condition], statusCode: null, ms, isRefused };
   }
 }
 
@@ -69,10 +70,11 @@ function errorOf(status: number): DeliveryError {
   return status >= 300 && status < 400 ? 'redirect' : 'status';
 }
 
+// A refused address reads like one without a server: otherwise anyone could ask which names the operator's DNS knows.
 const CONDITIONS: Readonly<Record<OutboundCondition, DeliveryError>> = {
-  invalid_format: 'address_not_public',
-  validation_failed: 'address_not_public',
-  insufficient_permissions: 'address_not_public',
+  invalid_format: 'connection_error',
+  validation_failed: 'connection_error',
+  insufficient_permissions: 'connection_error',
   connection_error: 'connection_error',
   timeout: 'timeout',
   external_service_error: 'invalid_response',

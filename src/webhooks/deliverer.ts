@@ -160,6 +160,10 @@ export class Deliverer implements Deliveries {
         this.#putBack(one);
         return;
       }
+      if (outcome.result === 'failed' && outcome.isRefused === true) {
+        const about = { webhook: receiver.id, host: receiver.target.host, delivery: one.delivery.id };
+        log.info(about, 'a webhook was not called, because its address is not public');
+      }
       this.#ended(one, this.#stateAfter(one.delivery, outcome));
     } catch (error) {
       log.warn({ err: error, delivery: one.delivery.id }, 'a webhook delivery could not be tried');

@@ -127,7 +127,7 @@ function presentDelivery(row: DeliveryRow): WebhookDelivery {
     attempts: row.attempts,
     next_try_at: row.next_try_at,
     last_status_code: row.last_status_code,
-    last_error: row.last_error,
+    last_error: row.last_error === 'address_not_public' ? 'connection_error' : row.last_error,
     last_duration_ms: row.last_ms,
     occurred_at: row.occurred_at,
     created_at: row.created_at,

@@ -60,6 +60,8 @@ export type Outcome =
       readonly ms: number;
       /** What the receiver asked for by Retry-After. */
       readonly retryAfterMs?: number | undefined;
+      /** The receiver's address may not be reached: for the operator's log alone. */
+      readonly isRefused?: boolean;
     };
 
 /** Takes the deliveries of new events: the Deliverer. */

@@ -2,6 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
 import t from 'tap';
 import { newId } from '../../src/protocol/ids.ts';
 import type { FirstTry } from '../../src/webhooks/delivery.ts';
@@ -9,6 +10,7 @@ import type { DeliveryRow } from '../../src/webhooks/delivery-store.ts';
 import { removeOld } from '../../src/webhooks/removal.ts';
 import { RetrySchedule } from '../../src/webhooks/retry-schedule.ts';
 import { signatureOf } from '../../src/webhooks/signature.ts';
+import { freePort } from '../support/free-port.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround, log } from '../support/timeline.ts';
@@ -35,6 +37,24 @@ t.test('the schedule', async (t) => {
   t.equal(late.delayAfter(2), 330);
   t.equal(late.failingMs, 432_000);
 });
+
+t.test(
+  'a forbidden address reads like one without a server; the log of the operator tells them apart',
+  async (t) => {
+    const lines: { msg: string; webhook?: string; host?: string }[] = [];
+    const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
+    const { deliverer } = await scene(t, { log });
+    const forbidden = await addHook({ url: 'http://127.0.0.2:1/' });
+    const closed = await addHook({ url: `http://127.0.0.1:${await freePort()}/` });
+    for (const id of [forbidden, closed]) {
+      await deliverer.deliver([firstTry(id)]);
+      t.strictSame(await states(id), ['pending 1 null connection_error']);
+    }
+    const told = lines.filter(({ msg }) => msg.includes('not public'));
+    t.match(told, [{ webhook: forbidden, host: '127.0.0.2:1' }]);
+    t.equal(told.length, 1);
+  },
+);
 
 t.test('a signature of each secret that is valid', async (t) => {
   const signed = { id: 'evt_1', timestamp: 1_700_000_000, body: '{"é":1}' };
@@ -138,10 +158,6 @@ t.test('how a try can fail', async (t) => {
     kinds.length,
     'no redirect is followed, and none is tried again before its time',
   );
-  const unreachable = await addHook({ url: 'http://127.0.0.2:1/' });
-  await deliverer.deliver([firstTry(unreachable)]);
-  t.strictSame(await states(unreachable), ['pending 1 null address_not_public']);
-
   receiver.answer = () => (response) => response.writeHead(429, { 'Retry-After': '3600' }).end();
   const waiting = await addHook({ url: receiver.url });
   await deliverer.deliver([firstTry(waiting)]);

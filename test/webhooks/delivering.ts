@@ -2,6 +2,7 @@ import { Rights } from '../../src/access/rights.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { DueWatch } from '../../src/db/due-watch.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import type { Logger } from '../../src/log.ts';
 import { createMetrics, type Metrics } from '../../src/metrics.ts';
 import { AddressGuard, type AddressGuardOptions } from '../../src/outbound/address-guard.ts';
 import { GuardedPost } from '../../src/outbound/guarded-post.ts';
@@ -20,6 +21,8 @@ export interface DeliveringOptions {
   readonly readData?: ReadData;
   /** Default: what is on this machine. */
   readonly guard?: AddressGuardOptions;
+  /** Of the deliverer. */
+  readonly log?: Logger;
 }
 
 /** The part of a node that sends webhooks, over a database. */
@@ -38,6 +41,7 @@ export async function openDelivering(
     timeoutMs,
     readData = async () => '{"again":true}',
     guard = { allow: ['127.0.0.1'] },
+    log: own = log,
   }: DeliveringOptions = {},
 ): Promise<Delivering> {
   const database = await openDatabase({ url, log });
@@ -50,7 +54,7 @@ export async function openDelivering(
   const metrics = createMetrics();
   const watch = new DueWatch({ database, log });
   const deliverer = new Deliverer({
-    ...{ database, watch, receivers, posts, schedule, readData, metrics, log },
+    ...{ database, watch, receivers, posts, schedule, readData, metrics, log: own },
     ...(timeoutMs !== undefined && { timeoutMs }),
     onWritten: (written) => health.note(written),
   });

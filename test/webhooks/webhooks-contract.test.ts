@@ -283,6 +283,15 @@ t.test('a test event: signed, and its delivery', async (t) => {
     { what: 'the try to fail' },
   );
   t.match(failed, { status: 'pending', last_status_code: 500, last_error: 'status', next_try_at: TIME });
+  const older = (error: string) =>
+    app.database.pool.query('UPDATE webhook_deliveries SET last_error = $1 WHERE id = $2', [
+      error,
+      failing.id,
+    ]);
+  await older('address_not_public');
+  const { body: shown } = await call<WebhookDelivery>('GET', `${PATH}/${id}/deliveries/${failing.id}`);
+  t.equal(shown.last_error, 'connection_error', 'in rows of an earlier version too');
+  await older('status');
   const listed = await list<WebhookDelivery>(`${PATH}/${id}/deliveries`);
   t.strictSame(
     listed.data.map(({ id }) => id),

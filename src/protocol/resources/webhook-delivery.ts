@@ -11,7 +11,6 @@ export const DELIVERY_ERRORS = [
   'gone',
   'timeout',
   'connection_error',
-  'address_not_public',
   'invalid_response',
   'webhook_disabled',
 ] as const;
@@ -52,7 +51,7 @@ describe(WebhookDelivery, {
   next_try_at: 'When it is tried next, at the latest. Null once it is not tried any more.',
   last_status_code: 'The HTTP status of the last try. Null before it, and where there was no response.',
   last_error:
-    'Why the last try failed: `status`, `redirect`, `gone`, `timeout`, `connection_error`, `address_not_public`, `invalid_response`, or `webhook_disabled` if it was not tried. Null after a success. The set is open-ended and may grow.',
+    'Why the last try failed: `status`, `redirect`, `gone`, `timeout`, `connection_error`, `invalid_response`, or `webhook_disabled` if it was not tried. Null after a success. The set is open-ended and may grow.',
   last_duration_ms: 'Milliseconds that the last try took. Null before it.',
   occurred_at: 'When the event became true: the `timestamp` of its payload.',
 });
