@@ -177,7 +177,6 @@ const ENUMERATIONS: Enumerations = {
   webhooks: {
     disabled_reason: { backlog: true, failing: true, gone: true, requested: true },
     status: { disabled: true, enabled: true },
-    version: { '1.0.harbor': true, '1.1.harbor': true, '1.2.harbor': true, '1.3.harbor-preview.1': true },
   },
 };
 
