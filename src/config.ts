@@ -40,7 +40,7 @@ export interface Config {
   readonly registration: 'closed' | 'open' | number;
   /** `PARLEY_MAIL_DOMAINS`, in lower case: the domains that inboxes may have; empty: any (mail/inbox-address.ts). */
   readonly mailDomains: readonly string[];
-  /** `PARLEY_ADMIN_PORT`: serves /metrics there only; 0 takes a free one. */
+  /** `PARLEY_ADMIN_PORT`: serves /metrics there only, and the probes there too; 0 takes a free one. */
   readonly adminPort: number | null;
   /** `PARLEY_ADMIN_HOST`, the address of the admin port; `host` by default (docs/decisions.md#the-admin-port). */
   readonly adminHost: string;
@@ -59,6 +59,8 @@ export interface Config {
   readonly retentionSweepMs: number;
   /** `PARLEY_STORED_BYTES_PER_ACCOUNT`: of files; null: no limit. */
   readonly storedBytesPerAccount: number | null;
+  /** `PARLEY_DRAIN_DELAY_MS`: how long a stop is announced by `/readyz` before anything ends. */
+  readonly drainDelayMs: number;
   /** `PARLEY_DRAIN_MS`: how long a stop waits for requests and sockets. */
   readonly drainMs: number;
   /** Paths `PARLEY_TLS_CERT` and `PARLEY_TLS_KEY`; null: plain HTTP. */
@@ -196,6 +198,8 @@ export function readConfig(env: Environment): Config {
     logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
     retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', wholeNumber(100, 86_400_000), 600_000),
     storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', BYTES, 100 * 1024 ** 3),
+    // Nothing balances requests to a node with the demo account, as a rule.
+    drainDelayMs: reader.read('PARLEY_DRAIN_DELAY_MS', wholeNumber(0, 600_000), demo ? 0 : 5_000),
     drainMs: reader.read('PARLEY_DRAIN_MS', wholeNumber(0, 600_000), 10_000),
     tls: readTls(reader),
     models: readModels(reader),

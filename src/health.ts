@@ -48,6 +48,11 @@ export function metricsRoutes({ registry, engineHealthy }: Metrics, engine: Engi
   };
 }
 
+/** These routes, and `/`, which names their paths. */
+export function adminRoutes(routes: PublicRoutes): PublicRoutes {
+  return { '/': () => json(200, { paths: Object.keys(routes) }), ...routes };
+}
+
 const PROBE = statement({ name: 'probe', text: 'SELECT 1 AS up' });
 
 function json(status: number, value: object) {

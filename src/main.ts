@@ -1,5 +1,6 @@
 /** Entry and subcommands: `start` (the default), `admin`, `tail`. A failure before the gateway is up is reported in one line. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { createLog, type Logger } from './log.ts';
 
@@ -41,14 +42,21 @@ async function main(): Promise<never> {
 async function start(args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new Error('start takes no arguments: it is configured by the environment');
   const config = loadConfig();
+  const { drainDelayMs, drainMs, startedByNpm, tls } = config;
   const log = createLog(config.logLevel);
-  const stop = new StopRequest(log, config.drainMs + STOPPING_MS);
-  if (config.startedByNpm) stop.withParent();
+  const stop = new StopRequest(log, { patienceMs: drainDelayMs + drainMs + STOPPING_MS, startedByNpm });
   // Loaded here, so that a bad environment is reported at once; `admin` needs none of it.
-  const { startApp } = await import('./app/app.ts');
-  const app = await startApp({ config, log });
+  const starting = import('./app/app.ts').then(({ startApp }) => startApp({ config, log }));
+  if (tls === null) stop.onHangUp();
+  else process.on('SIGHUP', () => void starting.then((app) => app.renewCertificate(), ignore));
+  const app = await starting;
   log.info({ base_url: app.baseUrl, pid: process.pid, ...app.runsOn }, 'started');
   const reason = await stop.requested;
+  app.leave();
+  if (drainDelayMs > 0 && !stop.urgent.aborted) {
+    log.info({ reason, drain_delay_ms: drainDelayMs }, 'not ready any more: stopping after the delay');
+    await delay(drainDelayMs, undefined, { signal: stop.urgent }).catch(ignore);
+  }
   log.info({ reason }, 'stopping');
   try {
     await app.close();
@@ -98,46 +106,70 @@ async function follow(args: readonly string[]): Promise<number> {
 /** Time that sockets, jobs, database and embedded Postgres may take to end after the drain. */
 const STOPPING_MS = 20_000;
 const PARENT_CHECK_MS = 500;
+/** npm passes on a signal that the process group has got as well, as from Ctrl-C: within this time it is the same one. */
+const SAME_SIGNAL_MS = 1_000;
 
-/**
- * Active from its construction: the first signal or fatal error asks for an orderly stop, further signals change nothing
- * (Ctrl-C under npm arrives twice: from the terminal and from npm).
- */
+interface StopOptions {
+  /** Milliseconds after which the process is ended, whatever still runs. */
+  readonly patienceMs: number;
+  readonly startedByNpm: boolean;
+}
+
+/** Active from its construction: the first signal or fatal error asks for an orderly stop, a second one makes it urgent. */
 class StopRequest {
   /** Resolves with the reason. */
   readonly requested: Promise<string>;
+  /** Aborted when the stop should wait for no balancer. */
+  readonly urgent: AbortSignal;
   /** 1 once anything fatal has happened, also while stopping. */
   exitCode = 0;
   readonly #log: Logger;
-  readonly #patienceMs: number;
+  readonly #options: StopOptions;
   readonly #request: (reason: string) => void;
+  readonly #urge = new AbortController();
+  #signalledMs: number | undefined;
 
-  /** After `patienceMs` the process is ended, whatever still runs. */
-  constructor(log: Logger, patienceMs: number) {
+  constructor(log: Logger, options: StopOptions) {
     this.#log = log;
-    this.#patienceMs = patienceMs;
+    this.#options = options;
+    this.urgent = this.#urge.signal;
     const { promise, resolve } = Promise.withResolvers<string>();
     this.requested = promise;
     this.#request = resolve;
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => this.#ask(signal));
-    }
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, this.#signalled);
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (error: unknown) => {
         this.exitCode = 1;
         this.#log.fatal({ err: error }, event);
         this.#ask(event);
+        this.#urge.abort();
       });
     }
+    if (options.startedByNpm) this.#watchParent();
   }
 
+  /** Also stops when the terminal closes. */
+  onHangUp(): void {
+    process.on('SIGHUP', this.#signalled);
+  }
+
+  readonly #signalled = (signal: NodeJS.Signals): void => {
+    const nowMs = performance.now();
+    const isFirst = this.#signalledMs === undefined;
+    this.#signalledMs ??= nowMs;
+    const isSame = this.#options.startedByNpm && nowMs - this.#signalledMs < SAME_SIGNAL_MS;
+    if (isFirst) this.#ask(signal);
+    else if (!isSame) this.#urge.abort();
+  };
+
   /** A killed npm sends no signal; without this, port and data directory would stay taken. */
-  withParent(): void {
+  #watchParent(): void {
     const parent = process.ppid;
     const timer = setInterval(() => {
       if (process.ppid === parent) return;
       clearInterval(timer);
       this.#ask('the parent process is gone');
+      this.#urge.abort();
     }, PARENT_CHECK_MS).unref();
   }
 
@@ -146,9 +178,11 @@ class StopRequest {
     setTimeout(() => {
       this.#log.fatal({ reason }, 'did not stop in time');
       process.exit(1);
-    }, this.#patienceMs).unref();
+    }, this.#options.patienceMs).unref();
   }
 }
+
+function ignore(): void {}
 
 /** Commands report their result on standard output, so only failures are logged. */
 function quietLog({ logLevel }: Config): Logger {

@@ -6,7 +6,7 @@ import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } fr
 import { Tickets } from '../gateway/socket/tickets.ts';
 import { requireFreePort } from '../http/free-port.ts';
 import type { Route } from '../http/route.ts';
-import { checkTlsFiles } from '../http/tls-files.ts';
+import { readTlsFiles } from '../http/tls-files.ts';
 import { Disposer } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { SendSchedule } from '../mail/outgoing/send-schedule.ts';
@@ -47,6 +47,10 @@ export interface App {
   readonly runsOn: RunsOn;
   /** Every endpoint of the API. Documents and tests are derived from it. */
   readonly routes: readonly Route[];
+  /** From now on `/readyz` fails, so that balancers send no more connections here. Nothing else changes. */
+  leave(): void;
+  /** Serves new connections with the TLS files as they are now; logs an error, and changes nothing, if they are bad. */
+  renewCertificate(): void;
   /** Stops accepting requests, completes those in flight, and stops all parts in reverse order. */
   close(): Promise<void>;
 }
@@ -111,7 +115,6 @@ async function start(
   const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
   messaging.outbox.start([...access.handlers, ...messaging.handlers, ...mail.handlers, ...agents.handlers]);
   data.watch.start();
-  await startAdminServer(part, engine, urls);
 
   const demoPath = demoFilePath(config.dataDir);
   const [seeded] = await Promise.all([
@@ -119,6 +122,8 @@ async function start(
     warmUp(database, access, serving.http),
   ]);
   urls.port = await serving.server.listen({ host: config.host, port: config.port });
+  // Only now: its `/readyz` speaks for the port above.
+  await startAdminServer(part, { engine, health: serving.health, urls });
   await data.avatars.readdress();
   if (seeded !== undefined) {
     demo = writeDemoFile(demoPath, seeded, urls.base);
@@ -130,10 +135,27 @@ async function start(
     baseUrl: urls.base,
     runsOn,
     routes,
+    leave: serving.leave,
+    renewCertificate() {
+      if (config.tls === null) return;
+      try {
+        const files = readTlsFiles(config.tls);
+        serving.server.renewCertificate();
+        intake.renewCertificate(files);
+        log.info(
+          { subject: files.subject, valid_to: files.validTo },
+          'serving a certificate that was read again',
+        );
+      } catch (err) {
+        log.error({ err }, 'the certificate cannot be read again: the one from before stays in use');
+      }
+    },
     async close() {
+      serving.leave();
       await Promise.all([
         gateway.drain('shutdown', config.drainMs),
-        serving.drain(config.drainMs),
+        // A node whose stop is announced has a balancer in front, as a rule, and that keeps connections open.
+        serving.server.drain(config.drainMs, config.drainDelayMs > 0 ? KEPT_CONNECTIONS_MS : 0),
         agents.runner.drain(config.drainMs),
         webhooks.deliverer.drain(config.drainMs),
         mail.drain(config.drainMs),
@@ -144,18 +166,24 @@ async function start(
   };
 }
 
+/** What a connection that a balancer keeps open has for a last request, at a stop. */
+const KEPT_CONNECTIONS_MS = 1_000;
+
 /** Checks requirements that would otherwise fail late, after a database was started or migrated. */
 async function requireResources({
   tls,
   demo,
+  databaseUrl,
   dataDir,
   host,
   port,
   adminHost,
   adminPort,
 }: Config): Promise<void> {
-  if (tls !== null) checkTlsFiles(tls);
+  if (tls !== null) readTlsFiles(tls);
   if (demo) await requireDataDirectory(dataDir);
+  // Not behind a balancer: it may connect to the port while it is tried, and its request would be lost.
+  if (databaseUrl !== null) return;
   if (port !== 0) await requireFreePort(host, port);
   if (adminPort) await requireFreePort(adminHost, adminPort);
 }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { isLoopbackAddress } from '../http/loopback.ts';
+import { readTlsFiles } from '../http/tls-files.ts';
 import { acceptMail } from '../mail/incoming/accept.ts';
 import { authenticateMail } from '../mail/incoming/authentication.ts';
 import type { MailKey } from '../mail/outgoing/mail-key.ts';
@@ -8,6 +8,7 @@ import { ImapPoller } from '../mail/transports/imap-poller.ts';
 import { inboundRoutes } from '../mail/transports/inbound-routes.ts';
 import { type Arrival, Intake } from '../mail/transports/intake.ts';
 import { Places } from '../mail/transports/places.ts';
+import type { Certificate, SmtpListener } from '../mail/transports/smtp-listener.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -36,24 +37,22 @@ export function openIntake(
     ...{ database, store, key, parseMail, metrics, log },
     acceptMail: (arrival) => acceptMail(accepting, arrival),
   });
-  let drain = async (_ms: number): Promise<void> => {};
+  let listener: SmtpListener | undefined;
   return {
     publicRoutes: inboundRoutes({ intake, places: new Places(), secrets: config.mailSecrets, metrics }),
     /** Listens and polls from now on: everything that mail causes can be handled. */
     async start(urls: Urls): Promise<void> {
       if (config.smtpListen !== null) {
         // Loaded here, since a node without it needs none of its library.
-        const { SmtpListener } = await import('../mail/transports/smtp-listener.ts');
-        const { tls } = config;
-        const listener = new SmtpListener({
+        const library = await import('../mail/transports/smtp-listener.ts');
+        listener = new library.SmtpListener({
           ...config.smtpListen,
           name: new URL(urls.public).hostname,
-          tls: tls && { cert: readFileSync(tls.certFile, 'utf8'), key: readFileSync(tls.keyFile, 'utf8') },
+          tls: config.tls && readTlsFiles(config.tls),
           ...{ intake, places: new Places(), limiter: rateLimits.mails, metrics, log },
         });
         const port = await listener.listen();
         disposer.add('mail listener', listener, (it) => it.drain(0));
-        drain = (ms) => listener.drain(ms);
         log.info(
           { protocol: config.smtpListen.protocol, host: config.smtpListen.host, port },
           'listening for mail',
@@ -70,6 +69,8 @@ export function openIntake(
       }
     },
     /** Accepts no more mails; those that are on their way in have `ms`. */
-    drain: (ms: number) => drain(ms),
+    drain: async (ms: number) => listener?.drain(ms),
+    /** New connections are secured with this certificate. */
+    renewCertificate: (certificate: Certificate) => listener?.renewCertificate(certificate),
   };
 }

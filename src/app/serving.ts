@@ -10,7 +10,7 @@ import { sharedSecret } from '../db/shared-secret.ts';
 import { type DemoFile, demoCommands, demoSession } from '../demo.ts';
 import type { Engine } from '../engine/engine.ts';
 import { upgradeRoutes } from '../gateway/routes.ts';
-import { healthRoutes, metricsRoutes } from '../health.ts';
+import { adminRoutes, healthRoutes, metricsRoutes } from '../health.ts';
 import { clientRoutes } from '../http/client-modules.ts';
 import { docsRoutes } from '../http/docs/routes.ts';
 import { AllowedOrigins } from '../http/origins.ts';
@@ -62,6 +62,7 @@ export async function openServing(
 
   let draining = false;
   const origins = new AllowedOrigins(config.allowedOrigins, { loopback: demo !== undefined });
+  const health = healthRoutes({ database, engine, files, draining: () => draining });
   const http = createHttp({
     routes,
     publicRoutes: {
@@ -85,7 +86,7 @@ export async function openServing(
       ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
       ...avatarRoutes(avatars),
       ...mailRoutes,
-      ...healthRoutes({ database, engine, files, draining: () => draining }),
+      ...health,
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
     authenticator,
@@ -111,10 +112,10 @@ export async function openServing(
     http,
     server,
     origins,
-    /** The node is not ready any more; requests in progress have `drainMs` to complete. */
-    drain: (drainMs: number) => {
+    health,
+    /** The node is not ready any more, and goes on as before. */
+    leave: () => {
       draining = true;
-      return server.drain(drainMs);
     },
   };
 }
@@ -122,17 +123,16 @@ export async function openServing(
 /** Keys live for a day: one more hour does not matter. */
 const PURGE_EVERY_MS = 60 * 60 * 1_000;
 
-/** Serves `/metrics` on a separate port, for operators that keep it out of reach of callers. */
+/** Serves `/metrics` on a separate port, for operators that keep it out of reach of callers, and the probes beside it. */
 export async function startAdminServer(
   { config, log, metrics, disposer }: PartOptions,
-  engine: Engine,
-  urls: Urls,
+  { engine, health, urls }: { readonly engine: Engine; readonly health: PublicRoutes; readonly urls: Urls },
 ): Promise<void> {
   const { adminPort, adminHost } = config;
   if (adminPort === null) return;
   const handler = createHttp({
     routes: [],
-    publicRoutes: metricsRoutes(metrics, engine),
+    publicRoutes: adminRoutes({ ...health, ...metricsRoutes(metrics, engine) }),
     authenticator: { authenticate: () => Promise.reject(new Error('no route here asks for a caller')) },
     database: { transaction: () => Promise.reject(new Error('no route here changes anything')) },
     metrics,

@@ -45,7 +45,7 @@ export interface GatewayOptions {
   /** The same instance that REST issues tickets from. */
   readonly tickets: Tickets;
   readonly cursors: Pick<Cursors, 'current' | 'read'>;
-  readonly http: Pick<HttpServer, 'app' | 'receive'>;
+  readonly http: Pick<HttpServer, 'ws' | 'receive' | 'numSubscribers' | 'publish'>;
   /** Answers a request that is not upgraded. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;
   readonly failures: ErrorMapper;
@@ -71,7 +71,7 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     const { rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
     const sessions = new Sessions<Session>();
-    const fanout = new Fanout(http.app, metrics);
+    const fanout = new Fanout(http, metrics);
     const presence = new Presence({
       engine: options.engine,
       holdMs: limits.presenceMs,

@@ -1,4 +1,10 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  WebSocketBehavior,
+} from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
 import type { Metrics } from '../metrics.ts';
 import { ApiError } from '../protocol/errors.ts';
@@ -6,12 +12,13 @@ import { ClientConnection, type ConnectionHost, KEEP_OPEN_TICK_MS } from './clie
 import { Exchange, type ExchangeHost, type ExchangeLimits, type RequestHandler } from './exchange.ts';
 import { HeldAnswers, type HeldLimits } from './held-answers.ts';
 import { type RequestHead, readHead } from './request-head.ts';
+import type { TlsFiles } from './tls-files.ts';
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './uws.ts';
 
 export interface HttpServerOptions {
   readonly handler: RequestHandler;
   /** Paths of PEM files; null or absent: plain HTTP. */
-  readonly tls?: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly tls?: TlsFiles | null;
   readonly limits?: Partial<ExchangeLimits>;
   readonly heldLimits?: HeldLimits;
   readonly metrics?: Pick<Metrics, 'httpHeldBytes'>;
@@ -37,18 +44,22 @@ const HELD_LIMITS: HeldLimits = { perCredential: 8 * 1024 * 1024, total: 64 * 10
  * graceful end.
  */
 export class HttpServer implements ExchangeHost, ConnectionHost {
-  /** The gateway adds its socket route to it. */
-  readonly app: TemplatedApp;
   readonly limits: ExchangeLimits;
   readonly held: HeldAnswers;
 
   readonly #handler: RequestHandler;
+  readonly #tls: TlsFiles | null;
+  /** The first one listens. Each further one serves the connections of a later certificate; open ones stay with theirs. */
+  readonly #apps: NativeApp[];
+  /** Adds the routes of sockets to an app. */
+  readonly #socketRoutes: ((app: NativeApp) => void)[] = [];
   readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
   #requests = 0;
   #listenSocket: ListenSocket | undefined;
   #draining = false;
   #pending = 0;
-  #whenIdle: (() => void) | undefined;
+  /** Called whenever a request is completely answered, or a connection has closed. */
+  #whenLess: (() => void) | undefined;
   readonly #watched = new Set<Exchange>();
   #clock: NodeJS.Timeout | undefined;
   readonly #connections = new Set<ClientConnection>();
@@ -63,9 +74,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     this.held = new HeldAnswers(heldLimits, metrics?.httpHeldBytes);
     this.#handler = handler;
     this.limits = { ...EXCHANGE_LIMITS, ...limits };
-    this.app = tls ? SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) : App();
-    this.app.filter(this.#onConnection);
-    this.app.any('/*', this.#onRequest);
+    this.#tls = tls ?? null;
+    this.#apps = [this.#open()];
   }
 
   /** Requests that are not completely answered. */
@@ -80,12 +90,46 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   /** Resolves with the port (0 asks for a free one); rejects with one clear line if it is taken. */
   async listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
     const socket = await new Promise<ListenSocket | false>((resolve) => {
-      const listen = this.app.listen as unknown as ListenExclusively;
-      listen.call(this.app, host, port, LISTEN_EXCLUSIVE_PORT, resolve);
+      this.#apps[0]!.listen(host, port, LISTEN_EXCLUSIVE_PORT, resolve);
     });
     if (socket === false) throw new Error(`cannot listen on ${host}:${port}: the port is in use or not ours`);
     this.#listenSocket = socket;
     return us_socket_local_port(socket);
+  }
+
+  /** Adds a route of sockets, which are served on the connections of every certificate. */
+  ws<UserData>(pattern: string, behavior: WebSocketBehavior<UserData>): void {
+    const add = (app: NativeApp) => void app.ws(pattern, behavior);
+    this.#socketRoutes.push(add);
+    for (const app of this.#apps) add(app);
+  }
+
+  /** Returns the number of sockets that have subscribed to a topic. */
+  numSubscribers(topic: string): number {
+    let count = 0;
+    for (const app of this.#apps) count += app.numSubscribers(topic);
+    return count;
+  }
+
+  /** Sends a frame to the sockets that have subscribed to a topic. */
+  publish(topic: string, bytes: Buffer, isBinary: boolean): void {
+    for (const app of this.#apps) app.publish(topic, bytes, isBinary);
+  }
+
+  /**
+   * Serves new connections with the certificate that is in the files now. Throws an Error if the library cannot use
+   * them, and goes on with the certificate from before. The library reads certificates for a new app alone, and only
+   * the app that listens accepts connections: it passes them on. An app is kept until the server closes, for the
+   * sockets that were opened on it.
+   */
+  renewCertificate(): void {
+    const app = this.#open();
+    for (const add of this.#socketRoutes) add(app);
+    const [listening, ...others] = this.#apps as [NativeApp, ...NativeApp[]];
+    listening.addChildAppDescriptor(app.getDescriptor());
+    const former = others.at(-1);
+    if (former !== undefined) listening.removeChildAppDescriptor(former.getDescriptor());
+    this.#apps.push(app);
   }
 
   /** Refuses new connections; open ones go on. */
@@ -95,18 +139,19 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     this.#listenSocket = undefined;
   }
 
-  /** Accepts no more connections, ends each one with its answer, and waits at most `ms` for those in flight. */
-  async drain(ms: number): Promise<void> {
+  /**
+   * Accepts no more connections, ends each one with its answer, and waits at most `ms` for those in flight, and at most
+   * `keptMs` of these for connections that a balancer keeps open: one that is in use ends with its next answer, and is
+   * not closed while a request is on its way.
+   */
+  async drain(ms: number, keptMs = 0): Promise<void> {
+    // Directly after the library has accepted what was waiting: the kernel resets what still waits when the port closes.
+    await new Promise((resolve) => setImmediate(resolve));
     this.stopAccepting();
     this.#draining = true;
-    if (this.#pending === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#whenIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    const beganMs = performance.now();
+    await this.#until(() => this.#connections.size === 0, Math.min(ms, keptMs));
+    await this.#until(() => this.#pending === 0, ms - (performance.now() - beganMs));
   }
 
   /** Cuts every connection, the gateway's sockets among them. */
@@ -114,7 +159,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     this.stopAccepting();
     clearInterval(this.#clock);
     clearInterval(this.#keeper);
-    this.app.close();
+    for (const app of this.#apps) app.close();
   }
 
   /**
@@ -152,6 +197,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
 
   forget(connection: ClientConnection): void {
     this.#connections.delete(connection);
+    this.#whenLess?.();
     if (this.#connections.size > 0) return;
     clearInterval(this.#keeper);
     this.#keeper = undefined;
@@ -165,7 +211,27 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   finished(exchange: Exchange): void {
     this.#watched.delete(exchange);
     this.#pending -= 1;
-    if (this.#pending === 0) this.#whenIdle?.();
+    this.#whenLess?.();
+  }
+
+  #open(): NativeApp {
+    const tls = this.#tls;
+    const app = tls === null ? App() : SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+    app.filter(this.#onConnection).any('/*', this.#onRequest);
+    return app as unknown as NativeApp;
+  }
+
+  #until(isDone: () => boolean, ms: number): Promise<void> {
+    if (isDone()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#whenLess = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      this.#whenLess = () => isDone() && end();
+    });
   }
 
   readonly #onRequest = (response: HttpResponse, request: HttpRequest): void => {
@@ -210,15 +276,24 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
 /** Resolution of the time limits. */
 const TICK_MS = 100;
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second process would share the port. The type declarations lack it and this call. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it a second process would share the port. */
 const LISTEN_EXCLUSIVE_PORT = 1;
 type ListenSocket = us_listen_socket;
-type ListenExclusively = (
-  host: string,
-  port: number,
-  options: number,
-  listening: (socket: ListenSocket | false) => void,
-) => TemplatedApp;
+
+/** The library's app with the calls that its type declarations lack. */
+interface NativeApp extends Omit<TemplatedApp, 'listen'> {
+  listen(
+    host: string,
+    port: number,
+    options: number,
+    listening: (socket: ListenSocket | false) => void,
+  ): unknown;
+  /** Returns what stands for this app in the two calls below. */
+  getDescriptor(): number;
+  /** From now on the connections that this app accepts are passed on to the other one. */
+  addChildAppDescriptor(descriptor: number): unknown;
+  removeChildAppDescriptor(descriptor: number): unknown;
+}
 
 /** Stands for the head of a request that is refused because of its head. */
 const UNREADABLE: RequestHead = {

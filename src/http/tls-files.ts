@@ -7,11 +7,19 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
+export interface TlsTexts {
+  readonly cert: string;
+  readonly key: string;
+  readonly subject: string;
+  /** The end of the certificate's time, as OpenSSL writes it. */
+  readonly validTo: string;
+}
+
 /**
- * Throws an Error of one line that names the variable, the file, and what is wrong with it. The TLS library that serves
- * them only reports that it cannot.
+ * Reads both files. Throws an Error of one line that names the variable, the file, and what is wrong with it. The TLS
+ * library that serves them only reports that it cannot.
  */
-export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
+export function readTlsFiles({ certFile, keyFile }: TlsFiles): TlsTexts {
   const cert = { label: `PARLEY_TLS_CERT ${certFile}`, text: readText('PARLEY_TLS_CERT', certFile) };
   const key = { label: `PARLEY_TLS_KEY ${keyFile}`, text: readText('PARLEY_TLS_KEY', keyFile) };
   if (!CERTIFICATE.test(cert.text) && CERTIFICATE.test(key.text) && PRIVATE_KEY.test(cert.text)) {
@@ -21,9 +29,12 @@ export function checkTlsFiles({ certFile, keyFile }: TlsFiles): void {
   }
   const certificate = parseCertificate(cert.label, cert.text);
   const privateKey = parsePrivateKey(key.label, key.text);
-  if (certificate.checkPrivateKey(privateKey)) return;
+  const subject = certificate.subject.replaceAll('\n', ', ');
+  if (certificate.checkPrivateKey(privateKey)) {
+    return { cert: cert.text, key: key.text, subject, validTo: certificate.validTo };
+  }
   throw new Error(
-    `${key.label} does not belong to the certificate ${certFile} (${certificate.subject.replaceAll('\n', ', ')}): the first certificate of that file must be the one that was issued for this key`,
+    `${key.label} does not belong to the certificate ${certFile} (${subject}): the first certificate of that file must be the one that was issued for this key`,
   );
 }
 

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap';
 import { startApp } from '../../src/app/app.ts';
 import { type Environment, readConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { freePort } from '../support/free-port.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';
@@ -89,8 +90,8 @@ t.test('a Redis that is too old', async (t) => {
 
 t.test('files of TLS that cannot be used are named with what is wrong with them', async (t) => {
   const directory = freshDirectory(t);
-  const [cert, key] = await certificate(directory, 'one');
-  const [, otherKey] = await certificate(directory, 'other');
+  const [cert, key] = await makeCertificate(directory, 'one');
+  const [, otherKey] = await makeCertificate(directory, 'other');
   const empty = join(directory, 'empty.pem');
   const encrypted = join(directory, 'encrypted.pem');
   const garbled = join(directory, 'garbled.pem');
@@ -258,19 +259,6 @@ function isOneLine(t: Test, { code, stdout, stderr }: Finished, words: RegExp): 
 /** Migrations and the like may have been logged before. */
 function isNoLogRecord(line: string): boolean {
   return !line.startsWith('{"level":30');
-}
-
-/** A self-signed certificate and its key, as two PEM files. */
-async function certificate(directory: string, name: string): Promise<[cert: string, key: string]> {
-  const [cert, key] = [join(directory, `${name}-cert.pem`), join(directory, `${name}-key.pem`)];
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-  const { code, stderr } = await runProgram(
-    'openssl',
-    [...request, '-subj', `/CN=${name}`, '-days', '2', '-keyout', key, '-out', cert],
-    {},
-  );
-  if (code !== 0) throw new Error(stderr);
-  return [cert, key];
 }
 
 /** Accepts every login and answers each statement with its version, as far as Postgres's protocol requires. */

@@ -11,41 +11,50 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 /**
- * Starts nginx in front of `upstreamPort`, in the foreground; it ends with the test at the latest. Its connections to
- * the upstream are few and kept alive: an extra answer on one of them would go to another client.
+ * Starts nginx in front of `upstreamPort`. Its connections to the upstream are few and kept alive: an extra answer on
+ * one of them would go to another client.
  */
-export async function startNginx(
+export function startNginx(
   t: Teardown,
   { upstreamPort }: { readonly upstreamPort: number },
-): Promise<{ port: number }> {
+): Promise<StartedNginx> {
+  return startNginxWith(t, (port) => oneUpstream(port, upstreamPort));
+}
+
+export interface StartedNginx {
+  readonly port: number;
+  /** What it has logged so far. */
+  readonly errors: () => string;
+}
+
+/**
+ * Starts nginx in the foreground with the content of a `http` block for its port; it ends with the test at the latest.
+ */
+export async function startNginxWith(t: Teardown, content: (port: number) => string): Promise<StartedNginx> {
   const program = await findNginx();
   // A free port may be taken before nginx has it: by another test's server, or by any connection that goes out.
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
-    const { isListening, errors } = await run(t, { program, port, upstreamPort });
-    if (isListening) return { port };
+    const { isListening, readErrors } = await run(t, program, content(port));
+    const errors = readErrors();
+    if (isListening) return { port, errors: readErrors };
     if (attempt === 10 || !errors.includes('Address already in use')) {
       throw new Error(`nginx does not start: ${errors}`);
     }
   }
 }
 
-interface Start {
-  readonly program: string;
-  readonly port: number;
-  readonly upstreamPort: number;
-}
-
-/** Starts nginx once. It has ended if `isListening` is false, and `errors` says why. */
+/** Starts nginx once. It has ended if `isListening` is false, and `readErrors` says why. */
 async function run(
   t: Teardown,
-  { program, port, upstreamPort }: Start,
-): Promise<{ isListening: boolean; errors: string }> {
+  program: string,
+  content: string,
+): Promise<{ isListening: boolean; readErrors: () => string }> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-nginx-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   // Its workers run as another user.
   await chmod(directory, 0o711);
-  await writeFile(join(directory, 'nginx.conf'), configuration(port, upstreamPort));
+  await writeFile(join(directory, 'nginx.conf'), configuration(content));
   const child = spawn(program, ['-p', directory, '-e', 'stderr', '-c', 'nginx.conf'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -61,10 +70,10 @@ async function run(
   const pidFile = join(directory, 'nginx.pid');
   await until(() => hasEnded(child) || existsSync(pidFile), { what: 'nginx listens' });
   if (hasEnded(child)) await closed;
-  return { isListening: !hasEnded(child), errors };
+  return { isListening: !hasEnded(child), readErrors: () => errors };
 }
 
-function configuration(port: number, upstreamPort: number): string {
+function configuration(content: string): string {
   return `
     daemon off;
     worker_processes 1;
@@ -77,6 +86,12 @@ function configuration(port: number, upstreamPort: number): string {
       fastcgi_temp_path fastcgi;
       uwsgi_temp_path uwsgi;
       scgi_temp_path scgi;
+      ${content}
+    }`;
+}
+
+function oneUpstream(port: number, upstreamPort: number): string {
+  return `
       # Sockets are passed on; other requests keep the connection to the upstream alive.
       map $http_upgrade $connection_header { default upgrade; '' ''; }
       upstream parley { server 127.0.0.1:${upstreamPort}; keepalive 1; }
@@ -92,8 +107,7 @@ function configuration(port: number, upstreamPort: number): string {
           proxy_request_buffering off;
           proxy_next_upstream off;
         }
-      }
-    }`;
+      }`;
 }
 
 function hasEnded(child: ChildProcess): boolean {

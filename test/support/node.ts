@@ -52,6 +52,11 @@ export class TestNode {
     );
   }
 
+  /** Returns the same node for requests by way of a proxy. */
+  behind(url: string): TestNode {
+    return new TestNode(this.running, this.dataDir, { ...this.demo, base_url: url }, this.#contract);
+  }
+
   /** Resolves when the process has ended. */
   async kill(signal: NodeJS.Signals): Promise<void> {
     this.running.child.kill(signal);

@@ -28,7 +28,7 @@ import { Session, type SessionHost } from './session.ts';
 import type { Tickets } from './tickets.ts';
 
 export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended'> {
-  readonly http: Pick<HttpServer, 'app' | 'receive'>;
+  readonly http: Pick<HttpServer, 'ws' | 'receive'>;
   /** Answers a request that is not upgraded with the error envelope, whatever was thrown. */
   readonly refuse: (exchange: Exchange, thrown: unknown) => void;
   readonly authenticator: Pick<Authenticator, 'authenticate' | 'principalOf'>;
@@ -77,7 +77,7 @@ export class SocketServer {
         if (sessions.size === 0) this.#emptied?.();
       },
     };
-    options.http.app.ws<SocketData>('/v1/realtime', {
+    options.http.ws<SocketData>('/v1/realtime', {
       maxPayloadLength: limits.frameBytes,
       // The limit above which uWS skips a socket. It is compared before a write, so the last frame exceeds it.
       maxBackpressure: limits.durableBytes,

@@ -4,10 +4,10 @@ import type { Metrics } from '../../metrics.ts';
 import { covers, NEWEST_VERSION, SOCKETS_SINCE, VERSIONS } from '../../protocol/versions.ts';
 import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
 
-/** The part of uWebSockets.js's app that publishes. */
+/** The part of the server that publishes. */
 export interface Publisher {
   numSubscribers(topic: string): number;
-  publish(topic: string, bytes: Buffer, isBinary: boolean): boolean;
+  publish(topic: string, bytes: Buffer, isBinary: boolean): unknown;
 }
 
 /** A session that lost a published frame. */

@@ -21,8 +21,8 @@ export interface SmtpListenerOptions {
   readonly port: number;
   /** The name of this server in its greeting. */
   readonly name: string;
-  /** PEM texts for STARTTLS; null: it is not offered. */
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** For STARTTLS; null: it is not offered. */
+  readonly tls: Certificate | null;
   readonly intake: Pick<Intake, 'deliver' | 'inboxesAt'>;
   readonly places: Places;
   /** Mails by address. */
@@ -30,6 +30,12 @@ export interface SmtpListenerOptions {
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
   readonly log: Logger;
   readonly limits?: Partial<SmtpLimits>;
+}
+
+/** PEM texts. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
 }
 
 export interface SmtpLimits {
@@ -118,6 +124,11 @@ export class SmtpListener {
       });
     }
     return (server.address() as AddressInfo).port;
+  }
+
+  /** STARTTLS has this certificate from now on. */
+  renewCertificate({ cert, key }: Certificate): void {
+    this.#server.updateSecureContext({ cert, key });
   }
 
   /** Accepts no more connections and no more mails; those that are on their way in have `ms`. */
