@@ -12,12 +12,20 @@ export interface ConnectionOptionsInput {
   readonly settings?: Readonly<Record<string, string | number>> | undefined;
 }
 
-export type ConnectionOptions = pg.ClientConfig & { readonly types: pg.CustomTypesConfig };
+export type ConnectionOptions = pg.ClientConfig & {
+  readonly types: pg.CustomTypesConfig;
+  /**
+   * Applies the settings to a connection that was just opened, in one round trip; a pool calls it by itself. They are
+   * not in the startup message, since poolers refuse one that has more than a few names in it.
+   */
+  readonly onConnect: (client: pg.ClientBase) => Promise<void>;
+};
 
 /** Throws an Error of one line if `url` is not a Postgres URL. */
 export function connectionOptions(input: ConnectionOptionsInput): ConnectionOptions {
   const url = parsed(input.url);
   const settings = {
+    statement_timeout: input.statementTimeoutMs,
     // The parsers below depend on these two. The keepalives let Postgres notice a node that vanished.
     TimeZone: 'UTC',
     DateStyle: 'ISO',
@@ -27,21 +35,21 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
     ...INDEX_PLANS,
     ...input.settings,
   };
-  const ours = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-  // pg lets the `options` of the URL replace ours, so they are joined; ours come last and take precedence.
-  const theirs = url.searchParams.get('options');
-  if (theirs !== null) url.searchParams.delete('options');
+  const calls = Object.entries(settings).map(
+    ([name, value]) => `set_config(${pg.escapeLiteral(name)}, ${pg.escapeLiteral(String(value))}, false)`,
+  );
   const connectTimeout = Number(url.searchParams.get('connect_timeout') ?? 1);
   url.searchParams.delete('connect_timeout');
+  // Seconds in the URL, as libpq has it. pg also counts the wait for a free connection of the pool.
+  const connectTimeoutMs = Number.isFinite(connectTimeout) ? Math.max(0, connectTimeout * 1_000) : 1_000;
+  const apply = { text: `SELECT ${calls.join(', ')}`, query_timeout: connectTimeoutMs };
   return {
     connectionString: url.href,
-    options: [...(theirs === null ? [] : [theirs]), ...ours].join(' '),
     application_name: 'parley',
     keepAlive: true,
     keepAliveInitialDelayMillis: 2_000,
-    // Seconds in the URL, as libpq has it. pg also counts the wait for a free connection of the pool.
-    connectionTimeoutMillis: Number.isFinite(connectTimeout) ? Math.max(0, connectTimeout * 1_000) : 1_000,
-    statement_timeout: input.statementTimeoutMs,
+    connectionTimeoutMillis: connectTimeoutMs,
+    onConnect: async (client) => void (await client.query(apply)),
     query_timeout: input.queryTimeoutMs,
     types: columnTypes,
   };

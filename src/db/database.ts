@@ -10,7 +10,7 @@ import { OpenTransaction } from './open-transaction.ts';
 import type { OutboxRow } from './outbox-row.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import type { Schema } from './schema.ts';
-import { requireServerVersion } from './server-version.ts';
+import { requireServer } from './server-version.ts';
 import { Shortage, type ShortageKind } from './shortage.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
 import { codeOf, isUnavailable, wrapUnavailable } from './unavailable.ts';
@@ -35,7 +35,8 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const database = await connect(options);
   try {
-    database.serverVersion = await requireServerVersion(database.pipeline, placeOf(options.url));
+    const { pipeline, relaxed } = database;
+    database.serverVersion = await requireServer([pipeline, relaxed], placeOf(options.url));
     return database;
   } catch (error) {
     await database.close();
@@ -54,8 +55,8 @@ async function connect(options: DatabaseOptions): Promise<Database> {
     } catch (cause) {
       await database.close();
       const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
-      // The message of `pg` when `connectionTimeoutMillis` has passed.
-      if (!reason.includes('timeout expired') || performance.now() > deadlineMs) {
+      // The messages of `pg` when `connectionTimeoutMillis` has passed.
+      if (!TIMED_OUT.test(reason) || performance.now() > deadlineMs) {
         throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
       }
       if (attempt === 1)
@@ -68,6 +69,7 @@ async function connect(options: DatabaseOptions): Promise<Database> {
 }
 
 const PATIENCE_MS = 10_000;
+const TIMED_OUT = /timeout expired|Query read timeout/;
 
 /**
  * All access to Postgres, in three ways: `pipeline` for the short statements of hot paths, `query` for other prepared
@@ -96,7 +98,7 @@ export class Database implements Db {
    * acknowledged. If such a write survives a crash, so do all writes that committed before it.
    */
   readonly relaxed: PipelinedConnection;
-  readonly #config: pg.ClientConfig;
+  readonly #url: string;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
   readonly #uses = new Map<string, CounterSeries>();
@@ -106,8 +108,9 @@ export class Database implements Db {
   constructor({ url, log, metrics, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
     this.#metrics = metrics;
     const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
-    this.#config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
-    this.pool = new pg.Pool({ ...this.#config, max: maxConnections, idleTimeoutMillis: 30_000 });
+    this.#url = url;
+    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
+    this.pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 30_000 });
     surviveLostClients(this.pool);
     this.pool.on('error', (error) => {
       // The pool ends before its sockets do: a Postgres that is stopped after it may still report that on them.
@@ -232,7 +235,8 @@ export class Database implements Db {
 
   /** Runs Kysely on a separate connection without a time limit, for migrations. */
   async withoutTimeLimit<T>(run: (kysely: Kysely<Schema>) => Promise<T>): Promise<T> {
-    const pool = new pg.Pool({ ...this.#config, statement_timeout: 0, query_timeout: 0, max: 1 });
+    const limits = { statementTimeoutMs: 0, queryTimeoutMs: 0 };
+    const pool = new pg.Pool({ ...connectionOptions({ url: this.#url, ...limits }), max: 1 });
     surviveLostClients(pool);
     try {
       return await run(new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }));

@@ -94,14 +94,15 @@ export class NodeLock {
   async #connect(): Promise<pg.Client> {
     const { url } = this.#options;
     const limits = { statementTimeoutMs: 0, queryTimeoutMs: ANSWER_MS };
-    const client = new pg.Client(
-      connectionOptions({ url, ...limits, settings: { idle_session_timeout: 0 } }),
-    );
+    const options = connectionOptions({ url, ...limits, settings: { idle_session_timeout: 0 } });
+    const client = new pg.Client(options);
     client.on('error', () => this.#lost(client));
     client.on('end', () => this.#lost(client));
     try {
       await client.connect();
+      await options.onConnect(client);
     } catch (cause) {
+      client.connection.stream.destroy();
       throw new Error(`cannot reach Postgres at ${placeOf(url)}: ${(cause as Error).message}`, { cause });
     }
     if (!this.#closed) return client;

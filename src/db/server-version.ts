@@ -1,24 +1,62 @@
 import type { Querier } from './handle.ts';
 import { statement } from './statement.ts';
+import { codeOf } from './unavailable.ts';
 
 /** The oldest Postgres that Parley is tested with, by its major version. */
 export const LEAST_POSTGRES = 15;
 
 /**
- * Returns the version of the server, such as `18.4`. Rejects with an Error of one line if it is older than
- * LEAST_POSTGRES.
+ * Returns the version of the server, such as `18.4`, given two open connections. Rejects with an Error of one line if it
+ * is older than LEAST_POSTGRES, or if the connections do not have a session each: a pooler hands them out by
+ * transaction, and locks, settings and prepared statements would be another client's a moment later.
  */
-export async function requireServerVersion(db: Querier, place: string): Promise<string> {
-  const rows = await db.query(READ_VERSION);
+export async function requireServer(
+  [one, other]: readonly [Querier, Querier],
+  place: string,
+): Promise<string> {
+  // One after the other: at the same time, such a pooler would use a session for each.
+  const first = await askServer(one);
+  if (first === undefined) throw sharedSessions(place);
   // Distributions append their own version: "15.14 (Debian 15.14-0+deb12u1)".
-  const version = rows[0]?.server_version.split(' ')[0] ?? '';
-  if (Number.parseInt(version, 10) >= LEAST_POSTGRES) return version;
-  throw new Error(
-    `the Postgres at ${place} is version ${version} and Parley needs ${LEAST_POSTGRES} or newer: upgrade it, or set DATABASE_URL to another`,
-  );
+  const version = first.server_version.split(' ')[0] ?? '';
+  if (!(Number.parseInt(version, 10) >= LEAST_POSTGRES)) {
+    throw new Error(
+      `the Postgres at ${place} is version ${version} and Parley needs ${LEAST_POSTGRES} or newer: upgrade it, or set DATABASE_URL to another`,
+    );
+  }
+  const second = await askServer(other);
+  const again = await askServer(one);
+  if (first.pid === second?.pid || first.pid !== again?.pid) throw sharedSessions(place);
+  return version;
 }
 
-const READ_VERSION = statement<[], { server_version: string }>({
-  name: 'server-version',
-  text: 'SHOW server_version',
+interface Server {
+  readonly server_version: string;
+  readonly pid: number;
+}
+
+/** Returns undefined if the session has, or lost, statements that another client prepared. */
+async function askServer(db: Querier): Promise<Server | undefined> {
+  try {
+    const [row] = await db.query(READ_SERVER);
+    return row;
+  } catch (error) {
+    if (OTHERS_STATEMENTS.has(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+const READ_SERVER = statement<[], Server>({
+  name: 'server',
+  text: "SELECT current_setting('server_version') AS server_version, pg_backend_pid() AS pid",
 });
+
+/** A name that this connection has not used yet exists, or one that it has prepared does not. */
+const OTHERS_STATEMENTS: ReadonlySet<string> = new Set(['42P05', '26000']);
+
+function sharedSessions(place: string): Error {
+  return new Error(
+    `the Postgres at ${place} is behind a pooler in transaction mode, and Parley needs sessions of its own: ` +
+      'set pool_mode to session there, or DATABASE_URL to Postgres itself',
+  );
+}

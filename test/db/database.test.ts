@@ -191,6 +191,16 @@ t.test('options in the URL are kept, ours count', async (t) => {
   t.same(await database.query(statement), [{ memory: '5MB', zone: 'UTC', name: 'parley' }]);
 });
 
+t.test('every connection has its limits, which are set once it is open', async (t) => {
+  const url = new URL((await createTestDatabase(t)).url);
+  const database = await open(t, url.href);
+  const limit = { name: 'limit', text: "SELECT current_setting('statement_timeout') AS ms" };
+  t.same(await database.query(limit), [{ ms: '8s' }]);
+  for (const pipeline of database.pipelines) t.same(await pipeline.query(limit), [{ ms: '8s' }]);
+  const unlimited = await database.withoutTimeLimit((db) => sql`SHOW statement_timeout`.execute(db));
+  t.same(unlimited.rows, [{ statement_timeout: '0' }]);
+});
+
 t.test('two nodes that start together migrate once', async (t) => {
   const postgres = await startPostgres(t);
   const nodes = await Promise.all([open(t, postgres.url), open(t, postgres.url)]);

@@ -283,8 +283,9 @@ function oldPostgres(socket: Socket): void {
   socket.on('error', () => undefined);
   socket.on('data', (bytes) => {
     if (greeted) {
-      // Sync, or a goodbye.
-      if (bytes.includes(Buffer.from([0x53, 0, 0, 0, 4]))) socket.write(answer);
+      // A simple query, for the settings; then Sync, or a goodbye.
+      if (bytes[0] === 0x51) socket.write(Buffer.concat([message('C', Buffer.from('SELECT 1\0')), ready]));
+      else if (bytes.includes(Buffer.from([0x53, 0, 0, 0, 4]))) socket.write(answer);
       return;
     }
     greeted = true;

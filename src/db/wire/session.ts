@@ -21,8 +21,8 @@ export interface SessionOptions {
  * One connection to Postgres. Queries are sent without waiting for the answers to earlier ones, and each is a
  * transaction of its own (PostgreSQL, Pipelining).
  *
- * pg opens the connection: addresses, TLS and passwords are its work. From the first ReadyForQuery on, its stream is
- * read and written here. pg itself makes an object and an event of each message, and has the columns described again
+ * pg opens the connection: addresses, TLS, passwords and the settings of the session are its work. From the second
+ * ReadyForQuery on, which ends the answer to the settings, its stream is read and written here. pg itself makes an object and an event of each message, and has the columns described again
  * with each result, which takes several times as long.
  */
 export class Session {
@@ -35,6 +35,8 @@ export class Session {
   #first: Query | undefined;
   #last: Query | undefined;
   #isOpen = false;
+  /** The first ReadyForQuery has come, so the answer to the settings is next. */
+  #isGreeted = false;
   #lostBy: Error | undefined;
   #isEnding = false;
   #whenIdle: (() => void) | undefined;
@@ -45,9 +47,16 @@ export class Session {
   /** Resolves when queries can be sent; rejects with pg's error. */
   static async open(options: SessionOptions): Promise<Session> {
     const session = new Session(options);
-    await session.#client.connect();
-    if (session.#lostBy !== undefined) throw session.#lostBy;
-    return session;
+    try {
+      await session.#client.connect();
+      await options.config.onConnect(session.#client);
+      if (session.#lostBy !== undefined) throw session.#lostBy;
+      return session;
+    } catch (error) {
+      session.#isEnding = true;
+      session.destroy();
+      throw error;
+    }
   }
 
   private constructor(options: SessionOptions) {
@@ -182,7 +191,9 @@ export class Session {
 
   readonly #receive = (kind: number, bytes: Buffer, start: number, end: number): void => {
     if (!this.#isOpen) {
-      if (kind === SERVER_MESSAGE.readyForQuery) this.#takeOver();
+      if (kind !== SERVER_MESSAGE.readyForQuery) return;
+      if (this.#isGreeted) this.#takeOver();
+      this.#isGreeted = true;
       return;
     }
     switch (kind) {
