@@ -20,7 +20,11 @@ t.test('every metric has its name, its help and a registry of its own', async (t
   t.match(text, 'process_resident_memory_bytes');
   t.match(await other.registry.metrics(), 'parley_voids_total 0');
   const { registry: _, ...metrics } = one;
-  const names = (await one.registry.getMetricsAsJSON()).map(({ name }) => name);
+  const all = await one.registry.getMetricsAsJSON();
+  const names = all.map(({ name }) => name);
+  for (const { name, type } of all) {
+    t.equal(name.endsWith('_total'), String(type) === 'counter', `counters alone end with _total: ${name}`);
+  }
   t.equal(names.filter((name) => name.startsWith('parley_')).length, Object.keys(metrics).length);
 });
 

@@ -40,7 +40,9 @@ export async function migrate(
     for (const renewed of await renewRows(db))
       log.info(renewed, 'rows of a restored database have a new changed_in');
     if (newer.length > 0) return;
-    for (const index of await buildIndexes(db)) log.info({ index }, 'built an index');
+    const indexes = await buildIndexes(db);
+    if (indexes.length > 0) log.info({ indexes: indexes.length }, 'built or removed indexes');
+    for (const index of indexes) log.debug({ index }, 'built or removed an index');
   });
   await runMigrations({ pgPool: database.pool, logger: jobLogger(log) });
 }
@@ -54,5 +56,6 @@ async function migrateToLatest(db: Kysely<Schema>, log: Logger, provider: Migrat
     const name = failed?.migrationName ?? 'no migration';
     throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
   }
-  for (const { migrationName } of results) log.info({ migration: migrationName }, 'migrated the database');
+  const [from, to] = [results.at(0)?.migrationName, results.at(-1)?.migrationName];
+  if (to !== undefined) log.info({ migrations: results.length, from, to }, 'migrated the database');
 }

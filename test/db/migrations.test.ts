@@ -4,6 +4,7 @@ import path, { join, resolve } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migration';
 import pg from 'pg';
+import { pino } from 'pino';
 import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { INDEXES } from '../../src/db/indexes.ts';
@@ -244,6 +245,25 @@ t.test('a new migration declares from which one on nodes may use its schema', as
     const { usableFrom = 'no declaration' } = migration as { readonly usableFrom?: string };
     t.ok(`${usableFrom}.ts` in CHECKSUMS && usableFrom <= name, `${name}: ${usableFrom}`);
   }
+});
+
+t.test('a first start logs one line for migrations and one for indexes', async (t) => {
+  const lines: object[] = [];
+  const kept = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const server = await startPostgres(t);
+  const { database } = await create(t, server.url, 'quiet');
+  await migrate(database, kept);
+  const names = Object.keys(CHECKSUMS).map((file) => file.replace(/\.ts$/, ''));
+  const migrated = {
+    msg: 'migrated the database',
+    migrations: names.length,
+    from: names[0],
+    to: names.at(-1),
+  };
+  t.match(lines, [migrated, { msg: 'built or removed indexes', indexes: Number }]);
+  t.equal(lines.length, 2);
+  await migrate(database, kept);
+  t.equal(lines.length, 2, 'and a later one none');
 });
 
 t.test('a node starts on the schema of a newer release where that release allows it', async (t) => {
