@@ -21,7 +21,7 @@ async function main(): Promise<never> {
   // The reader of our output may go away (`npm start | head`); that is no reason to stop serving.
   process.stdout.on('error', () => undefined);
   const [name = 'start', ...args] = process.argv.slice(2);
-  if (name === '--help' || name === '-h') {
+  if (name === 'help' || name === '--help' || name === '-h') {
     process.stdout.write(USAGE);
     process.exit(0);
   }

@@ -19,14 +19,14 @@ export const CUSTOMER_SERVICE = 'Customer Service';
 
 export interface NewAccount {
   readonly account: AccountRow;
-  /** The default roles by their names, which are these keys. */
+  /** By their names, which are these keys. */
   readonly roles: Readonly<Record<DefaultRole, RoleRow>>;
   readonly customerService: GroupRow;
 }
 
 /**
- * Creates an account with its four default roles and the 'Customer Service' persona. A trigger of Postgres adds the roles of
- * the service (migrations/0027).
+ * Creates an account with the roles below and the 'Customer Service' persona. A trigger of Postgres adds the roles of
+ * stations and representatives (migrations/0027).
  */
 export async function createAccount(
   tx: Tx,

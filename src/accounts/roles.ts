@@ -34,6 +34,17 @@ export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
   return row;
 }
 
+/** Returns the roles that Postgres adds to a new account, by name. */
+export function addedRolesOf(db: Db, accountId: string): Promise<RoleRow[]> {
+  return db.kysely
+    .selectFrom('roles')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('type', 'in', ['scanner', 'sales_rep'])
+    .orderBy('name', 'desc')
+    .execute();
+}
+
 /** Finds a role by id or by name within the account, as findRoleById does. */
 export async function findRole(db: Db, accountId: string, idOrName: string): Promise<RoleRow> {
   const row = await db.kysely

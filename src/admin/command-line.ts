@@ -1,4 +1,4 @@
-/** The syntax of the command line: commands of one or two words, with named options that all take a value. */
+/** The syntax of the command line: commands of one or two words, with options that all take a value, most of them by name. */
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '../protocol/nearest-name.ts';
@@ -22,6 +22,8 @@ export interface Command<Context> {
   /** One line about the command. */
   readonly help: string;
   readonly options: Readonly<Record<string, Option>>;
+  /** The option whose value may stand without its name. */
+  readonly first?: string;
   /** It uses nothing but the configuration and files: no database is looked for or started. */
   readonly offline?: true;
   /**
@@ -35,7 +37,7 @@ export type Options = Readonly<Record<string, string>>;
 export type Commands<Context> = Readonly<Record<string, Command<Context>>>;
 
 export function wantsHelp(args: readonly string[]): boolean {
-  return args.some((arg) => arg === '--help' || arg === '-h');
+  return args[0] === HELP || args.some((arg) => arg === '--help' || arg === '-h');
 }
 
 /** Throws UsageError. */
@@ -65,7 +67,7 @@ export function usageOf<Context>(
   program: string,
   args: readonly string[],
 ): string {
-  const wanted = wordsOf(args).join(' ');
+  const wanted = wordsOf(args[0] === HELP ? args.slice(1) : args).join(' ');
   const matching = Object.entries(commands).filter(([name]) => `${name} `.startsWith(`${wanted} `));
   const [first, ...others] = matching;
   if (first === undefined || others.length > 0) {
@@ -73,10 +75,11 @@ export function usageOf<Context>(
     const lines = columns(shown.map(([name, { help }]) => [name, help]));
     return `usage: ${program} <command> [--option value …]\n\n${lines}\n\nOptions of a command: ${program} <command> --help\n`;
   }
-  const [name, { help, options }] = first;
-  const words = Object.entries(options).map(([option, { value, required }]) =>
-    required ? ` --${option} ${value}` : ` [--${option} ${value}]`,
-  );
+  const [name, { help, options, first: unnamed }] = first;
+  const words = Object.entries(options).map(([option, { value, required }]) => {
+    const flag = option === unnamed ? `[--${option}]` : `--${option}`;
+    return required ? ` ${flag} ${value}` : ` [${flag} ${value}]`;
+  });
   const lines = columns(Object.entries(options).map(([option, { help }]) => [`--${option}`, help]));
   return `usage: ${program} ${name}${words.join('')}\n\n${help}\n${lines === '' ? '' : `\n${lines}\n`}`;
 }
@@ -88,6 +91,8 @@ export function oneOf(help: string, values: readonly string[]): Option {
     check: { accepts: `one of ${values.join(', ')}`, test: (text) => values.includes(text) },
   };
 }
+
+const HELP = 'help';
 
 /** Returns the words before the options: the command, or the beginning of one. */
 function wordsOf(args: readonly string[]): readonly string[] {
@@ -104,20 +109,31 @@ function unknownCommand(names: readonly string[], name: string): string {
 function parseOptions<Context>(
   args: readonly string[],
   name: string,
-  { options }: Command<Context>,
+  { options, first }: Command<Context>,
 ): Options {
   const config = Object.fromEntries(
     Object.keys(options).map((option) => [option, { type: 'string' as const }]),
   );
+  const { values, positionals } = parseStrictly(withDashedValues(args, config), config, name);
+  const [value, ...others] = positionals;
+  if (value === undefined) return values;
+  if (first !== undefined && values[first] === undefined && others.length === 0) {
+    return { ...values, [first]: value };
+  }
+  throw new UsageError(unnamedValue(args, name, options));
+}
+
+function parseStrictly(
+  args: string[],
+  options: Readonly<Record<string, { readonly type: 'string' }>>,
+  name: string,
+): { readonly values: Options; readonly positionals: readonly string[] } {
   try {
-    return parseArgs({ args: withDashedValues(args, config), options: config, strict: true })
-      .values as Options;
+    const { values, positionals } = parseArgs({ args, options, strict: true, allowPositionals: true });
+    return { values: values as Options, positionals };
   } catch (error) {
     const known = Object.keys(options).map((option) => `--${option}`);
     const { message, code } = error as NodeJS.ErrnoException;
-    if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
-      throw new UsageError(unnamedValue(args, name, options));
-    }
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(message.split('\n')[0]);
     const [, unknown = ''] = /'(--?[^']*)'/.exec(message) ?? [];
     const nearest = nearestName(unknown, known);

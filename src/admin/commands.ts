@@ -59,12 +59,14 @@ const EXPIRES: Option = {
 
 export const COMMANDS: Commands<AdminContext> = {
   'account create': {
-    help: 'Create an account with its four default roles',
+    help: 'Create an account with the roles admin, member, viewer, agent, scanner and sales_rep',
     options: { name: NAME, plan: PLAN },
     run: inTransaction(async (tx, { name = '', plan }) => {
       const { createAccount } = await import('../accounts/accounts.ts');
+      const { addedRolesOf } = await import('../accounts/roles.ts');
       const { account, roles } = await createAccount(tx, { name, ...(plan && { plan: plan as Plan }) });
-      const shown = Object.values(roles).map(({ id, name, type }) => ({ id, name, type }));
+      const all = [...Object.values(roles), ...(await addedRolesOf(tx, account.id))];
+      const shown = all.map(({ id, name, type }) => ({ id, name, type }));
       return { object: 'account', ...account, roles: shown };
     }),
   },
@@ -276,6 +278,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
   },
   'export verify': {
+    first: 'file',
     help: 'Check an export offline: its signature, every hash, and that nothing was added or is missing',
     options: {
       file: { help: 'path of the downloaded export', value: 'exp_….zip', required: true },
@@ -308,6 +311,7 @@ export const COMMANDS: Commands<AdminContext> = {
     },
   },
   'audit verify': {
+    first: 'file',
     help: 'Verify an export of the audit, without a database; the first row that does not hold is named',
     options: {
       file: { help: 'what "audit export" printed', value: 'FILE', required: true },

@@ -4,7 +4,7 @@ import t from 'tap';
 import { Tokens } from '../../src/access/tokens.ts';
 import { isValidApiKey } from '../../src/accounts/keys.ts';
 import { refreshTokenPair } from '../../src/accounts/sessions/token-pairs.ts';
-import { UsageError, usageOf } from '../../src/admin/command-line.ts';
+import { parseCommand, UsageError, usageOf } from '../../src/admin/command-line.ts';
 import { COMMANDS } from '../../src/admin/commands.ts';
 import { runAdmin } from '../../src/admin/run.ts';
 import { readConfig } from '../../src/config.ts';
@@ -28,8 +28,20 @@ t.test('a deployment gets its first account, key and user', async (t) => {
     { name: 'member', type: 'user' },
     { name: 'viewer', type: 'user' },
     { name: 'agent', type: 'agent' },
+    { name: 'scanner', type: 'scanner' },
+    { name: 'sales_rep', type: 'sales_rep' },
   ]);
   const id = String(account.id);
+  const listed = await admin('role', 'list', '--account', id);
+  const named = ({ name }: { name: string }) => name;
+  const names = (account.roles as { name: string }[]).map(named);
+  t.same(
+    names.toSorted(),
+    (listed.data as { name: string }[]).map(named).toSorted(),
+    'all of them are shown',
+  );
+  const { help } = COMMANDS['account create']!;
+  t.ok(help.endsWith(`the roles ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`), help);
 
   const key = await admin('key', 'create', '--account', id, '--name', 'CI');
   t.match(key, { object: 'api_key', account_id: id, name: 'CI', expires_at: null, key: /^parley_\w{38}$/ });
@@ -212,6 +224,14 @@ t.test('help has a line for every command and every option', async (t) => {
   }
   t.match(usageOf(COMMANDS, 'parley', ['key', '-h']), /key create[\s\S]*key list[\s\S]*key revoke/);
   t.notMatch(usageOf(COMMANDS, 'parley', ['key', '-h']), 'user create', 'the commands of that word alone');
+  for (const help of [['help'], ['help', 'key', 'create']]) {
+    const asked = await runParley(['admin', ...help], {});
+    t.same(asked, await runParley(['admin', ...help.slice(1), '--help'], {}), help.join(' '));
+  }
+  t.match(
+    usageOf(COMMANDS, 'parley', ['export', 'verify', '-h']),
+    'export verify [--file] exp_….zip [--key K]',
+  );
   t.match(await runParley(['--help'], {}), { code: 0, stdout: /start[\s\S]*admin[\s\S]*tail/ });
   t.strictSame(
     [COMMANDS['account create']?.options.plan?.value, COMMANDS['account set']?.options.subscription?.value],
@@ -262,6 +282,8 @@ t.test('an invalid command line gets an error of one line, before anything is op
       'key revoke key_1',
       /key revoke takes no "key_1" without the name of an option; did you mean --id key_1\?/,
     ],
+    ['export verify one.zip two.zip', /export verify takes no "one.zip" without the name of an option/],
+    ['export verify one.zip --file two.zip', /export verify takes no "one.zip" without/],
     ['account create --plan pro Harbor', /takes no "Harbor" without .*; did you mean --name Harbor\?/],
     ['account create --name=Harbor pro', /takes no "pro" without .*; its options are --name, --plan/],
     ['user deactivate', /user deactivate needs --id/],
@@ -272,6 +294,18 @@ t.test('an invalid command line gets an error of one line, before anything is op
     await t.rejects(runAdmin(args, config, log), { name: 'UsageError', message }, line);
   }
   t.ok(new UsageError() instanceof Error);
+});
+
+t.test('the one value that a command cannot do without may stand without its name', async (t) => {
+  for (const args of [
+    ['verify', 'one.zip'],
+    ['verify', '--file', 'one.zip'],
+    ['verify', '--key', 'K', 'one.zip'],
+  ]) {
+    const { options } = parseCommand(COMMANDS, ['export', ...args]);
+    t.equal(options.file, 'one.zip', args.join(' '));
+  }
+  t.equal(parseCommand(COMMANDS, ['audit', 'verify', 'audit.jsonl']).options.file, 'audit.jsonl');
 });
 
 t.test('missing objects get an error', async (t) => {

@@ -25,11 +25,12 @@ call GET /v1/account`,
 )}
 <h2 id="people">People and a conversation</h2>
 <p>A user of Parley stands for a user of your product. Users have a role, which grants permissions; each account begins with the
-roles admin, member, viewer, agent, scanner and sales_rep.</p>
+roles admin, member, viewer, agent, scanner and sales_rep. Their ids differ between accounts: look a role up by its name, which is
+unique in the account (<code>q</code> also finds names that contain it). Several roles have the same <code>type</code>.</p>
 ${example(
   'sh',
   `
-role=$(call GET '/v1/roles?q=member' | grep -o 'rol_[A-Za-z0-9_]*' | head -1)
+role=$(call GET '/v1/roles?q=member' | grep -o '{[^{}]*"name":"member"[^{}]*}' | grep -o 'rol_[A-Za-z0-9_]*')
 grace=$(call POST /v1/users -d '{"name":"Grace","email":"grace@harbor.example","role_id":"'$role'"}' |
   grep -o 'act_[A-Za-z0-9_]*' | head -1)
 room=$(call POST /v1/messaging/conversations \\
