@@ -183,7 +183,6 @@ async function requireResources({
   if (tls !== null) readTlsFiles(tls);
   if (demo) await requireDataDirectory(dataDir);
   // Not behind a balancer: it may connect to the port while it is tried, and its request would be lost.
-  if (databaseUrl !== null) return;
-  if (port !== 0) await requireFreePort(host, port);
+  if (port !== 0 && databaseUrl === null) await requireFreePort(host, port);
   if (adminPort) await requireFreePort(adminHost, adminPort);
 }

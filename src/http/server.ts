@@ -145,8 +145,6 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
    * not closed while a request is on its way.
    */
   async drain(ms: number, keptMs = 0): Promise<void> {
-    // Directly after the library has accepted what was waiting: the kernel resets what still waits when the port closes.
-    await new Promise((resolve) => setImmediate(resolve));
     this.stopAccepting();
     this.#draining = true;
     const beganMs = performance.now();

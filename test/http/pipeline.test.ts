@@ -424,6 +424,25 @@ t.test('a graceful end: what is in flight is finished, nothing new is taken', as
   t.equal(fixture.server.pending, 0);
 });
 
+t.test('an end waits for a connection that is kept open, which may bring a last request', async (t) => {
+  const fixture = await serve(t);
+  const kept = new RawClient(fixture.port);
+  t.teardown(() => kept.destroy());
+  kept.send(`GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await until(() => kept.statuses.length === 1, { what: 'a connection that is kept' });
+
+  let isOver = false;
+  const drained = fixture.server.drain(60_000, 60_000).then(() => {
+    isOver = true;
+  });
+  await t.rejects(fetch(`${fixture.url}/healthz`), 'no new connections');
+  t.equal(isOver, false);
+  kept.send(`GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await kept.closed;
+  await drained;
+  t.same(kept.statuses, [200, 200]);
+});
+
 t.test('an end that is not waited for forever', async (t) => {
   const fixture = await serve(t);
   const running = call(fixture, 'POST', '/v1/waits').catch(() => 'cut');
