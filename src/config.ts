@@ -26,6 +26,8 @@ export interface Config {
   readonly dataDir: string;
   /** `PARLEY_DEMO`: whether the demo account is seeded and demo.json written. */
   readonly demo: boolean;
+  /** `PARLEY_DEMO_DAY`: whether the demo account has a day of conversations. */
+  readonly demoDay: boolean;
   /** `PARLEY_TOKEN_SECRET`; null: made once and kept in the database. */
   readonly tokenSecret: string | null;
   /** `PARLEY_AUDIT_KEY`; null: made once and kept in the data directory. */
@@ -182,6 +184,7 @@ export function readConfig(env: Environment): Config {
     redisUrl: reader.read('REDIS_URL', REDIS_URL, null),
     dataDir: resolve(reader.read('PARLEY_DATA_DIR', PATH, './.data')),
     demo,
+    demoDay: reader.read('PARLEY_DEMO_DAY', SWITCH, databaseUrl === null),
     tokenSecret: reader.read('PARLEY_TOKEN_SECRET', SECRET, null),
     auditKey: reader.read('PARLEY_AUDIT_KEY', PRIVATE_KEY, null),
     auditOldKeys: reader.read('PARLEY_AUDIT_OLD_KEYS', PUBLIC_KEYS, []),

@@ -18,7 +18,7 @@ import type { ToolSetting } from './agents/tools/rules.ts';
 import { createConversation, directKeyOf } from './conversations/conversation-store.ts';
 import type { NewParticipant } from './conversations/participant-store.ts';
 import type { Database } from './db/database.ts';
-import type { Tx } from './db/handle.ts';
+import type { Db, Tx } from './db/handle.ts';
 import { insertInbox } from './mail/inboxes/inbox-store.ts';
 import { CURRENT_VERSION } from './protocol/versions.ts';
 
@@ -168,8 +168,9 @@ Ctrl-C stops everything.
 }
 
 /** Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose panes it shows. */
-export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
+export async function demoSession(demo: Demo, db: Db, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
   const { account_id, users, customer, conversations, agent, inbox } = demo;
+  const stored = await readStored(db);
   const person = async (name: string, id: string, detail: string) => {
     const { token } = await tokens.issueAccess({ accountId: account_id, actorId: id, ttlS: SESSION_S });
     return { id, name, detail, token };
@@ -177,7 +178,7 @@ export async function demoSession(demo: Demo, tokens: Pick<Tokens, 'issueAccess'
   return {
     account_id,
     service_version: CURRENT_VERSION,
-    conversations: { ...conversations, mail: inbox.conversation },
+    conversations: { ...conversations, mail: inbox.conversation, launch: stored?.day?.launch ?? null },
     agent: { id: agent.id, actor_id: agent.actor_id, slug: agent.slug },
     people: {
       ada: await person(NAMES.ada, users.ada.id, 'Admin'),
@@ -202,7 +203,7 @@ const DEFAULT_DATA_DIR = './.data';
 const SETTING = 'demo';
 
 /** Ids of the seeded rows, as kept in `settings`. */
-interface DemoRows {
+export interface DemoRows {
   readonly accountId: string;
   readonly otherAccountId: string;
   readonly users: Readonly<Record<'ada' | 'grace' | 'vera', { id: string; email: string }>>;
@@ -210,36 +211,67 @@ interface DemoRows {
   readonly customer: { readonly actorId: string; readonly participantId: string };
   readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
   readonly inbox: Demo['inbox'];
+  /** Conversations of the day that demo/day.ts writes; undefined until it has. */
+  readonly day?: DemoDay;
+}
+
+interface DemoDay {
+  readonly launch: string;
 }
 
 /** The rows that the first release made. */
-type FirstRows = Omit<DemoRows, 'inbox'>;
+type FirstRows = Omit<DemoRows, 'inbox' | 'day'>;
 
 /** As an earlier release may have left them. */
-type StoredRows = FirstRows & Partial<Pick<DemoRows, 'inbox'>> & { readonly hasTools?: true };
+type StoredRows = FirstRows & Partial<Pick<DemoRows, 'inbox' | 'day'>> & { readonly hasTools?: true };
 
 async function demoRows(tx: Tx): Promise<DemoRows> {
-  // Nodes that start together wait here for the first one, and then read what it made.
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx.kysely);
-  const seeded = await tx.kysely
-    .selectFrom('settings')
-    .select('value')
-    .where('name', '=', SETTING)
-    .executeTakeFirst();
-  const stored: StoredRows | undefined = seeded && JSON.parse(seeded.value);
-  const known =
-    stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
+  const known = await lockStored(tx);
   if (known?.hasTools === true && known.inbox !== undefined) return { ...known, inbox: known.inbox };
   const first = known ?? (await insertRows(tx));
   if (known !== undefined && known.hasTools !== true) await attachTools(tx, known.agent.id);
   const rows = { ...first, inbox: known?.inbox ?? (await addInbox(tx, first)) };
-  const value = JSON.stringify({ ...rows, hasTools: true });
+  await writeStored(tx, { ...rows, hasTools: true });
+  return rows;
+}
+
+/**
+ * Returns the rows of a demo account that is there and complete, for what is added to it once; undefined without one. Nodes
+ * that start together wait here for one another until `tx` ends.
+ */
+export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
+  const known = await lockStored(tx);
+  return known?.inbox && { ...known, inbox: known.inbox };
+}
+
+/** Records that the day was written. Under `lockDemo`. */
+export function addDay(tx: Tx, rows: DemoRows, day: DemoDay): Promise<void> {
+  return writeStored(tx, { ...rows, hasTools: true, day });
+}
+
+/** Nodes that start together wait here for the first one, and then read what it made. */
+async function lockStored(tx: Tx): Promise<StoredRows | undefined> {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx.kysely);
+  const stored = await readStored(tx);
+  return stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
+}
+
+async function readStored(db: Db): Promise<StoredRows | undefined> {
+  const seeded = await db.kysely
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', SETTING)
+    .executeTakeFirst();
+  return seeded && JSON.parse(seeded.value);
+}
+
+async function writeStored(tx: Tx, rows: StoredRows): Promise<void> {
+  const value = JSON.stringify(rows);
   await tx.kysely
     .insertInto('settings')
     .values({ name: SETTING, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
-  return rows;
 }
 
 /** An operator may have deleted one of them. */

@@ -2,6 +2,7 @@ import { ToolCatalogue } from '../agents/tools/catalogue.ts';
 import { Triggers } from '../agents/triggers/triggers.ts';
 import type { Config } from '../config.ts';
 import { requireDataDirectory } from '../db/postgres/data-directory.ts';
+import { seedDay } from '../demo/day.ts';
 import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } from '../demo.ts';
 import { Tickets } from '../gateway/socket/tickets.ts';
 import { requireFreePort } from '../http/free-port.ts';
@@ -128,6 +129,13 @@ async function start(
   if (seeded !== undefined) {
     demo = writeDemoFile(demoPath, seeded, urls.base);
     printWelcome(demo, config.dataDir, hasDemoPage);
+    // Behind the welcome, which does not wait for it.
+    const day = config.demoDay ? seedDay({ database, store: data.store }) : Promise.resolve();
+    disposer.add(
+      'day of the demo account',
+      day.catch((error: unknown) => log.warn({ err: error }, 'the day of the demo account was not written')),
+      (it) => it,
+    );
   }
   await intake.start(urls);
   return {

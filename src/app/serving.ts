@@ -79,7 +79,7 @@ export async function openServing(
             return file && demoCommands(file, config.dataDir);
           },
           // Nothing is served before the demo account exists.
-          session: () => demoSession(demo()!, tokens),
+          session: () => demoSession(demo()!, database, tokens),
         },
       }),
       ...upgradeRoutes(),

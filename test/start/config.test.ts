@@ -12,6 +12,7 @@ t.test('an empty environment is a newcomer on their own machine', async (t) => {
     redisUrl: null,
     dataDir: resolve('.data'),
     demo: true,
+    demoDay: true,
     tokenSecret: null,
     auditKey: null,
     auditOldKeys: [],
@@ -57,11 +58,11 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
   [{ PARLEY_DRAIN_DELAY_MS: '15000' }, { drainDelayMs: 15_000 }],
   [
     { DATABASE_URL: 'postgres://u:p@db/x' },
-    { databaseUrl: 'postgres://u:p@db/x', demo: false, host: '0.0.0.0' },
+    { databaseUrl: 'postgres://u:p@db/x', demo: false, demoDay: false, host: '0.0.0.0' },
   ],
   [
     { DATABASE_URL: 'postgresql://db/x', PARLEY_DEMO: 'on' },
-    { demo: true, host: '127.0.0.1' },
+    { demo: true, demoDay: false, host: '127.0.0.1' },
   ],
   [
     { PARLEY_DEMO: 'on', HOST: '0.0.0.0' },
