@@ -1,63 +1,109 @@
 import { element } from './element.js';
 
-/** Tool calls of the agent that wait for this person's decision. */
+const CATEGORY = 'approval.requested';
+
+/**
+ * Tool calls of agents that wait for a decision of this person, whoever started the run. The notifications say which: they
+ * are made for all who may decide, and withdrawn as soon as one of them has.
+ */
 export class Approvals {
-  constructor(person, agentId, report) {
-    this.person = person;
+  constructor(person, report) {
+    this.client = person.client;
     this.report = report;
+    /** By the id of the notification; undefined while its card is being made. */
     this.cards = new Map();
+    this.withdrawn = new Set();
     this.box = element('div', { class: 'approvals', 'aria-live': 'polite' });
-    person.client.on('agent_run.updated', (run) => this.update(run));
-    this.ready = this.load(agentId);
+    for (const event of ['notification.created', 'notification.updated']) {
+      this.client.on(event, (notification) => void this.update(notification).catch(report));
+    }
+    this.client.on('stale', () => void this.load().catch(report));
+    this.ready = this.load();
   }
 
-  /** Loads the calls that were waiting before the page was opened. */
-  async load(agentId) {
-    const { data } = await this.person.client.fetch(`/v1/ai/agents/${agentId}/runs?limit=10`);
-    for (const run of data.reverse()) await this.update(run);
+  /** Loads what waits now, and removes the cards of what was decided while this page was away. */
+  async load() {
+    const path = `/v1/messaging/notifications?category=${CATEGORY}&limit=20`;
+    const { data } = await this.client.fetch(path);
+    const waiting = new Set(data.map(({ id }) => id));
+    for (const id of [...this.cards.keys()]) if (!waiting.has(id)) this.remove(id);
+    for (const notification of data.reverse()) await this.update(notification);
   }
 
-  async update({ id, status }) {
-    if (status !== 'awaiting_approval') {
-      this.cards.get(id)?.remove();
-      this.cards.delete(id);
+  async update({ id, category, title, agent_run_id: runId, dismissed_at: dismissedAt }) {
+    if (category !== CATEGORY) return;
+    if (dismissedAt !== null) {
+      this.withdrawn.add(id);
+      this.remove(id);
       return;
     }
-    const { actions } = await this.person.client.fetch(`/v1/ai/runs/${id}?include[]=actions`);
-    const waiting = actions.filter((action) => action.status === 'pending_review');
-    if (waiting.length === 0 || this.cards.has(id)) return;
-    const card = this.cardOf(id, waiting);
-    this.cards.set(id, card);
-    this.box.append(card);
+    if (this.cards.has(id) || this.withdrawn.has(id)) return;
+    this.cards.set(id, undefined);
+    try {
+      const waiting = await this.waitingOf(runId);
+      // It may have been decided meanwhile.
+      if (waiting.length === 0 || !this.cards.has(id)) return;
+      const card = this.cardOf(id, title, runId, waiting);
+      this.cards.set(id, card);
+      this.box.append(card);
+    } finally {
+      if (this.cards.get(id) === undefined) this.cards.delete(id);
+    }
   }
 
-  cardOf(runId, actions) {
-    const decide = async (approve, card) => {
-      for (const button of card.querySelectorAll('button')) button.disabled = true;
-      const decisions = actions.map(({ id }) => ({ action_id: id, approve }));
-      await this.person.client
-        .fetch(`/v1/ai/runs/${runId}/actions/continue`, { method: 'POST', body: { decisions } })
-        .catch(this.report);
-      card.remove();
-      this.cards.delete(runId);
-    };
+  async waitingOf(runId) {
+    const { actions } = await this.client.fetch(`/v1/ai/runs/${runId}?include[]=actions`);
+    return actions.filter(({ status }) => status === 'pending_review');
+  }
+
+  remove(id) {
+    this.cards.get(id)?.remove();
+    this.cards.delete(id);
+  }
+
+  cardOf(id, title, runId, actions) {
+    const decide = (approve) => this.decide(id, runId, actions, approve);
     const button = (label, approve) =>
-      element('button', { type: 'button', onclick: () => decide(approve, card) }, label);
-    const card = element(
+      element('button', { type: 'button', onclick: () => decide(approve) }, label);
+    return element(
       'section',
       { class: 'approval', 'aria-label': 'Approval' },
-      element('p', {}, element('strong', {}, 'The assistant asks to call '), ...toolsOf(actions)),
+      element(
+        'p',
+        {},
+        element('strong', {}, title),
+        ', to call ',
+        ...actions.map(({ tool }) => element('code', {}, tool)),
+      ),
       ...actions.map(({ arguments: args }) =>
         element('pre', { tabindex: '0', 'aria-label': 'Arguments' }, shown(args)),
       ),
       element('p', { class: 'decisions' }, button('Approve', true), button('Reject', false)),
     );
-    return card;
   }
-}
 
-function toolsOf(actions) {
-  return actions.map(({ tool }) => element('code', {}, tool));
+  /** In the other panes the card goes with the notification, which is withdrawn. */
+  async decide(id, runId, actions, approve) {
+    const buttons = this.cards.get(id).querySelectorAll('button');
+    for (const button of buttons) button.disabled = true;
+    const decisions = actions.map((action) => ({ action_id: action.id, approve }));
+    try {
+      await this.client.fetch(`/v1/ai/runs/${runId}/actions/continue`, {
+        method: 'POST',
+        body: { decisions },
+      });
+    } catch (error) {
+      // Where another person was quicker, there is nothing to report.
+      const waiting = await this.waitingOf(runId).catch(() => actions);
+      if (waiting.length > 0) {
+        for (const button of buttons) button.disabled = false;
+        this.report(error);
+        return;
+      }
+    }
+    this.withdrawn.add(id);
+    this.remove(id);
+  }
 }
 
 function shown(args) {

@@ -17,10 +17,17 @@ export class Composer {
     });
     this.audience = element(
       'select',
-      { name: 'audience', 'aria-label': `Who reads the message of ${name}`, hidden: true },
-      element('option', { value: 'customer' }, 'To the customer'),
+      {
+        name: 'audience',
+        'aria-label': `Who reads the message of ${name}`,
+        hidden: true,
+        onchange: () => this.showAudience(),
+      },
+      // The first one is chosen: a note by mistake reaches nobody outside.
       element('option', { value: 'internal' }, 'Note to the team'),
+      element('option', { value: 'customer' }, 'Reply to the customer'),
     );
+    this.button = element('button', { type: 'submit', class: 'send' }, 'Send');
     this.picker = element('input', {
       type: 'file',
       class: 'hidden',
@@ -42,7 +49,7 @@ export class Composer {
         this.audience,
         ...(isTeam ? [this.attachButton()] : []),
         this.input,
-        element('button', { type: 'submit', class: 'send' }, 'Send'),
+        this.button,
       ),
     );
   }
@@ -59,6 +66,20 @@ export class Composer {
 
   chooseAudience(isCase) {
     this.audience.hidden = !isCase;
+    this.showAudience();
+  }
+
+  /** Colour and words say who reads what is being written. */
+  showAudience() {
+    const isCase = !this.audience.hidden;
+    const isNote = isCase && this.audience.value === 'internal';
+    this.root.classList.toggle('note', isNote);
+    this.input.placeholder = isNote
+      ? 'Write a note to the team'
+      : isCase
+        ? 'Write to the customer'
+        : 'Write a message';
+    this.button.textContent = isNote ? 'Add note' : isCase ? 'Send reply' : 'Send';
   }
 
   submit(event) {

@@ -5,7 +5,7 @@ import { Timeline } from './timeline.js';
 
 /** An open conversation: its title, members, messages, what the others do, and where to write. */
 export class ConversationView {
-  constructor(person, id, { isTeam, approvals, hints, back, report }) {
+  constructor(person, id, { isTeam, hints, back, report }) {
     this.person = person;
     this.report = report;
     this.members = new Map();
@@ -40,7 +40,6 @@ export class ConversationView {
       ),
       this.roster,
       this.timeline.root,
-      ...(approvals === undefined ? [] : [approvals.box]),
       this.status,
       this.composer.root,
     );

@@ -105,7 +105,9 @@ export class Inbox {
       ...(this.filter.value === '' ? {} : { filter: this.filter.value }),
     });
     for await (const { data, page_info: info } of pages) {
-      yield { rows: data.map((conversation) => this.rowOf(conversation)), more: info.has_next_page };
+      // Those in which nothing was said yet come last.
+      const shown = data.toSorted((a, b) => (a.last_message_at === null) - (b.last_message_at === null));
+      yield { rows: shown.map((conversation) => this.rowOf(conversation)), more: info.has_next_page };
     }
   }
 

@@ -4,13 +4,12 @@ import { ConversationView } from './conversation-view.js';
 import { element } from './element.js';
 import { Inbox } from './inbox.js';
 
-/** One person: the list of conversations, and in its place the one that is open. Without `agentId`, a customer. */
+/** One person: the list of conversations, or in its place the one that is open: at first `first`, or with null the list. */
 export class Pane {
-  constructor(person, { first, agentId, hints }) {
+  constructor(person, { first, isTeam, hints }) {
     this.person = person;
-    this.first = first;
     this.hints = hints;
-    this.isTeam = agentId !== undefined;
+    this.isTeam = isTeam;
     this.error = element('p', { class: 'error', role: 'alert' });
     this.report = (error) => {
       this.error.textContent = error.message;
@@ -21,7 +20,7 @@ export class Pane {
       if (!willRetry) this.error.textContent = message;
     });
     this.bell = this.isTeam ? new Bell(person, this.report) : undefined;
-    this.approvals = this.isTeam ? new Approvals(person, agentId, this.report) : undefined;
+    this.approvals = this.isTeam ? new Approvals(person, this.report) : undefined;
     this.inbox = new Inbox(person, {
       isTeam: this.isTeam,
       open: (id, sequence) => this.open(id, { focus: true, sequence }),
@@ -35,10 +34,12 @@ export class Pane {
       { class: 'pane', id: person.key, 'aria-labelledby': `${person.key}-name` },
       this.head(),
       ...(this.bell === undefined ? [] : [this.bell.list]),
+      ...(this.approvals === undefined ? [] : [this.approvals.box]),
       this.place,
       this.error,
     );
-    this.open(first);
+    if (first === null) this.place.append(this.inbox.root);
+    else this.open(first);
     for (const part of [this.bell, this.approvals]) part?.ready.catch(this.report);
     if (this.isTeam) person.client.request('presence', { status: 'online' }).catch(this.report);
   }
@@ -67,8 +68,6 @@ export class Pane {
     this.error.textContent = '';
     this.view = new ConversationView(this.person, id, {
       isTeam: this.isTeam,
-      // The agent is a member of the first one alone.
-      approvals: id === this.first ? this.approvals : undefined,
       hints: this.hints[id] ?? [],
       back: () => this.showInbox(id),
       report: this.report,

@@ -94,13 +94,21 @@ export class Timeline {
     const isSystem = sender === null;
     row.className = `message ${isSystem ? 'system' : isOwn ? 'own' : kind} ${delivery}`;
     row.classList.toggle('writing', streaming === 'streaming');
+    row.classList.toggle('note', this.isNote(message));
     row.replaceChildren(
+      ...(this.isNote(message) ? [element('p', { class: 'flag' }, NOTE)] : []),
       this.headingOf(message, isSystem ? 'Parley' : isOwn ? 'You' : (sender.name ?? 'Unnamed')),
       element('p', { class: 'text' }, textOf(message)),
       ...this.filesOf(message),
       ...this.footOf(message),
       ...this.reactionsOf(message),
     );
+  }
+
+  /** Whether the customer of this case does not see it. Of a message that is being sent, its request says so. */
+  isNote({ visibility, request }) {
+    if (!this.marksNotes) return false;
+    return request === undefined ? visibility === 'internal' : request.audience !== 'customer';
   }
 
   /** The reactions of all, as buttons that add or take back one's own. */
@@ -170,11 +178,8 @@ export class Timeline {
   }
 
   headingOf(message, name) {
-    const { visibility, created_at: at, kind, email_status: mail } = message;
-    const marks = [
-      ...(this.marksNotes && visibility === 'internal' ? ['note to the team'] : []),
-      ...(kind === 'email' ? ['by mail'] : mail ? [`mail ${mail}`] : []),
-    ];
+    const { created_at: at, kind, email_status: mail } = message;
+    const mark = kind === 'email' ? ' · by mail' : mail ? ` · mail ${mail}` : '';
     return element(
       'div',
       { class: 'by' },
@@ -182,7 +187,7 @@ export class Timeline {
         'span',
         {},
         element('strong', {}, name),
-        marks.map((mark) => ` · ${mark}`).join(''),
+        mark,
         ' ',
         element('time', { datetime: at }, timeOf(at)),
       ),
@@ -222,6 +227,8 @@ export class Timeline {
     if (this.isAtEnd) this.root.scrollTop = this.root.scrollHeight;
   }
 }
+
+const NOTE = 'Note to the team, not seen by the customer';
 
 const EMOJIS = [
   ['👍', 'Thumbs up'],
