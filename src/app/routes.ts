@@ -73,11 +73,11 @@ export function apiRoutes(
     ...conversationRoutes({ database, directory }),
     ...blockRoutes({ database, rights }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
-    ...removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),
     ...messageRoutes({
       ...{ sender, lockedWrites, database, files: store, directory, timeline },
       encoded: encoded.messages,
     }),
+    ...removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),
     ...conversationEmailRoutes({ database, directory, files: store }),
     ...resendRoutes({ database, directory, files: store, outgoing }),
     ...inboxRoutes({

@@ -44,7 +44,7 @@ t.test('a card comes and goes in the panes of all who may decide, while the page
   press(panes[1]!, 'Approve');
   await until(() => cards().join() === '0,0,0,0', { what: 'no card is left anywhere' });
 
-  t.comment('two decide at once: the second one is not told of an error');
+  t.comment('two decide at once: the second one sees no error');
   await ask();
   await until(() => cards().join() === '1,1,0,1', { what: 'cards of another run' });
   press(panes[0]!, 'Reject');

@@ -11,7 +11,8 @@ import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 
-const app = await startTestApp(t);
+// The receiver of the guide on webhooks is on this machine.
+const app = await startTestApp(t, { PARLEY_FETCH_ALLOW: '127.0.0.1' });
 const { demo } = app;
 const { ada } = demo.users;
 const directory = freshDirectory(t);
@@ -20,6 +21,8 @@ const directory = freshDirectory(t);
 const backend = createServer((_, response) => response.end(ada.access_token));
 await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve));
 t.teardown(() => backend.close());
+
+const hooks = await freePort();
 
 /** What stands for the reader's own server, ids and credentials in the examples. */
 const OWN: readonly (readonly [text: string, value: string])[] = [
@@ -30,6 +33,9 @@ const OWN: readonly (readonly [text: string, value: string])[] = [
   ['parley_…', demo.api_key],
   ["'/chat-token'", `'http://127.0.0.1:${(backend.address() as AddressInfo).port}'`],
   ['3000', String(await freePort())],
+  ['https://hooks.example.com', `http://127.0.0.1:${hooks}`],
+  ['4000', String(hooks)],
+  ["'standardwebhooks'", `'${import.meta.resolve('standardwebhooks')}'`],
 ];
 
 /** What a reader's product has: `render` draws, `signedInUser` reads its session. */

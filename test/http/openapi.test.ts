@@ -161,6 +161,11 @@ t.test('a wrong value is answered with those that are allowed', async (t) => {
   t.ok(asked > 60, `${asked} requests`);
 });
 
+t.test('its chapters begin with what a newcomer looks for', async (t) => {
+  const names = document.tags.map(({ name }) => name);
+  t.strictSame(names.slice(0, 4), ['Messages', 'Conversations', 'Participants', 'Access']);
+});
+
 t.test('files and long heads are in it', async (t) => {
   t.strictSame(Object.keys(files ?? {}), ['get', 'put']);
   const refusals = ['400', '403', '404', '410', '431', '500', '503'];
@@ -458,6 +463,7 @@ t.test('the schemas that answers are checked against', async (t) => {
 });
 
 interface OpenApi {
+  readonly tags: readonly { readonly name: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, SchemaObject>>;

@@ -45,6 +45,48 @@ for (const path of PATHS) {
   });
 }
 
+t.test('a mistyped address below /docs is a page of the documentation, one of the API is JSON', async (t) => {
+  for (const path of ['/docs/guide', '/docs/guides/nothing', '/docs/assets/nothing.js']) {
+    const missing = await fetch(`${app.baseUrl}${path}`);
+    t.match([missing.status, missing.headers.get('content-type')], [404, 'text/html; charset=utf-8'], path);
+    t.match(missing.headers.get('content-security-policy'), "default-src 'self'");
+    const page = await missing.text();
+    t.match(page, '<nav aria-label="Documentation">');
+    for (const link of all(page, ' href="/docs[^"]*"').map((href) => href.slice(7, -1))) {
+      t.equal((await fetch(`${app.baseUrl}${link}`)).status, 200, link);
+    }
+  }
+  for (const path of ['/v1/docs', '/doc', '/docsx']) {
+    const missing = await fetch(`${app.baseUrl}${path}`);
+    t.equal(missing.status, 404);
+    t.match(await missing.json(), { error: { code: 'resource_not_found' } }, path);
+  }
+});
+
+t.test('what browsers and crawlers ask for by themselves is there', async (t) => {
+  const icon = await fetch(`${app.baseUrl}/favicon.ico`);
+  t.match([icon.status, icon.headers.get('content-type')], [200, 'image/svg+xml']);
+  const robots = await fetch(`${app.baseUrl}/robots.txt`);
+  t.match([robots.status, robots.headers.get('content-type')], [200, 'text/plain; charset=utf-8']);
+  t.match(await robots.text(), /^User-agent: \*\n/);
+});
+
+t.test('every example can be copied, and shows where its lines go on', async (t) => {
+  const style = await (await fetch(`${app.baseUrl}/docs/assets/docs.css`)).text();
+  t.match(style, /\.command pre \{[^}]*\blocal\b[^}]*\bscroll\b/, 'shadows at the edges');
+  for (const path of ['/docs', ...GUIDES.map(pathOf)]) {
+    const page = await (await fetch(`${app.baseUrl}${path}`)).text();
+    const examples = all(page, '<pre[^>]*>').length;
+    t.ok(examples > 0);
+    t.equal(
+      all(page, '</pre>\n<button type="button" class="copy" hidden>Copy</button>').length,
+      examples,
+      path,
+    );
+    t.match(page, '<script defer src="/docs/assets/copy.js"></script>');
+  }
+});
+
 t.test('text has enough contrast, in light and dark', async (t) => {
   const style = readFileSync(new URL('../../src/http/docs/docs.css', import.meta.url), 'utf8');
   const colors = new Map(

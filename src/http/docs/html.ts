@@ -44,6 +44,16 @@ ${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</t
 </table></div>`;
 }
 
+/** Makes code that a button copies; `language` is a class of it. */
+export function command(text: string, language?: string): Html {
+  const shown =
+    language === undefined ? html`<code>${text}</code>` : html`<code class="${language}">${text}</code>`;
+  return html`<div class="command">
+<pre tabindex="0">${shown}</pre>
+<button type="button" class="copy" hidden>Copy</button>
+</div>`;
+}
+
 export function code(text: string | number): Html {
   return html`<code>${text}</code>`;
 }

@@ -32,14 +32,19 @@ export function guidePage(title: string, content: PageContent): Document {
   return documentOf('guides', title, content);
 }
 
+/** A page that the navigation does not list. */
+export function unlistedPage(title: string, content: PageContent): Document {
+  return documentOf(undefined, title, content);
+}
+
 function documentOf(
-  name: PageName,
+  name: PageName | undefined,
   title: string,
   { main, styles = [], scripts = [] }: PageContent,
 ): Document {
   return htmlPage({
     title,
-    name,
+    name: name ?? 'unlisted',
     main,
     nav: {
       label: 'Documentation',

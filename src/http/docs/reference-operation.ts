@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCondition } from '../../protocol/errors.ts';
 import { CURRENT_VERSION, covers, type Version } from '../../protocol/versions.ts';
 import { nameOf, type SchemaObject } from '../openapi/schemas.ts';
 import { statusLine } from '../status-lines.ts';
-import { type Html, html, prose } from './html.ts';
+import { command, type Html, html, prose } from './html.ts';
 import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';
 
 /** The parts of an operation of the OpenAPI document that its page shows. */
@@ -92,14 +92,6 @@ ${Object.entries(operation.responses).map(([status, response]) => responseEntry(
 
 export function methodOf(method: string): Html {
   return html`<span class="method ${method}">${method.toUpperCase()}</span>`;
-}
-
-/** Lines for a terminal, with a button that copies them (reference.js). */
-export function command(text: string): Html {
-  return html`<div class="command">
-<pre tabindex="0"><code>${text}</code></pre>
-<button type="button" class="copy" hidden>Copy</button>
-</div>`;
 }
 
 function parameterEntry({ name, in: place, required, description, schema }: ParameterObject): Html {

@@ -1,15 +1,9 @@
 import { CURRENT_VERSION } from '../../protocol/versions.ts';
 import type { Document } from '../documents.ts';
 import type { SchemaObject } from '../openapi/schemas.ts';
-import { type Html, html, prose } from './html.ts';
+import { command, type Html, html, prose } from './html.ts';
 import { pageOf } from './page.ts';
-import {
-  command,
-  type Endpoint,
-  methodOf,
-  type OperationObject,
-  operationSection,
-} from './reference-operation.ts';
+import { type Endpoint, methodOf, type OperationObject, operationSection } from './reference-operation.ts';
 import { fieldList, schemaAnchor } from './reference-schema.ts';
 
 /** The parts of the OpenAPI document that the reference shows. */
@@ -34,7 +28,7 @@ export function referencePage(document: ReferenceDocument): Document {
   const resources = Object.entries(schemas).filter(([name]) => !name.endsWith('_list'));
   return pageOf('reference', {
     styles: ['prose.css', 'reference.css'],
-    scripts: ['reference.js'],
+    scripts: ['reference.js', 'copy.js'],
     main: html`<h1>API reference</h1>
 <div class="columns">
 <div class="side">

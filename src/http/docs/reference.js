@@ -47,16 +47,7 @@ document.addEventListener('click', ({ target }) => {
   if (target instanceof Element && target.closest('a')?.hash === location.hash) openTarget();
 });
 
-for (const button of document.querySelectorAll('button.copy')) {
-  const shown = button.parentElement.querySelector('code');
+for (const shown of document.querySelectorAll('.command code')) {
   shown.textContent = shown.textContent.replace('http://localhost:8080', location.origin);
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(shown.textContent);
-    button.textContent = 'Copied';
-    setTimeout(() => {
-      button.textContent = 'Copy';
-    }, 2000);
-  });
 }
 openTarget();

@@ -1,4 +1,4 @@
-import { type Document, documentRoute } from '../documents.ts';
+import { DOCUMENT_HEADERS, type Document, documentRoute } from '../documents.ts';
 import { asyncApiDocument } from '../openapi/asyncapi.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
 import type { PublicRoutes } from '../public-routes.ts';
@@ -8,6 +8,7 @@ import { agentsPage } from './agents-page.ts';
 import { ASSETS } from './assets.ts';
 import { errorsPage } from './errors-page.ts';
 import { GUIDES, guidesPage, pageOfGuide, pathOf } from './guides/guides.ts';
+import { missingPage } from './missing-page.ts';
 import { PAGES } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
@@ -38,6 +39,13 @@ export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
     [PAGES.states.path]: documentRoute(statesPage),
     [PAGES.access.path]: documentRoute(() => accessPage(routes)),
     ...Object.fromEntries(assets),
+    // Addresses below /docs are typed by people, in browsers.
+    '/docs/*': () => ({ status: 404, ...missingPage(), headers: DOCUMENT_HEADERS }),
+    '/favicon.ico': documentRoute(ASSETS['icon.svg']!),
+    '/robots.txt': documentRoute(() => ({
+      contentType: 'text/plain; charset=utf-8',
+      body: Buffer.from('User-agent: *\nAllow: /docs\nDisallow: /\n'),
+    })),
   };
 }
 

@@ -1,36 +1,34 @@
-/** A chapter of the document, in the order in which a newcomer reads them; `paths` selects its endpoints. */
+/** A chapter of the document; `paths` selects its endpoints. */
 interface Chapter {
   readonly name: string;
   readonly description: string;
   readonly paths: RegExp;
+  /** Its endpoints lie among those of other chapters: its pattern is tried before theirs. */
+  readonly isPart?: true;
 }
 
-/** The first match counts, so a more specific pattern stands before one that contains it. */
+/** In the order in which a newcomer reads them. */
 const CHAPTERS: readonly Chapter[] = [
-  {
-    name: 'Compliance',
-    description: 'What is kept and what goes: exports, and the erasure of persons.',
-    paths: /^\/v1\/(?:exports|erasures)(?:\/|$)|\/(?:exports|actions\/erase)$/,
-  },
-  {
-    name: 'Mail',
-    description: 'Inboxes, and the mails of cases.',
-    paths: /^\/v1\/(?:mail\/|messaging\/inboxes)|\/:id\/(?:email|actions\/resend)$/,
-  },
   {
     name: 'Messages',
     description: 'What is said in conversations: sent at once, scheduled, or proposed as a draft.',
     paths: /^\/v1\/messaging\/(?:messages|alerts|conversations\/:id\/messages)/,
   },
   {
-    name: 'Participants',
-    description: 'Who is in a conversation, and in which role.',
-    paths: /^\/v1\/messaging\/conversations\/:id\/participants/,
-  },
-  {
     name: 'Conversations',
     description: 'Direct messages, groups, and support cases with customers.',
     paths: /^\/v1\/messaging\/conversations/,
+  },
+  {
+    name: 'Participants',
+    description: 'Who is in a conversation, and in which role.',
+    paths: /^\/v1\/messaging\/conversations\/:id\/participants/,
+    isPart: true,
+  },
+  {
+    name: 'Access',
+    description: 'The account, its roles, users, API keys and tokens.',
+    paths: /^\/v1\/(?:account|registrations|roles|users|api-keys|auth)(?:\/|$)/,
   },
   {
     name: 'Attachments',
@@ -58,11 +56,6 @@ const CHAPTERS: readonly Chapter[] = [
     paths: /^\/v1\/events(?:\/|$)/,
   },
   {
-    name: 'Access',
-    description: 'The account, its roles, users, API keys and tokens.',
-    paths: /^\/v1\/(?:account|registrations|roles|users|api-keys|auth)(?:\/|$)/,
-  },
-  {
     name: 'Webhooks',
     description: 'Events of the account, sent to a URL of yours.',
     paths: /^\/v1\/webhooks(?:\/|$)/,
@@ -73,15 +66,30 @@ const CHAPTERS: readonly Chapter[] = [
     paths: /^\/v1\/realtime/,
   },
   {
+    name: 'Mail',
+    description: 'Inboxes, and the mails of cases.',
+    paths: /^\/v1\/(?:mail\/|messaging\/inboxes)|\/:id\/(?:email|actions\/resend)$/,
+    isPart: true,
+  },
+  {
+    name: 'Compliance',
+    description: 'What is kept and what goes: exports, and the erasure of persons.',
+    paths: /^\/v1\/(?:exports|erasures)(?:\/|$)|\/(?:exports|actions\/erase)$/,
+    isPart: true,
+  },
+  {
     name: 'Settings',
     description: 'What else an account sets up.',
     paths: /^/,
   },
 ];
 
+/** The first match counts. */
+const MATCHED = [...CHAPTERS.filter(({ isPart }) => isPart), ...CHAPTERS.filter(({ isPart }) => !isPart)];
+
 /** Returns the chapter of a route, by its path with `:name` for parameters. */
 export function tagOf(path: string): string {
-  return CHAPTERS.find(({ paths }) => paths.test(path))!.name;
+  return MATCHED.find(({ paths }) => paths.test(path))!.name;
 }
 
 /** Returns the chapters of these paths, as OpenAPI declares them. */

@@ -1,4 +1,4 @@
-import { type Html, html } from '../html.ts';
+import { command, type Html } from '../html.ts';
 
 /** A page that leads through a task, with examples that test/http/guides.test.ts runs against a server. */
 export interface Guide {
@@ -15,5 +15,5 @@ export interface Guide {
  * https://chat.example.com, and ids of its demo account in place of `'acc_…'` and the like.
  */
 export function example(language: 'js' | 'sh', text: string): Html {
-  return html`<pre tabindex="0"><code class="language-${language}">${text.trim()}</code></pre>`;
+  return command(text.trim(), `language-${language}`);
 }

@@ -2,6 +2,7 @@ import type { Document } from '../../documents.ts';
 import { html } from '../html.ts';
 import { guidePage, pageOf } from '../page.ts';
 import { AGENT } from './agent.ts';
+import { CASES } from './cases.ts';
 import { CHAT_CLIENT } from './chat-client.ts';
 import { FILES } from './files.ts';
 import { GETTING_STARTED } from './getting-started.ts';
@@ -9,6 +10,7 @@ import type { Guide } from './guide.ts';
 import { NOTIFICATIONS } from './notifications.ts';
 import { SDK } from './sdk.ts';
 import { TOKENS_FOR_PAGES } from './tokens-for-pages.ts';
+import { WEBHOOKS } from './webhooks.ts';
 
 /** In reading order. */
 export const GUIDES: readonly Guide[] = [
@@ -17,7 +19,9 @@ export const GUIDES: readonly Guide[] = [
   TOKENS_FOR_PAGES,
   FILES,
   NOTIFICATIONS,
+  CASES,
   AGENT,
+  WEBHOOKS,
   SDK,
 ];
 
@@ -44,6 +48,7 @@ export function pageOfGuide(guide: Guide): Document {
   const [before, after] = [GUIDES[index - 1], GUIDES[index + 1]];
   return guidePage(guide.title, {
     styles: ['prose.css'],
+    scripts: ['copy.js'],
     main: html`<h1>${guide.title}</h1>
 ${guide.main}
 <nav class="neighbours" aria-label="Guides">
