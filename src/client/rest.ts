@@ -1,7 +1,7 @@
 import type { ErrorObject } from '../protocol/errors.ts';
 import type { List } from '../protocol/lists.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
-import { covers, versionNamed } from '../protocol/versions.ts';
+import { covers, type Version, versionNamed } from '../protocol/versions.ts';
 import { Backoff } from './backoff.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import { type ClientError, clientError } from './client-error.ts';
@@ -68,7 +68,12 @@ export class Rest {
    * ClientClosed.
    */
   send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
-    const path = `${messagesOf(conversationId)}?include[]=sender`;
+    const parts = [
+      'sender',
+      ...(body.attachments?.length && this.#isAtLeast('1.2.harbor') ? ['attachments'] : []),
+      ...(body.reply_to_message_id !== undefined && this.#isAtLeast('1.2.harbor') ? ['reply_to'] : []),
+    ];
+    const path = `${messagesOf(conversationId)}?${parts.map((part) => `include[]=${part}`).join('&')}`;
     const text = JSON.stringify({ client_message_id: randomId(), ...body });
     return this.#retry<ChatMessage>({ method: 'POST', path, body: text }, options);
   }
@@ -101,9 +106,13 @@ export class Rest {
 
   /** The sub-objects that events have, and the reactions, which have events of their own. */
   get #expanded(): string {
+    return `include[]=sender&include[]=attachments${this.#isAtLeast('1.2.harbor') ? '&include[]=reactions' : ''}`;
+  }
+
+  /** Whether the version that is spoken has what came with another. */
+  #isAtLeast(since: Version): boolean {
     const version = versionNamed(this.#options.version);
-    const hasReactions = version !== undefined && covers(version, '1.2.harbor');
-    return `include[]=sender&include[]=attachments${hasReactions ? '&include[]=reactions' : ''}`;
+    return version !== undefined && covers(version, since);
   }
 
   /** The network is back: waiting tries are made now. */

@@ -212,7 +212,7 @@ export class Timeline {
     return low;
   }
 
-  /** Equally old states complete each other: the answer to a send has no attachments, events have no `client_message_id`. */
+  /** States complete each other: events have neither `client_message_id` nor `reply_to`, which answers have. */
   #replace(index: number, message: Message): void {
     const known = this.#sent[index]!;
     if (message.updated_at < known.updated_at) return;
@@ -222,6 +222,7 @@ export class Timeline {
       body: message.updated_at === known.updated_at ? known.body : message.body,
       sender: message.sender ?? known.sender,
       attachments: message.attachments ?? known.attachments,
+      reply_to: message.reply_to ?? known.reply_to,
       client_message_id: message.client_message_id ?? known.client_message_id,
       ...(message.reactions ? {} : { reactions: known.reactions ?? null }),
       delivery: 'sent',

@@ -7,9 +7,9 @@ import {
   ApproveDraftBody,
   ChatMessage,
   IncludeInMessage,
-  SEND_MESSAGE_INCLUDES,
+  IncludeInSend,
 } from '../protocol/resources/chat-message.ts';
-import { Body, Include } from '../protocol/schema.ts';
+import { Body } from '../protocol/schema.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import { approveDraft, rejectDraft } from './drafts/drafts.ts';
@@ -40,7 +40,7 @@ export function actionRoutes({ database, files, directory, lockedWrites }: Actio
       summary: 'Discard an open reply draft without sending it',
       since: '1.0.harbor',
       permission: 'messaging:update',
-      query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
+      query: Body({ 'include[]': IncludeInSend }),
       status: 200,
       response: ChatMessage,
       prepare: ({ principal, params }) => writable(principal, params.id!),

@@ -2,8 +2,8 @@ import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Database } from '../db/database.ts';
 import { type Answered, defineRoute, type Route } from '../http/route.ts';
-import { ChatMessage, SEND_MESSAGE_INCLUDES, SendMessageBody } from '../protocol/resources/chat-message.ts';
-import { Body, Include } from '../protocol/schema.ts';
+import { ChatMessage, IncludeInSend, SendMessageBody } from '../protocol/resources/chat-message.ts';
+import { Body } from '../protocol/schema.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import type { EncodedMessages } from '../resources/message.ts';
 import { actionRoutes } from './action-routes.ts';
@@ -58,7 +58,7 @@ function sendRoute({ sender, database, files }: MessageRoutesOptions): Route {
     permission: 'messaging:create',
     customers: true,
     reachesOutside: (body) => goesToCustomer(body) && body.mode !== 'draft',
-    query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
+    query: Body({ 'include[]': IncludeInSend }),
     body: SendMessageBody,
     status: 201,
     response: ChatMessage,

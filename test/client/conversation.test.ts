@@ -383,6 +383,39 @@ t.test('a file: uploaded with progress, and sent', async (t) => {
   await t.rejects(aborted, { message: 'changed my mind' });
 });
 
+t.test(
+  'what was sent has its files and the message that it replies to, as soon as it counts as sent',
+  async (t) => {
+    const id = await groupOf('whole');
+    await sendMany(id, 1);
+    for (const version of ['1.2.harbor', NEWEST_VERSION]) {
+      const conversation = open(t, { version }).conversation(id);
+      await conversation.opened;
+      const original = conversation.messages[0]!.id!;
+      const attachment = await conversation.upload(new File(['x'], 'x.txt', { type: 'text/plain' }));
+      const key = `whole-${version}`;
+      const flashes: unknown[] = [];
+      conversation.on('change', () => {
+        const shown = conversation.messages.find((one) => one.key === key);
+        if (shown?.delivery === 'sent' && shown.attachments === null) flashes.push(shown);
+      });
+      const request = { body: 'See this.', attachments: [attachment], reply_to_message_id: original };
+      const answer = await conversation.send({ ...request, client_message_id: key });
+      const whole = { attachments: [{ filename: 'x.txt' }], reply_to: { id: original, body: '1' } };
+      t.match(answer, whole, version);
+      const shown = () => conversation.messages.find((one) => one.key === key);
+      t.match(shown(), { delivery: 'sent', ...whole });
+      await edit(answer.id);
+      await until(() => shown()?.body === 'edited', {
+        what: 'the edit, whose event does not name the quote',
+      });
+      t.match(shown(), whole);
+      t.strictSame(flashes, [], 'it was never shown without its file');
+      conversation.close();
+    }
+  },
+);
+
 t.test('in any order of answers and events, each message is shown once', async (t) => {
   for (let seed = 1; seed <= 300; seed++) {
     const problem = shuffledTimeline(new Random(seed));
@@ -426,7 +459,7 @@ function shuffledTimeline(random: Random): string | undefined {
       delivered += 1;
       timeline.receive({ ...message, client_message_id: null });
     },
-    // An answer, which has no attachments.
+    // An answer to a request that asked for no attachments.
     () => {
       const open = pending.filter(({ key }) => !done.has(key));
       if (open.length === 0) return;

@@ -282,7 +282,21 @@ t.test('reply_to: a message of this conversation that the caller sees and that i
   const original = await sent(group);
   const reply = await sent(group, { reply_to_message_id: original.id }, as(grace));
   t.equal((await stored(reply.id)).reply_to_id, original.id);
-  t.equal(reply.reply_to, null, 'there is no include for it here');
+  t.equal(reply.reply_to, null, 'there is no include for it at this version');
+  const link = { kind: 'link', url: 'https://example.com/' };
+  const whole = await app.call<ChatMessage>(
+    'POST',
+    `/v1/messaging/conversations/${group}/messages?include[]=reply_to&include[]=attachments`,
+    {
+      token: ada.access_token,
+      headers: { 'Service-Version': '1.2.harbor' },
+      body: {
+        ...{ body: 'whole', client_message_id: 'whole' },
+        ...{ reply_to_message_id: original.id, attachments: [link] },
+      },
+    },
+  );
+  t.match(whole.body, { reply_to: { id: original.id }, attachments: [link], sender: null });
 
   const elsewhere = await sent(direct);
   for (const id of [elsewhere.id, newId('message'), 'x', '']) {

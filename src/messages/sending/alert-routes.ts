@@ -1,7 +1,7 @@
 import { type Answered, defineRoute, type Route } from '../../http/route.ts';
 import { CreateAlertBody } from '../../protocol/resources/alert.ts';
-import { ChatMessage, SEND_MESSAGE_INCLUDES } from '../../protocol/resources/chat-message.ts';
-import { Body, Include } from '../../protocol/schema.ts';
+import { ChatMessage, IncludeInSend } from '../../protocol/resources/chat-message.ts';
+import { Body } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { type AlertOptions, raiseAlert } from './alerts.ts';
@@ -16,7 +16,7 @@ export function alertRoutes({ files, ...options }: AlertOptions & { readonly fil
       summary: 'Raise an alert to the admins of the account, or in a conversation',
       since: '1.2.harbor',
       permission: 'alerts:create',
-      query: Body({ 'include[]': Include(SEND_MESSAGE_INCLUDES) }),
+      query: Body({ 'include[]': IncludeInSend }),
       body: CreateAlertBody,
       status: 201,
       response: ChatMessage,

@@ -164,7 +164,13 @@ describe(ChatMessage, {
 });
 
 /** What `include[]` of Send Message may name (docs/contract.md#expansion). */
-export const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource'] as const;
+const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource', 'attachments', 'reply_to'] as const;
+
+/** The parameter `include[]` of Send Message, and of the others that answer with one message that a caller wrote. */
+export const IncludeInSend = Include(SEND_MESSAGE_INCLUDES, {
+  attachments: '1.2.harbor',
+  reply_to: '1.2.harbor',
+});
 
 /** What `include[]` of the companions that show messages may name (docs/contract.md#expansion). */
 export const MESSAGE_INCLUDES = [
