@@ -2,8 +2,10 @@
 
 import t from 'tap';
 import type {
+  ChatMessage,
   Client,
   ClientEvents,
+  Conversation,
   ConversationFilter,
   ConversationHandlers,
   Me,
@@ -43,6 +45,10 @@ export type Checks = [
   Expect<Accepts<ConversationFilter, { order: 'activity'; filter: 'unread'; status: ['active'] }>>,
   Expect<Equal<Accepts<ConversationFilter, { order: 'newest' }>, false>>,
   Expect<Equal<Awaited<ReturnType<Client['me']>>, Me>>,
+  // Messages inside of others are messages.
+  Expect<Accepts<ChatMessage, NonNullable<Conversation['last_message']>>>,
+  Expect<Accepts<ChatMessage, NonNullable<ChatMessage['reply_to']>>>,
+  Expect<Equal<NonNullable<Conversation['last_message']>['body'], string | null>>,
 ];
 
 /** As an application writes it. */

@@ -166,6 +166,13 @@ t.test('its chapters begin with what a newcomer looks for', async (t) => {
   t.strictSame(names.slice(0, 4), ['Messages', 'Conversations', 'Participants', 'Access']);
 });
 
+t.test('messages inside of others have the schema of messages', async (t) => {
+  const { chat_message: message, conversation } = document.components.schemas;
+  for (const part of [message!.properties!.reply_to, conversation!.properties!.last_message]) {
+    t.match(JSON.stringify(part), '"$ref":"#/components/schemas/chat_message"');
+  }
+});
+
 t.test('files and long heads are in it', async (t) => {
   t.strictSame(Object.keys(files ?? {}), ['get', 'put']);
   const refusals = ['400', '403', '404', '410', '431', '500', '503'];

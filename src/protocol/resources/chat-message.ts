@@ -18,6 +18,7 @@ import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { SENT_EMAIL_STATUSES } from './email.ts';
+import { MentionedMessage } from './mentioned-message.ts';
 import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
 import { Thread } from './thread.ts';
 
@@ -79,7 +80,7 @@ export const ChatMessage = Type.Object({
   sender: Nullable(Actor),
   author: Nullable(Actor),
   attachments: Nullable(Type.Array(Attachment)),
-  reply_to: Nullable(Type.Unsafe<object>({ type: 'object', title: 'chat_message' })),
+  reply_to: Nullable(MentionedMessage),
   resource: Nullable(Entity),
   channel: OneOf(CHANNELS),
   scheduled_at: Nullable(Timestamp),
@@ -107,6 +108,10 @@ export const ChatMessage = Type.Object({
   agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
+
+declare module './mentioned-message.ts' {
+  interface MentionedMessage extends ChatMessage {}
+}
 
 describe(ChatMessage, {
   kind: 'What the message is: `chat` was written by a person, `agent` by an automated agent, `scheduled` was sent at its time, `system_event` and `alert` come from the service, and `email` came in by mail.',

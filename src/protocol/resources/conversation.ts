@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
+import { MentionedMessage } from './mentioned-message.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
 
 export const CONVERSATION_TYPES = ['direct_message', 'group', 'system'] as const;
@@ -37,7 +38,7 @@ export const Conversation = Type.Object({
   topic: Nullable(Entity),
   unread: Type.Integer({ minimum: 0 }),
   last_message_at: Nullable(Timestamp),
-  last_message: Nullable(Type.Unsafe<object>({ type: 'object', title: 'chat_message' })),
+  last_message: Nullable(MentionedMessage),
   created_at: Timestamp,
   updated_at: Timestamp,
   deleted_at: Since('1.2.harbor', Nullable(Timestamp)),
