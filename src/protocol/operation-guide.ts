@@ -132,7 +132,7 @@ export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
     'Sends the event `webhook.test` at once, whatever the filter, and returns its delivery; read it again to see what became of it. A disabled webhook answers `resource_conflict`.',
   get_retention_policy: 'Returns after how many days what is purged, for admins and keys of an admin role.',
   set_retention_policy:
-    'Replaces the whole policy: a period that is left out is null, and what it is for is kept. A change is audited, and what is older than the new policy is purged from then on. What is under legal hold stays until it is released.',
+    'Replaces the whole policy: every period is stated, and null keeps what it is for. A change is audited, and what is older than the new policy is purged from then on. What is under legal hold stays until it is released.',
   list_account_audit:
     'Lists what was done in the whole account and by which actor, for admins and keys of an admin role. The filters can be combined.',
   get_audit_head:

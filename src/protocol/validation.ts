@@ -11,7 +11,10 @@ import { nameMeant } from './synonyms.ts';
 export type Validator<T> = (value: unknown) => T;
 
 export interface BodyOptions {
-  /** Null clears a field: the body changes a resource, and states only what changes. Lists in it are stated as a whole. */
+  /**
+   * Null clears a field of the body, which changes a resource and states only what changes. Objects and lists in it may be
+   * sent back as answers show them, with nulls that count as absent.
+   */
   readonly nullClears?: boolean;
 }
 
@@ -239,7 +242,7 @@ function unclean(param: string): ApiError {
   });
 }
 
-/** Removes nulls that count as absent: where null clears, those within lists. Returns whether there were any. */
+/** Removes nulls that count as absent: where null clears, those within objects and lists. Returns whether there were any. */
 function removeNulls(schema: JsonSchema, value: unknown, nullClears: boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let removed = false;
@@ -254,7 +257,7 @@ function removeNulls(schema: JsonSchema, value: unknown, nullClears: boolean): b
       if (fields[name] === null && !takesNull(property) && !nullClears) {
         delete fields[name];
         removed = true;
-      } else removed = removeNulls(property, fields[name], nullClears) || removed;
+      } else removed = removeNulls(property, fields[name], false) || removed;
     }
   }
   for (const part of partsOf(schema)) removed = removeNulls(part, value, nullClears) || removed;

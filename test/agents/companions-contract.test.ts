@@ -118,8 +118,12 @@ t.test('PATCH: each field takes the old one’s place, and nothing else changes'
     ],
     [{ config: { endpoint_tool_review: {} } }, inConfig({ endpoint_tool_review: {} })],
     [{ config: { tools: [] } }, inConfig({ tools: [] })],
-    [{ name: null, config: null, status: null }, () => ({})],
+    [{ config: { tools: null } }, () => ({})],
   ];
+  for (const field of ['name', 'config', 'status']) {
+    const refused = await app.call('PATCH', `${AGENTS}/${id}`, { body: { [field]: null } });
+    t.equal(refusalOf(refused), `400 missing_field ${field}`);
+  }
   let before = await get(id, ALL);
   for (const [body, expected] of changes) {
     const answer = await patch(id, body, ALL);
