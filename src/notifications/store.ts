@@ -156,6 +156,9 @@ export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow |
 }
 
 // The ids are made again from the message. Every recipient is, or was, a participant.
+/** SQL: the new preview, for members. What is written after a member has left is not for it: its preview is cleared. */
+const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
+
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],
   NotificationKey
@@ -163,10 +166,10 @@ const WRITE_PREVIEWS = statement<
   name: 'write-previews-of-notifications',
   text: `
     UPDATE notifications n
-    SET body = $3, ${setTouched('later_than(n.updated_at)')}
+    SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
     FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
     WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
-      AND n.id = notification_id(moment_of(m), m.id, p.actor_id) AND n.body IS DISTINCT FROM $3
+      AND n.id = notification_id(moment_of(m), m.id, p.actor_id) AND n.body IS DISTINCT FROM ${PREVIEW}
     RETURNING n.id, n.recipient_id`,
 });
 
@@ -178,8 +181,10 @@ const WRITE_PREVIEWS_OF_SUBJECT = statement<
   name: 'write-previews-of-subject',
   text: `
     UPDATE notifications n
-    SET body = $3, ${setTouched('later_than(n.updated_at)')}
-    WHERE n.subject = $1 AND n.category = $2 AND n.status <> 'dismissed' AND n.body <> $3
+    SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
+    FROM participants p
+    WHERE n.subject = $1 AND n.category = $2 AND n.status <> 'dismissed' AND n.body IS NOT NULL
+      AND p.conversation_id = n.resource_id AND p.actor_id = n.recipient_id AND n.body IS DISTINCT FROM ${PREVIEW}
     RETURNING n.id, n.recipient_id`,
 });
 

@@ -28,7 +28,8 @@ const { id: able } = await database.transaction((tx) =>
 );
 
 t.test('a draft: those that can approve it, until it is decided', async (t) => {
-  const [approver, muted, viewer, reader, inactive, outsider] = await Promise.all([
+  const [approver, leaver, muted, viewer, reader, inactive, outsider] = await Promise.all([
+    newReader(app, able),
     newReader(app, able),
     newReader(app, able),
     newReader(app, able),
@@ -36,7 +37,7 @@ t.test('a draft: those that can approve it, until it is decided', async (t) => {
     newReader(app, able),
     newReader(app, able),
   ]);
-  const members = [approver, muted, reader, inactive].map(
+  const members = [approver, leaver, muted, reader, inactive].map(
     ({ id }) => ({ type: 'user', actorId: id }) as const,
   );
   const { id } = await cases.open(...members, { type: 'user', actorId: viewer.id, role: 'viewer' });
@@ -62,12 +63,20 @@ t.test('a draft: those that can approve it, until it is decided', async (t) => {
     .select('recipient_id')
     .where('message_id', '=', draft.id)
     .execute();
-  t.strictSame(rows.map(({ recipient_id }) => recipient_id).sort(), [ada.id, approver.id].sort());
+  t.strictSame(rows.map(({ recipient_id }) => recipient_id).sort(), [ada.id, approver.id, leaver.id].sort());
 
+  const { id: leaving } = await database.kysely
+    .selectFrom('participants')
+    .select('id')
+    .where('conversation_id', '=', id)
+    .where('actor_id', '=', leaver.id)
+    .executeTakeFirstOrThrow();
+  await app.call('DELETE', `/v1/messaging/conversations/${id}/participants/${leaving}`);
   await edit(draft.id, 'Dear Cleopatra');
   await until(async () => (await feed(approver, 'draft.proposed'))[0]?.body === 'Dear Cleopatra', {
     what: 'an edited preview',
   });
+  t.equal((await feed(leaver, 'draft.proposed', 1))[0]?.body, null, 'no text of after the removal');
   const rejected = await app.call('POST', `/v1/messaging/messages/${draft.id}/actions/reject`, {
     token: ada.access_token,
   });
