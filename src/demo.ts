@@ -236,8 +236,8 @@ async function demoRows(tx: Tx): Promise<DemoRows> {
 }
 
 /**
- * Returns the rows of a demo account that is there and complete, for what is added to it once; undefined without one. Nodes
- * that start together wait here for one another until `tx` ends.
+ * Returns the rows of a demo account that is there and complete, for what is added to it once;
+ * undefined without one. Nodes that start together wait here for one another until `tx` ends.
  */
 export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
   const known = await lockStored(tx);

@@ -212,7 +212,10 @@ export class Timeline {
     return low;
   }
 
-  /** States complete each other: events have neither `client_message_id` nor `reply_to`, which answers have. */
+  /**
+   * States complete each other: events have neither `client_message_id` nor `reply_to`, which
+   * answers have.
+   */
   #replace(index: number, message: Message): void {
     const known = this.#sent[index]!;
     if (message.updated_at < known.updated_at) return;

@@ -1,14 +1,20 @@
 import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 
-/** When a message was said: minutes before the transaction. `isSent`: it went out as a mail, which has been sent. */
+/**
+ * When a message was said: minutes before the transaction. `isSent`: it went out as a mail, which
+ * has been sent.
+ */
 export interface DatedMessage {
   readonly id: string;
   readonly ago: number;
   readonly isSent: boolean;
 }
 
-/** Sets the times of messages of this transaction back, with those of their files, reactions and pins. */
+/**
+ * Sets the times of messages of this transaction back, with those of their files, reactions and
+ * pins.
+ */
 export async function dateDay(tx: Tx, messages: readonly DatedMessage[]): Promise<void> {
   const ids = messages.map(({ id }) => id);
   await tx.query(

@@ -36,10 +36,11 @@ export interface DayOptions {
 }
 
 /**
- * Gives the demo account a day of conversations, once in a database, however many nodes start on it: all of it in one
- * transaction. Messages, reactions and the others are written by the statements that write them everywhere else, and their
- * outbox rows have the same effects: notifications, rows of the inbox, blocks of the search. Only the times are set back,
- * before the commit, so that no reader ever sees others.
+ * Gives the demo account a day of conversations, once in a database, however many nodes start on
+ * it: all of it in one transaction. Messages, reactions and the others are written by the
+ * statements that write them everywhere else, and their outbox rows have the same effects:
+ * notifications, rows of the inbox, blocks of the search. Only the times are set back, before the
+ * commit, so that no reader ever sees others.
  */
 export async function seedDay({ database, store }: DayOptions): Promise<void> {
   await database.transaction(async (tx) => {
@@ -141,7 +142,10 @@ class DayWriter {
     return id;
   }
 
-  /** Builds the messages of a conversation, with their numbers, the files that they have and the run that wrote one. */
+  /**
+   * Builds the messages of a conversation, with their numbers, the files that they have and the run
+   * that wrote one.
+   */
   async #compose(conversationId: string, { customer, messages }: DayConversation): Promise<Written[]> {
     const named = new Map<string, string>();
     const written: Written[] = [];
@@ -199,8 +203,8 @@ class DayWriter {
   }
 
   /**
-   * The run behind the answer of the agent. Its key is the message that it answers, by which the effects of that message
-   * find that the agent has been started.
+   * The run behind the answer of the agent. Its key is the message that it answers, by which the
+   * effects of that message find that the agent has been started.
    */
   async #run(conversationId: string, askedId: string, answerId: string, said: DayMessage): Promise<string> {
     const tx = this.#tx;
@@ -239,7 +243,9 @@ class DayWriter {
     return id;
   }
 
-  /** Writes what belongs to a message that is there: its mail, the case's lane, reactions, a pin. */
+  /**
+   * Writes what belongs to a message that is there: its mail, the case's lane, reactions, a pin.
+   */
   async #follow({ message, said }: Written): Promise<void> {
     const tx = this.#tx;
     const { id, conversation_id: conversationId } = message;

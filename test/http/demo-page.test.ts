@@ -1,4 +1,7 @@
-/** What the demo page draws: cards of what waits for an approval, and notes that cannot be taken for replies. */
+/**
+ * What the demo page draws: cards of what waits for an approval, and notes that cannot be taken for
+ * replies.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -69,7 +72,7 @@ t.test('on a case, what is written is a note unless the reply is chosen', async 
 
   composer.chooseAudience(true);
   t.ok(composer.root.classes.has('note'));
-  t.match([input.placeholder, button.textContent], ['Write a note to the team', 'Add note']);
+  t.match([input.placeholder, button.textContent], ['Write a note', 'Add note']);
   write('He is in a hurry.');
   select.value = 'customer';
   select.act('change');
@@ -107,6 +110,27 @@ t.test('a note has its colour and its words, from the local echo on, and for the
   t.ok(drawn({ ...echo, request: {} }).isNote, 'as the server has it without an audience');
   t.notOk(drawn({ ...echo, request: { audience: 'customer' } }).isNote);
 });
+
+t.test(
+  'the newest message stays in sight when the box becomes smaller, unless the person has scrolled',
+  async (t) => {
+    const { Timeline } = await assetOf<TimelineModule>('timeline.js');
+    const { root } = new Timeline({ id: 'act_ada', name: 'Ada' }, { messages: [] }, {});
+    const box = Object.assign(root, { scrollHeight: 900, clientHeight: 400, scrollTop: 0 });
+    box.act('resize');
+    t.equal(box.scrollTop, 900);
+
+    // A card takes place above it. The browser reports the scrolling of before first.
+    Object.assign(box, { clientHeight: 200, scrollTop: 500 }).act('scroll');
+    box.act('resize');
+    t.equal(box.scrollTop, 900);
+
+    box.scrollTop = 100;
+    box.act('scroll');
+    Object.assign(box, { clientHeight: 400 }).act('resize');
+    t.equal(box.scrollTop, 100, 'what is being read stays');
+  },
+);
 
 t.test('yellow with a contrast of WCAG AA, in both schemes', async (t) => {
   const css = readFileSync(join(ASSETS, 'demo.css'), 'utf8');
@@ -162,7 +186,11 @@ interface TimelineModule {
     person: object,
     conversation: object,
     options: object,
-  ) => { fill(row: FakeElement, message: object): void; open(options: { marksNotes: boolean }): void };
+  ) => {
+    readonly root: FakeElement;
+    fill(row: FakeElement, message: object): void;
+    open(options: { marksNotes: boolean }): void;
+  };
 }
 
 function channelsOf(colour: string): number[] {

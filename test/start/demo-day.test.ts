@@ -1,4 +1,7 @@
-/** The day of conversations that `npm start` gives the demo account: every reader finds it as if it had been said. */
+/**
+ * The day of conversations that `npm start` gives the demo account: every reader finds it as if it
+ * had been said.
+ */
 
 import { join } from 'node:path';
 import t from 'tap';

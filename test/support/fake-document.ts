@@ -1,4 +1,7 @@
-/** As much of a page's document as the modules of the demo page use to draw: elements with attributes, children and listeners. */
+/**
+ * As much of a page's document as the modules of the demo page use to draw: elements with
+ * attributes, children and listeners.
+ */
 
 export class FakeElement {
   readonly tag: string;
@@ -80,11 +83,18 @@ export class FakeElement {
 
 /** Makes modules of pages believe that they are in one. */
 export function fakeDocument(): void {
-  const observer = class {
-    observe(): void {}
-  };
   Object.assign(globalThis, {
     document: { createElement: (tag: string) => new FakeElement(tag) },
-    ResizeObserver: observer,
+    ResizeObserver: class {
+      readonly #resized: () => void;
+
+      constructor(resized: () => void) {
+        this.#resized = resized;
+      }
+
+      observe(element: FakeElement): void {
+        element.addEventListener('resize', this.#resized);
+      }
+    },
   });
 }

@@ -3,8 +3,9 @@ import { element } from './element.js';
 const CATEGORY = 'approval.requested';
 
 /**
- * Tool calls of agents that wait for a decision of this person, whoever started the run. The notifications say which: they
- * are made for all who may decide, and withdrawn as soon as one of them has.
+ * Tool calls of agents that wait for a decision of this person, whoever started the run. The
+ * notifications say which: they are made for all who may decide, and withdrawn as soon as one of
+ * them has.
  */
 export class Approvals {
   constructor(person, report) {

@@ -74,11 +74,7 @@ export class Composer {
     const isCase = !this.audience.hidden;
     const isNote = isCase && this.audience.value === 'internal';
     this.root.classList.toggle('note', isNote);
-    this.input.placeholder = isNote
-      ? 'Write a note to the team'
-      : isCase
-        ? 'Write to the customer'
-        : 'Write a message';
+    this.input.placeholder = isNote ? 'Write a note' : isCase ? 'Write to the customer' : 'Write a message';
     this.button.textContent = isNote ? 'Add note' : isCase ? 'Send reply' : 'Send';
   }
 

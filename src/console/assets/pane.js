@@ -4,7 +4,10 @@ import { ConversationView } from './conversation-view.js';
 import { element } from './element.js';
 import { Inbox } from './inbox.js';
 
-/** One person: the list of conversations, or in its place the one that is open: at first `first`, or with null the list. */
+/**
+ * One person: the list of conversations, or in its place the one that is open: at first `first`, or
+ * with null the list.
+ */
 export class Pane {
   constructor(person, { first, isTeam, hints }) {
     this.person = person;

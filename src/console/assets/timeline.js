@@ -22,12 +22,18 @@ export class Timeline {
     });
     this.root = element('div', { class: 'timeline', tabindex: '0' }, this.older, this.list);
     this.isAtEnd = true;
+    this.height = 0;
     this.root.addEventListener('scroll', () => {
       const { scrollTop, scrollHeight, clientHeight } = this.root;
+      // The box has another size since: that was not the person.
+      if (clientHeight !== this.height) return;
       this.isAtEnd = scrollHeight - scrollTop - clientHeight < 40;
     });
     // When it becomes smaller by a card or a keyboard, it still shows the last message.
-    new ResizeObserver(() => this.toEnd()).observe(this.root);
+    new ResizeObserver(() => {
+      this.height = this.root.clientHeight;
+      this.toEnd();
+    }).observe(this.root);
   }
 
   /** `marksNotes`: marks what the customer does not see. `readThrough`: what was read before this view was opened. */
@@ -105,7 +111,10 @@ export class Timeline {
     );
   }
 
-  /** Whether the customer of this case does not see it. Of a message that is being sent, its request says so. */
+  /**
+   * Whether the customer of this case does not see it. Of a message that is being sent, its request
+   * says so.
+   */
   isNote({ visibility, request }) {
     if (!this.marksNotes) return false;
     return request === undefined ? visibility === 'internal' : request.audience !== 'customer';

@@ -171,7 +171,10 @@ describe(ChatMessage, {
 /** What `include[]` of Send Message may name (docs/contract.md#expansion). */
 const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource', 'attachments', 'reply_to'] as const;
 
-/** The parameter `include[]` of Send Message, and of the others that answer with one message that a caller wrote. */
+/**
+ * The parameter `include[]` of Send Message, and of the others that answer with one message that a
+ * caller wrote.
+ */
 export const IncludeInSend = Include(SEND_MESSAGE_INCLUDES, {
   attachments: '1.2.harbor',
   reply_to: '1.2.harbor',

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 
 /**
- * A message as a part of what messages contain themselves. chat-message.ts, which imports those, adds its fields here, so
- * that none of them imports it.
+ * A message as a part of what messages contain themselves. chat-message.ts, which imports those,
+ * adds its fields here, so that none of them imports it.
  */
 export interface MentionedMessage {
   readonly object: 'chat_message';

@@ -7,10 +7,13 @@ export const WEBHOOKS: Guide = {
   title: 'Webhooks',
   summary: 'Events sent to a server of yours, verified, and proven to be complete.',
   main: html`<p>A webhook sends the events of an account to a URL by POST, signed as Standard Webhooks
-(<code>standardwebhooks.com</code>) describes. Each event is sent at least once, and a receiver can ask what it should have.</p>
+(<code>standardwebhooks.com</code>) describes. Each event is sent at least once, and a receiver can
+ask what it should have.</p>
 <h2 id="receive">Receive</h2>
-<p>Verify the bytes as they came, before they are parsed. With <code>npm install standardwebhooks</code> it is one call, which throws where the signature is wrong
-or the time is more than five minutes off. Answer 2xx within 15 seconds, and work afterwards: whatever else is a failure.</p>
+<p>Verify the bytes as they came, before they are parsed. With <code>npm install
+standardwebhooks</code> it is one call, which throws where the signature is wrong or the time is
+more than five minutes off. Answer 2xx within 15 seconds, and work afterwards: whatever else is a
+failure.</p>
 ${example(
   'js',
   `
@@ -33,8 +36,9 @@ const receiver = createServer(async (request, response) => {
 }).listen(4000);`,
 )}
 <h2 id="create">Create it</h2>
-<p>An admin makes it, or a key with an admin role. <code>event_types</code> names types, whole areas (<code>message.*</code>), or everything (<code>*</code>). The secret is
-shown this once. <code>actions/test</code> sends <code>webhook.test</code> at once.</p>
+<p>An admin makes it, or a key with an admin role. <code>event_types</code> names types, whole areas
+(<code>message.*</code>), or everything (<code>*</code>). The secret is shown this once.
+<code>actions/test</code> sends <code>webhook.test</code> at once.</p>
 ${example(
   'js',
   `
@@ -60,12 +64,14 @@ const webhook = await call('POST', '/v1/webhooks', {
 secret = webhook.secret;
 await call('POST', \`/v1/webhooks/\${webhook.id}/actions/test\`, {});`,
 )}
-<p>The URL is https and leads to a public address. To try it on your own machine the server must be started with
-<code>PARLEY_FETCH_ALLOW=127.0.0.1</code>: then <code>http://127.0.0.1:4000</code> is allowed too.</p>
+<p>The URL is https and leads to a public address. To try it on your own machine the server must be
+started with <code>PARLEY_FETCH_ALLOW=127.0.0.1</code>: then <code>http://127.0.0.1:4000</code> is
+allowed too.</p>
 <h2 id="event">What comes</h2>
-<p><code>type</code>, <code>timestamp</code>, and <code>data</code>, which is what a socket of the team gets, in the form of the version that the webhook was made with. Events
-of a conversation have its id, and messages their <code>sequence</code>. Deliveries run side by side: order by <code>sequence</code>, and skip a
-<code>webhook-id</code> that you have handled.</p>
+<p><code>type</code>, <code>timestamp</code>, and <code>data</code>, which is what a socket of the
+team gets, in the form of the version that the webhook was made with. Events of a conversation have
+its id, and messages their <code>sequence</code>. Deliveries run side by side: order by
+<code>sequence</code>, and skip a <code>webhook-id</code> that you have handled.</p>
 ${example(
   'js',
   `
@@ -79,8 +85,9 @@ const { type, conversation_id, sequence, data } = arrived(sent.id);
 console.log(type, conversation_id, sequence, data.body);`,
 )}
 <h2 id="by-hand">Verify without the library</h2>
-<p>The signature is an HMAC over id, time and body, with the secret behind <code>whsec_</code> as the key. After a rotation the header has two, for a
-day: one of them must be right. Compare in constant time, and refuse what is older than five minutes.</p>
+<p>The signature is an HMAC over id, time and body, with the secret behind <code>whsec_</code> as
+the key. After a rotation the header has two, for a day: one of them must be right. Compare in
+constant time, and refuse what is older than five minutes.</p>
 ${example(
   'js',
   `
@@ -106,9 +113,10 @@ const headers = {
 if (!isGenuine(headers, '{}', secret) || isGenuine(headers, '{"forged":true}', secret)) throw new Error('not verified');`,
 )}
 <h2 id="retries">When your server is away</h2>
-<p>What failed is tried again after 5 s, 5 min, 30 min, 2 h, 5 h and twice 10 h. Then the delivery is <code>failed</code>, and an admin can send it again. After
-five days without a success, or a 410, the webhook is disabled, its admins are notified, and <code>PATCH</code> with <code>"status": "enabled"</code>
-continues.</p>
+<p>What failed is tried again after 5 s, 5 min, 30 min, 2 h, 5 h and twice 10 h. Then the delivery
+is <code>failed</code>, and an admin can send it again. After five days without a success, or a 410,
+the webhook is disabled, its admins are notified, and <code>PATCH</code> with <code>"status":
+"enabled"</code> continues.</p>
 ${example(
   'js',
   `
@@ -116,9 +124,10 @@ const { data: failed } = await call('GET', \`/v1/webhooks/\${webhook.id}/deliver
 for (const { id } of failed) await call('POST', \`/v1/webhooks/\${webhook.id}/deliveries/\${id}/actions/redeliver\`, {});`,
 )}
 <h2 id="complete">Is everything here?</h2>
-<p><code>completeness</code> says for each conversation through which number everything was delivered. Keep the numbers that you got: what you lack up to there was not
-for this webhook, and what you lack above is still on its way, or failed. <code>replay</code> sends everything since a time again, with the same
-<code>webhook-id</code>s.</p>
+<p><code>completeness</code> says for each conversation through which number everything was
+delivered. Keep the numbers that you got: what you lack up to there was not for this webhook, and
+what you lack above is still on its way, or failed. <code>replay</code> sends everything since a
+time again, with the same <code>webhook-id</code>s.</p>
 ${example(
   'js',
   `
@@ -128,5 +137,6 @@ await call('POST', \`/v1/webhooks/\${webhook.id}/actions/replay\`, { since: new 
 await call('DELETE', \`/v1/webhooks/\${webhook.id}\`);
 receiver.close();`,
 )}
-<p>The <a href="/docs">API reference</a> has every field, <code>docs/contract.md</code> of the repository every rule.</p>`,
+<p>The <a href="/docs">API reference</a> has every field, <code>docs/contract.md</code> of the
+repository every rule.</p>`,
 };
