@@ -157,3 +157,33 @@ export class KeyedLimiter {
     }
   }
 }
+
+/** Runs at most so many works of one key at once; further ones wait in their order. */
+export class TurnsByKey {
+  readonly #most: number;
+  readonly #lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Settles as `work` does. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    let line = this.#lines.get(key);
+    if (line === undefined) {
+      line = { running: 0, waiting: [] };
+      this.#lines.set(key, line);
+    }
+    const { waiting } = line;
+    // One that ends passes its turn on: it goes on counting.
+    if (line.running < this.#most) line.running += 1;
+    else await new Promise<void>((begin) => waiting.push(begin));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next !== undefined) next();
+      else if (--line.running === 0) this.#lines.delete(key);
+    }
+  }
+}

@@ -103,13 +103,10 @@ export class Authenticator {
     return principal;
   }
 
-  /** Runs the statements once on each connection that they use. They find nothing. */
+  /** Runs the statements once on the connection that they use. They find nothing. */
   async warmUp(): Promise<void> {
-    const reads = this.#database.readers.flatMap((reader) => [
-      reader.query(BY_HASH, hashApiKey('')),
-      reader.query(BY_ACTOR, '', '', null, null),
-    ]);
-    await Promise.all(reads);
+    const { checks } = this.#database;
+    await Promise.all([checks.query(BY_HASH, hashApiKey('')), checks.query(BY_ACTOR, '', '', null, null)]);
   }
 
   async #readText(text: string): Promise<CredentialState | undefined> {
@@ -142,7 +139,7 @@ export class Authenticator {
     ...values: NoInfer<Params>
   ): Promise<Row | undefined> {
     try {
-      const rows = await this.#database.reader.query(statement, ...values);
+      const rows = await this.#database.checks.query(statement, ...values);
       return rows[0];
     } catch (cause) {
       if (!isUnavailable(cause)) throw cause;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { TurnsByKey } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { CounterSeries } from '../metric-series.ts';
 import type { Metrics } from '../metrics.ts';
@@ -92,6 +93,11 @@ export class Database implements Db {
   readonly writers: readonly PipelinedConnection[];
   /** For the most frequent reads, which take them in turn: see `reader`. */
   readonly readers: readonly PipelinedConnection[];
+  /** For checks of credentials alone, which every request of a caller that is not cached begins with: they wait for no page. */
+  readonly checks: PipelinedConnection;
+  /** For statements whose rows are large: few at a time, so that few of their rows are in memory and nothing waits behind them. */
+  readonly bulk: PipelinedConnection;
+  readonly #bulkTurns = new TurnsByKey(BULK_AT_ONCE);
   #lastReader = 0;
   /**
    * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off), never for what was
@@ -133,13 +139,16 @@ export class Database implements Db {
       });
     this.pipeline = connect();
     this.readers = Array.from({ length: READERS }, () => connect(READER_SETTINGS, GATHERED_READS));
+    this.checks = connect(READER_SETTINGS, GATHERED_READS);
+    this.bulk = connect(READER_SETTINGS);
     this.writers = Array.from({ length: WRITERS }, () => connect(WRITER_SETTINGS));
     this.relaxed = connect({ synchronous_commit: 'off' });
   }
 
   /** All connections outside the pool. */
   get pipelines(): readonly PipelinedConnection[] {
-    return [this.pipeline, ...this.readers, ...this.writers, this.relaxed];
+    const { pipeline, readers, checks, bulk, writers, relaxed } = this;
+    return [pipeline, ...readers, checks, bulk, ...writers, relaxed];
   }
 
   /** Whether every one of them has its connection. */
@@ -161,6 +170,10 @@ export class Database implements Db {
     statement: Statement<Params, Row>,
     ...values: NoInfer<Params>
   ): Promise<Row[]> {
+    if (statement.isBulk === true) {
+      // A statement's time begins when it is sent: it must not wait on the connection for many others.
+      return this.#bulkTurns.run('', () => this.bulk.query(statement, ...values));
+    }
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
     this.#countStatement(statement.name);
     let client: pg.PoolClient | undefined;
@@ -266,6 +279,9 @@ export class Database implements Db {
 
 /** Enough for Postgres to use a second processor. */
 const READERS = 2;
+/** One that Postgres works on, and the next. */
+const BULK_AT_ONCE = 2;
+
 /**
  * A page is read in the order of an index, whatever its values are. Without this, Postgres plans it again for each
  * request as soon as the table is large: at two million notifications that took 50 of 80 µs a page. The planner knows

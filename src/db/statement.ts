@@ -5,6 +5,8 @@ export interface Statement<
 > {
   readonly name: string;
   readonly text: string;
+  /** Its rows are large: outside a transaction it runs on a connection of its own kind (Database.bulk). */
+  readonly isBulk?: boolean;
   /** No value: carries the types of the parameters and of the rows to `query`. */
   readonly types?: (params: Params) => Row;
 }
@@ -16,8 +18,9 @@ export interface Statement<
 export function statement<Params extends readonly Value[] = [], Row extends object = object>({
   name,
   text,
+  isBulk = false,
 }: Omit<Statement, 'types'>): Statement<Params, Row> {
-  return { name, text };
+  return { name, text, isBulk };
 }
 
 /**

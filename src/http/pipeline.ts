@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Authenticator } from '../access/authenticate.ts';
 import type { Idempotency } from '../access/idempotency.ts';
 import type { Database } from '../db/database.ts';
-import { KeyedLimiter } from '../lifecycle.ts';
+import { KeyedLimiter, TurnsByKey } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ApiError } from '../protocol/errors.ts';
@@ -47,6 +47,9 @@ export function createHttp(options: HttpOptions): Http {
   return new Http(options);
 }
 
+/** How many connections of the pool the requests of one credential hold at once: fewer than half of them. */
+const CONNECTIONS_OF_ONE = 4;
+
 /** The whole HTTP API: an HttpServer calls it for each request. */
 export class Http implements RequestHandler, RunHost, PublicHost {
   readonly failures: ErrorMapper;
@@ -58,6 +61,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly idempotency: HttpOptions['idempotency'];
   readonly database: HttpOptions['database'];
   readonly changeTurns = new KeyedLimiter(Number.POSITIVE_INFINITY);
+  readonly connectionTurns = new TurnsByKey(CONNECTIONS_OF_ONE);
   readonly cursors: CursorSeal;
   readonly log: Logger;
 

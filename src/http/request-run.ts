@@ -6,7 +6,7 @@ import type { RateState } from '../access/rate-window.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { markedJson, unmarkedForm } from '../engine/marked-json.ts';
-import type { KeyedLimiter } from '../lifecycle.ts';
+import type { KeyedLimiter, TurnsByKey } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
@@ -27,6 +27,7 @@ import {
   type ChangeRoute,
   type CommittingCall,
   type HandlerResult,
+  type ReadRoute,
   type Route,
 } from './route.ts';
 import type { Match } from './router.ts';
@@ -55,6 +56,8 @@ export interface RunHost extends Entrance {
   readonly database: Pick<Database, 'transaction'>;
   /** By caller and path. */
   readonly changeTurns: KeyedLimiter;
+  /** By credential. */
+  readonly connectionTurns: TurnsByKey;
   readonly origins: AllowedOrigins;
   readonly failures: ErrorMapper;
   readonly cursors: CursorSeal;
@@ -295,7 +298,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     let reply: Promise<HandlerResult> | HandlerResult;
     if (route.change !== undefined) reply = this.#change(route);
     else if (route.commits !== undefined) reply = route.handle(this.#committingCall());
-    else reply = route.handle(this.#call());
+    else reply = this.#read(route);
     if (reply instanceof Promise) this.#await(reply, this.#reply);
     else this.#reply(reply);
   }
@@ -308,10 +311,24 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     };
     const prepared = await prepare?.(call);
     const reply = await this.#inTurn(() =>
-      this.#http.database.transaction(async (tx) => this.#storeIn(tx, await change(tx, call, prepared))),
+      this.#withConnection(() =>
+        this.#http.database.transaction(async (tx) => this.#storeIn(tx, await change(tx, call, prepared))),
+      ),
     );
     for (const run of afterCommit) await run();
     return reply;
+  }
+
+  #read(route: ReadRoute): Promise<HandlerResult> | HandlerResult {
+    if (route.isUnpooled?.(this.#query, this.#principal!) === true) return route.handle(this.#call());
+    return this.#withConnection(async () => route.handle(this.#call()));
+  }
+
+  /** Requests of one credential hold a few connections of the pool at once, so that those of others find some. */
+  #withConnection<T>(work: () => Promise<T>): Promise<T> {
+    const principal = this.#principal!;
+    if (principal === UNAUTHENTICATED) return work();
+    return this.#http.connectionTurns.run(principal.credential.id, work);
   }
 
   /**

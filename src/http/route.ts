@@ -24,6 +24,8 @@ export type Route<
 export interface ReadRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
   extends RouteFacts<Query, RequestBody> {
   readonly method: 'GET';
+  /** Whether a call with this query takes a connection of the pool next to never (Database.reader). Absent: each takes one. */
+  readonly isUnpooled?: (query: Static<Query>, principal: Principal) => boolean;
   /** Returns the resource in its newest form. Throws ApiError. */
   readonly handle: Handler<Call<Static<Query>, Static<RequestBody>>, HandlerResult>;
   readonly prepare?: undefined;

@@ -72,6 +72,7 @@ function listRoute(database: Database, encoded: EncodedNotifications): Route {
   return defineRoute({
     name: 'list_notifications',
     frequent: true,
+    isUnpooled: ({ cursor: _, limit: __, ...filters }) => Object.keys(filters).length === 0,
     method: 'GET',
     path: '/v1/messaging/notifications',
     summary: "List the caller's notifications, newest first",

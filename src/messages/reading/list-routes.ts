@@ -46,6 +46,9 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Li
     defineRoute({
       name: 'list_messages',
       frequent: true,
+      // What customers may see can be far apart: it is looked for in the pool.
+      isUnpooled: ({ status = 'sent', 'include[]': include = [] }, { customer }) =>
+        status === 'sent' && include.length === 0 && !customer,
       method: 'GET',
       path: '/v1/messaging/conversations/:id/messages',
       summary: 'List the messages of a conversation, newest first; from a number on, oldest first',
