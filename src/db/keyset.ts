@@ -1,3 +1,4 @@
+import { MAX_PAGE_BYTES } from '../protocol/lists.ts';
 import type { Querier } from './handle.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
@@ -26,6 +27,8 @@ export interface KeysetOptions {
   readonly order?: 'newest_first' | 'oldest_first';
   /** Columns that a search looks into. */
   readonly search?: readonly string[];
+  /** A column of large texts: the page ends behind the row with which they have more than MAX_PAGE_BYTES. */
+  readonly largeText?: string;
   /** An aggregate over the rows of a page, in its order: then the answer is one row, since each row costs time. */
   readonly gathered?: string;
 }
@@ -60,14 +63,21 @@ export function keysetList<Values extends readonly Value[], Row extends object>(
   };
   return {
     statements,
-    readPage(db, values, { direction, after, fetch, search: text }) {
+    async readPage(db, values, { direction, after, fetch, search: text }) {
       const found = search === undefined ? [] : [text && `%${escapeLike(text)}%`];
       const { whole, behind } = statements[direction];
-      return after === null
-        ? db.query(whole, ...values, ...found, fetch)
-        : db.query(behind, ...values, ...found, fetch, ...after);
+      const rows =
+        after === null
+          ? await db.query(whole, ...values, ...found, fetch)
+          : await db.query(behind, ...values, ...found, fetch, ...after);
+      return options.largeText === undefined ? rows : rows.map(withoutBytes);
     },
   };
+}
+
+function withoutBytes<Row extends object>(row: Row): Row {
+  const { bytes_before: _, ...rest } = row as Row & { readonly bytes_before?: number };
+  return rest as Row;
 }
 
 /** The text as a part of a LIKE pattern that stands for itself. */
@@ -76,7 +86,7 @@ export function escapeLike(text: string): string {
 }
 
 function statementsOf<Row extends object>(
-  { name, columns, from, where, key, search, gathered }: KeysetOptions,
+  { name, columns, from, where, key, search, largeText, gathered }: KeysetOptions,
   end: 'newest' | 'oldest',
 ): KeysetStatements<Row> {
   const given = Math.max(...[...`${from} ${where}`.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
@@ -88,10 +98,21 @@ function statementsOf<Row extends object>(
   const parameters = key.map(([, type], i) => `$${limit + 1 + i}${type === 'text' ? '' : `::${type}`}`);
   const columnsOfKey = key.map(([column]) => column);
   const define = (place: string, position: string) => {
-    const page = `
-    SELECT ${columns} FROM ${from}
+    const inOrder = columnsOfKey.map((column) => `${column}${order}`).join(', ');
+    // What the rows before it have: Postgres knows a length without reading the text.
+    const before =
+      largeText === undefined
+        ? ''
+        : `, sum(octet_length(${largeText})) OVER (ORDER BY ${inOrder} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before`;
+    const whole = `
+    SELECT ${columns}${before} FROM ${from}
     WHERE ${where} ${condition} ${position}
-    ORDER BY ${columnsOfKey.map((column) => `${column}${order}`).join(', ')} LIMIT $${limit}`;
+    ORDER BY ${inOrder} LIMIT $${limit}`;
+    const page =
+      largeText === undefined
+        ? whole
+        : `
+    SELECT * FROM (${whole}) AS rows WHERE coalesce(bytes_before, 0) <= ${MAX_PAGE_BYTES}`;
     const text = gathered === undefined ? page : `SELECT ${gathered} FROM (${page}) AS page`;
     return statement<Value[], Row>({ name: `${name}-${end}-${place}`, text });
   };

@@ -4,7 +4,7 @@ import { type TSchema, Type } from 'typebox';
 import type { KeysetPage } from '../db/keyset.ts';
 import { ApiError } from '../protocol/errors.ts';
 import { isDateTime } from '../protocol/formats.ts';
-import { type List, PAGE_LIMIT, type PageInfo } from '../protocol/lists.ts';
+import { type List, MAX_PAGE_BYTES, PAGE_LIMIT, type PageInfo } from '../protocol/lists.ts';
 import { Body } from '../protocol/schema.ts';
 import { isCleanText } from '../protocol/validation.ts';
 import { badCursor, type CursorSeal } from './cursor-seal.ts';
@@ -212,7 +212,8 @@ export class Page<Item> implements List<Item> {
       units += text.length;
       // Counting bytes takes time, and no unit of a text has more than three of them.
       if (units * 3 > MAX_PAGE_BYTES) {
-        bytes = (bytes ?? Buffer.byteLength(texts.join(''))) + Buffer.byteLength(text);
+        bytes ??= texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0);
+        bytes += Buffer.byteLength(text);
         if (bytes > MAX_PAGE_BYTES && texts.length > 0) break;
       }
       texts.push(text);
@@ -225,7 +226,11 @@ export class Page<Item> implements List<Item> {
       previous_page_url: sealed(previous_page_url, seal),
       ...rest,
     };
-    return `{"object":"list",${this.#facts}"page_info":${JSON.stringify(pageInfo)},"data":[${texts.join(',')}]}`;
+    const head = `{"object":"list",${this.#facts}"page_info":${JSON.stringify(pageInfo)},"data":[`;
+    // One copy of what may be large: a text that is put together of a joined one is copied again when it is sent.
+    texts[0] = head + (texts[0] ?? '');
+    texts[texts.length - 1] += ']}';
+    return texts.join(',');
   }
 }
 
@@ -260,9 +265,6 @@ function sealed(url: string | null, seal: CursorSeal): string | null {
   const start = url.lastIndexOf('=') + 1;
   return url.slice(0, start) + seal.seal(url.slice(start));
 }
-
-/** Most memory that one answer may hold for a client that does not read. A row has at most 240 kB. */
-const MAX_PAGE_BYTES = 1024 * 1024;
 
 const PAGE_PARAMETERS = {
   cursor: Type.Optional(Type.String()),

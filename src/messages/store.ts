@@ -6,7 +6,14 @@ import { statement } from '../db/statement.ts';
 import { setTouched, touched } from '../db/touched.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
-import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../resources/message.ts';
+import {
+  type BriefRow,
+  briefColumns,
+  MESSAGE_COLUMNS,
+  type MessageRow,
+  messageColumns,
+  withLargeBodies,
+} from '../resources/message.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import type { NewMessage } from './timeline/new-message.ts';
 import { isOpenNumber } from './timeline/timeline-store.ts';
@@ -125,13 +132,13 @@ export interface OutsideFilters {
   readonly authorId: string | null;
 }
 
-/** Returns messages that are not sent, the newest first. */
-export function readOutside(
+/** Returns messages that are not sent, the newest first, as many as a page has room for and one more. */
+export async function readOutside(
   db: Db,
   { conversationId, status, authorId }: OutsideFilters,
   page: KeysetPage,
-): Promise<MessageRow[]> {
-  return OUTSIDE.readPage(db, [conversationId, status, authorId], page);
+): Promise<readonly MessageRow[]> {
+  return withLargeBodies(db, await OUTSIDE.readPage(db, [conversationId, status, authorId], page));
 }
 
 const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
@@ -151,9 +158,9 @@ const READ_SENT_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
     WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
 });
 
-const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: string | null], MessageRow>({
+const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: string | null], BriefRow>({
   name: 'list-messages-outside',
-  columns: messageColumns('m'),
+  columns: briefColumns('m'),
   from: 'messages m',
   where: `m.sequence IS NULL AND m.conversation_id = $1 AND m.status = $2
       AND ($3::text IS NULL OR m.author_id = $3)`,

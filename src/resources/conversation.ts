@@ -14,7 +14,7 @@ import { readActors } from './actor.ts';
 import { isBlockedByTeam } from './block.ts';
 import { readEntities, refKey } from './entity.ts';
 import { readGroups } from './group.ts';
-import { presentMessage, readMessagesById } from './message.ts';
+import { presentMessage, readMessagesForPage } from './message.ts';
 import {
   IS_MEMBER,
   isSnoozed,
@@ -285,7 +285,7 @@ async function readLastMessages(
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = own.flatMap(({ lastMessageId }) => lastMessageId ?? []);
   if (ids.length === 0) return new Map();
-  const rows = await readMessagesById(db, ids);
+  const rows = await readMessagesForPage(db, ids);
   return new Map(rows.map((row) => [row.id, presentMessage(row, viewer)]));
 }
 

@@ -3,6 +3,7 @@ import type { TObject } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
 import type { Metrics } from '../metrics.ts';
 import { formAt } from '../protocol/forms.ts';
+import { MAX_PAGE_BYTES } from '../protocol/lists.ts';
 import { ageOf, isNewerThan } from '../protocol/since.ts';
 import type { Version } from '../protocol/versions.ts';
 
@@ -119,10 +120,7 @@ export class EncodedRows<Row extends RowKey, Links> {
   async read<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly EncodedRow<Links, Key>[]> {
     const earlier = this.#pages.get(page.name);
     if (earlier === 'kept') return this.#readByKeys(page);
-    const read = await this.#readRows(page.readWhole, page.form, earlier !== undefined);
-    this.#pages.set(page.name, earlier === undefined ? 'read' : 'kept');
-    this.#count(0, read.length);
-    return read.map(({ row, encoded }) => ({ key: page.keyOf(row), ...encoded }));
+    return this.#readWhole(page, earlier !== undefined);
   }
 
   /** Removes what shows the content of this resource. */
@@ -149,6 +147,18 @@ export class EncodedRows<Row extends RowKey, Links> {
     return entry?.version === version ? entry.forms[placeOf(form)] : undefined;
   }
 
+  /** Leaves out what has no room on the page. Rows of such a page are not kept: few of them would fill the memory. */
+  async #readWhole<Key extends RowKey>(
+    page: RowPage<Row, Key>,
+    keeps: boolean,
+  ): Promise<readonly EncodedRow<Links, Key>[]> {
+    const read = await this.#readRows(page.readWhole, page.form, keeps, MAX_PAGE_BYTES);
+    const units = read.reduce((sum, { encoded }) => sum + encoded.json.length, 0);
+    this.#pages.set(page.name, keeps && units <= MAX_PAGE_BYTES ? 'kept' : 'read');
+    this.#count(0, read.length);
+    return read.map(({ row, encoded }) => ({ key: page.keyOf(row), ...encoded }));
+  }
+
   async #readByKeys<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly EncodedRow<Links, Key>[]> {
     for (;;) {
       const keys = await page.readKeys();
@@ -159,6 +169,7 @@ export class EncodedRows<Row extends RowKey, Links> {
         if (kept === undefined) missing.push(key.id);
         else rows.push({ key, json: kept.json, links: kept.links });
       }
+      if (missing.length > MAX_MISSING) return this.#readWhole(page, true);
       this.#count(rows.length, missing.length);
       if (missing.length === 0) return rows;
       const read = await this.#readRows(() => page.readRows(missing), page.form, true);
@@ -171,17 +182,26 @@ export class EncodedRows<Row extends RowKey, Links> {
     read: () => Promise<readonly Row[]>,
     form: Form,
     keeps: boolean,
+    maxUnits = Number.POSITIVE_INFINITY,
   ): Promise<ReadRow<Row, Links>[]> {
     const removals = this.#removals;
     const rows = await read();
     const mayKeep = keeps && removals === this.#removals && this.#engine.healthy;
     const { encode, linksOf, isVersioned } = this.#kind;
-    const encoded = rows.map((row) => {
+    const encoded: ReadRow<Row, Links>[] = [];
+    let units = 0;
+    for (const row of rows) {
       const one = { json: encode(row, form), links: linksOf(row) };
-      if (mayKeep && isVersioned(row)) this.#keep(row, form, one);
-      return { row, encoded: one };
-    });
-    if (mayKeep) this.#showBytes();
+      encoded.push({ row, encoded: one });
+      units += one.json.length;
+      // With what goes beyond it the page knows that it ends here.
+      if (units > maxUnits) break;
+    }
+    const isKept = mayKeep && units <= maxUnits;
+    for (const { row, encoded: one } of isKept ? encoded : []) {
+      if (isVersioned(row)) this.#keep(row, form, one);
+    }
+    if (isKept) this.#showBytes();
     return encoded;
   }
 
@@ -258,6 +278,8 @@ function inOrder<Row extends RowKey, Links, Key extends RowKey>(
 
 /** Some 25,000 rows. */
 const MAX_BYTES = 32 * 1024 * 1024;
+/** Rows that are read by their keys: more of them are read with the page, which ends where it has no room. */
+const MAX_MISSING = 8;
 /** Fewer pages than rows can be kept of. */
 const MAX_PAGES = 1_000;
 /** What an entry takes beside its JSON. */

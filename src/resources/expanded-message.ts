@@ -11,7 +11,7 @@ import {
   type MessageLinks,
   type MessageRow,
   presentMessage,
-  readMessagesById,
+  readMessagesForPage,
   visibleToCustomers,
 } from './message.ts';
 import { readReactions } from './reaction.ts';
@@ -148,9 +148,9 @@ async function readOriginals(
   viewer: Viewer,
   rows: readonly MessageLinks[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
-  const ids = [...new Set(rows.flatMap((row) => row.reply_to_id ?? []))];
+  const ids = rows.flatMap((row) => row.reply_to_id ?? []);
   if (ids.length === 0) return NONE;
-  const originals = await readMessagesById(db, ids);
+  const originals = await readMessagesForPage(db, ids);
   // The only conversations that a customer can read are cases.
   const visible = originals.filter((row) => !viewer.customer || visibleToCustomers(row, 'customer'));
   return new Map(visible.map((row) => [row.id, presentMessage(row, viewer)]));

@@ -73,6 +73,32 @@ t.test('keys name the client id to its author alone', async (t) => {
   }
 });
 
+t.test('of large messages no more is read than a page has room for, and one', async (t) => {
+  const conversationId = await addConversation(ground);
+  const body = '\u0001'.repeat(40_000);
+  for (let sequence = 1; sequence <= 40; sequence++) await insert(conversationId, sequence, body);
+  await insert(conversationId, 41, 'a short one');
+  const { database, statements } = watched();
+  const range = { ...WHOLE, limit: 101, forCustomer: false, conversationId };
+  const rows = await readTimeline({ database, timeline }, range);
+  // 26 of them have less than 1 MiB.
+  t.strictSame(
+    rows.map(({ sequence }) => sequence),
+    Array.from({ length: 28 }, (_, index) => 41 - index),
+  );
+  t.ok(rows.slice(1).every((row) => row.body === body));
+  t.equal(rows[0]?.body, 'a short one');
+  t.strictSame(statements, ['read-timeline-newest', 'read-large-messages']);
+  const kept = await readTimeline({ database, timeline }, { ...range, before: 3 });
+  t.strictSame(
+    kept.map((row) => [row.sequence, row.body?.length]),
+    [
+      [2, 40_000],
+      [1, 40_000],
+    ],
+  );
+});
+
 const WHOLE = { after: 0, before: Number.MAX_SAFE_INTEGER, order: 'newest_first', limit: 10 } as const;
 
 /** Returns a conversation that has messages of these numbers. */
@@ -82,11 +108,11 @@ async function timelineOf(...sequences: number[]): Promise<string> {
   return conversationId;
 }
 
-async function insert(conversationId: string, sequence: number): Promise<void> {
+async function insert(conversationId: string, sequence: number, body?: string): Promise<void> {
   const { attachments: _, cc, mentions, ...message } = newMessage({ ...ground, conversationId });
   await ground.database.kysely
     .insertInto('messages')
-    .values({ ...message, sequence, status: 'sent' })
+    .values({ ...message, ...(body === undefined ? {} : { body }), sequence, status: 'sent' })
     .execute();
 }
 

@@ -39,6 +39,27 @@ t.test('a page is read whole, kept at its second read, and then read by its keys
   t.strictSame(reads, ['keys', 'rows c,a', 'keys'], 'a new row and a new version are read once');
 });
 
+t.test(
+  'a page that has no room for its rows is not kept, and no row behind its end is encoded',
+  async (t) => {
+    const { rows, stored, reads, bytes, page } = open();
+    for (let n = 0; n < 20; n++) stored.push(note(`r${n}`, 1, 'x'.repeat(200_000)));
+    for (let n = 0; n < 3; n++) t.equal((await rows.read(page())).length, 6, 'five have room');
+    t.strictSame(reads, ['whole', 'whole', 'whole']);
+    t.notOk(await bytes());
+  },
+);
+
+t.test('a page of which many rows are new is read whole', async (t) => {
+  const { rows, stored, reads, page } = open();
+  stored.push(note('a', 1));
+  await twice(rows, page());
+  reads.length = 0;
+  for (let n = 0; n < 9; n++) stored.unshift(note(`n${n}`, 1));
+  t.equal((await rows.read(page())).length, 10);
+  t.strictSame(reads, ['keys', 'whole']);
+});
+
 t.test('forms are kept apart', async (t) => {
   const { rows, stored, reads, page } = open();
   stored.push(note('a', 1));
@@ -194,8 +215,8 @@ interface Note extends RowKey {
   readonly isStreaming?: boolean;
 }
 
-function note(id: string, version: number): Note {
-  return { id, version: `${version}`, text: 'ahoy' };
+function note(id: string, version: number, text = 'ahoy'): Note {
+  return { id, version: `${version}`, text };
 }
 
 /** Reads a page until its rows are kept. */

@@ -49,4 +49,5 @@ const REVISIONS = keysetList<[messageId: string], RevisionRow>({
   from: 'message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by',
   where: 'r.message_id = $1',
   key: [['r.revision', 'integer']],
+  largeText: 'r.body',
 });

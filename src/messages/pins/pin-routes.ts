@@ -9,7 +9,7 @@ import { Pin } from '../../protocol/resources/pin.ts';
 import { Body } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
-import { readMessagesById } from '../../resources/message.ts';
+import { readMessagesForPage } from '../../resources/message.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import { pinMessage, unpinMessage } from './pin.ts';
 import { type PinState, readPinPage } from './pin-store.ts';
@@ -37,7 +37,7 @@ export function pinRoutes({ database, files, directory }: PinRoutesOptions): Rou
         const page = readPage(PINS, query, { conversation: params.id });
         const facts = await readableConversation(directory, principal, params.id!);
         const pins = await readPinPage(database, facts.id, page);
-        const rows = await readMessagesById(
+        const rows = await readMessagesForPage(
           database,
           pins.map(({ message_id }) => message_id),
         );

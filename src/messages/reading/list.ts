@@ -1,6 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import type { Querier } from '../../db/handle.ts';
-import type { TimelineRow } from '../../resources/message.ts';
+import { type TimelineRow, withLargeBodies } from '../../resources/message.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import {
   readSent,
@@ -18,12 +18,15 @@ export interface TimelineReads {
 }
 
 /**
- * Returns sent messages in the requested order. The result ends before an unsettled number, so a message never appears
+ * Returns sent messages in the requested order, as many as a page has room for and one more. The result ends before an unsettled number, so a message never appears
  * later between two that were returned together. One statement, unless numbers are missing between the rows: those are
  * voids, messages that the reader may not see, or holes.
  */
-export function readTimeline(reads: TimelineReads, range: TimelineRange): Promise<TimelineRow[]> {
-  return readSettled(reads, range, readSent);
+export async function readTimeline(
+  reads: TimelineReads,
+  range: TimelineRange,
+): Promise<readonly TimelineRow[]> {
+  return withLargeBodies(reads.database, await readSettled(reads, range, readSent));
 }
 
 /** Like `readTimeline`. */

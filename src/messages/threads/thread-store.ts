@@ -1,17 +1,17 @@
 import type { Db, Tx } from '../../db/handle.ts';
 import { type KeysetPage, keysetList } from '../../db/keyset.ts';
 import { statement } from '../../db/statement.ts';
-import { type MessageRow, messageColumns } from '../../resources/message.ts';
+import { type BriefRow, briefColumns, type MessageRow, withLargeBodies } from '../../resources/message.ts';
 import { isReplyTo } from '../../resources/thread.ts';
 
-/** Returns the replies to a message, newest first. */
-export function readReplyPage(
+/** Returns the replies to a message, newest first, as many as a page has room for and one more. */
+export async function readReplyPage(
   db: Db,
   messageId: string,
   forCustomer: boolean,
   page: KeysetPage,
-): Promise<MessageRow[]> {
-  return REPLIES.readPage(db, [messageId, forCustomer], page);
+): Promise<readonly MessageRow[]> {
+  return withLargeBodies(db, await REPLIES.readPage(db, [messageId, forCustomer], page));
 }
 
 /** Moves the position of an actor in a thread forward, never back. */
@@ -24,9 +24,9 @@ export async function writeThreadPosition(
   await tx.query(WRITE_POSITION, id, actorId, conversation_id, sequence);
 }
 
-const REPLIES = keysetList<[messageId: string, forCustomer: boolean], MessageRow>({
+const REPLIES = keysetList<[messageId: string, forCustomer: boolean], BriefRow>({
   name: 'list-replies',
-  columns: messageColumns('r'),
+  columns: briefColumns('r'),
   from: 'messages r',
   where: isReplyTo('$1', '$2'),
   key: [['r.sequence', 'integer']],

@@ -8,7 +8,13 @@ import {
   type RowKey,
   rowKey,
 } from '../../resources/encoded-rows.ts';
-import { type MessageRow, messageColumns, type TimelineRow } from '../../resources/message.ts';
+import {
+  type BriefRow,
+  briefColumns,
+  type MessageRow,
+  messageColumns,
+  type TimelineRow,
+} from '../../resources/message.ts';
 
 /**
  * Numbers further below a conversation's highest than this are settled by definition: the write path never fills them
@@ -130,7 +136,10 @@ export interface TimelineSlice<Item> {
   readonly purged: number;
 }
 
-export async function readSent(db: Querier, range: TimelineRange): Promise<TimelineSlice<TimelineRow>> {
+/** A row of a page whose body is left out if it is large. */
+export type BriefTimelineRow = TimelineRow & BriefRow;
+
+export async function readSent(db: Querier, range: TimelineRange): Promise<TimelineSlice<BriefTimelineRow>> {
   const { conversationId, after, before, order, limit, forCustomer } = range;
   const items = await db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
   return { items, head: items[0]?.head ?? 0, purged: items[0]?.purged ?? 0 };
@@ -310,9 +319,9 @@ const READ_SENT_KEYS = {
 
 function sentStatement(order: keyof typeof ORDERS) {
   const { end } = ORDERS[order];
-  return statement<SentParams, TimelineRow & { readonly head: number; readonly purged: number }>({
+  return statement<SentParams, BriefTimelineRow & { readonly head: number; readonly purged: number }>({
     name: `read-timeline-${end}`,
-    text: sentText(`${messageColumns('m')}, m.updated_at::text AS version, ${ENDS}`, order),
+    text: sentText(`${briefColumns('m')}, m.updated_at::text AS version, ${ENDS}`, order),
   });
 }
 
