@@ -81,6 +81,7 @@ function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
     version: CURRENT_VERSION,
     closed: false,
     bufferedBytes: 0,
+    heldBytes: 0,
     send: (bytes) => {
       ws.send(bytes, false);
     },
@@ -97,6 +98,7 @@ function readerOf(ws: WebSocket<{ reader: Reader }>): Reader {
     },
     isOn: (topic) => ws.isSubscribed(topic),
     drained: () => Promise.resolve(),
+    giveUp: () => {},
   };
 }
 

@@ -226,6 +226,7 @@ function readerOf(ws: WebSocket<Socket>): Reader {
     version: CURRENT_VERSION,
     closed: false,
     bufferedBytes: 0,
+    heldBytes: 0,
     send: (bytes) => {
       ws.send(bytes, false);
     },
@@ -242,5 +243,6 @@ function readerOf(ws: WebSocket<Socket>): Reader {
     },
     isOn: (topic) => ws.isSubscribed(topic),
     drained: () => Promise.resolve(),
+    giveUp: () => {},
   };
 }

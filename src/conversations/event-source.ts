@@ -57,6 +57,8 @@ export interface ChangedArm {
    * `began` is `$5::timestamptz`.
    */
   readonly rows: string;
+  /** SQL: the bytes of a row's text, for rows that may be large. */
+  readonly bytes?: string;
 }
 
 export type Stream = 'conversation' | 'actor';

@@ -22,6 +22,7 @@ const MESSAGES_ARM: ChangedArm = {
   part: 'messages',
   rows: `messages m WHERE m.conversation_id = s.id AND m.changed_in >= $3::xid8
           AND (m.updated_at > m.created_at OR m.sequence IS NULL)`,
+  bytes: 'octet_length(m.body)',
 };
 
 /** `message.updated` of sent messages: edits, tombstones, completed streams. Customers get those that they may see. */
@@ -71,6 +72,7 @@ export const unsentEvents = eventSource({
       arm: {
         part: 'schedules',
         rows: `messages m WHERE m.author_id = s.id AND m.kind = 'scheduled' AND m.changed_in >= $3::xid8`,
+        bytes: 'octet_length(m.body)',
       },
       async since(from, authorIds, since) {
         const rows = await from.database.query(READ_CHANGED_SCHEDULES, authorIds, since.xid);

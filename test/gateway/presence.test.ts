@@ -146,6 +146,7 @@ class Socket implements Reader {
   readonly version = NEWEST_VERSION;
   readonly closed = false;
   readonly bufferedBytes = 0;
+  readonly heldBytes = 0;
   readonly #frames: Buffer[] = [];
 
   constructor(audience: Reader['audience'] = 'team') {
@@ -165,6 +166,7 @@ class Socket implements Reader {
   }
 
   async drained(): Promise<void> {}
+  giveUp(): void {}
   join(): void {}
   leave(): void {}
 

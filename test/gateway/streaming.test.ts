@@ -337,6 +337,12 @@ class SlowReader implements Reader {
     for (const bytes of frames) this.send(bytes);
   }
 
+  get heldBytes(): number {
+    return this.bufferedBytes;
+  }
+
+  giveUp(): void {}
+
   drained(): Promise<void> {
     return new Promise((resolve) => this.#drained.push(resolve));
   }

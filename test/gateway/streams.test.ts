@@ -337,7 +337,7 @@ t.test(
       for (let n = 0; n < 12; n++) await send({ body: 'x'.repeat(40_000) });
       const reader = new SlowReader(node);
       const running = (await node.streams.join(ground.conversationId, reader, 0)).run();
-      await until(() => reader.most > 256 * 1_024, { what: 'a reader that takes nothing' });
+      await until(() => reader.most > 128 * 1_024, { what: 'a reader that takes nothing' });
       if (isEdited) {
         const rows = await ground.database.query(
           statement<[conversationId: string], MessageRow>({
@@ -366,6 +366,47 @@ t.test(
     }
   },
 );
+
+t.test('a client that stops reading is sent parts, and gets everything once it reads', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  const body = '\u0001'.repeat(40_000);
+  for (let n = 0; n < 20; n++) await send({ body });
+  for (let n = 0; n < 20; n++) await send({ body: 'x'.repeat(20_000) });
+  const reader = new SlowReader(node);
+  const running = (await node.streams.join(ground.conversationId, reader, 0)).run();
+  await until(() => reader.most > 128 * 1_024, { what: 'a reader that takes nothing' });
+  const takes = setInterval(() => reader.take(), 1);
+  await running;
+  clearInterval(takes);
+  // One message of control characters has 240 KB, and is sent whole.
+  t.ok(reader.most < 400 * 1_024, `${reader.most} bytes at once`);
+  t.same(
+    reader.created(),
+    Array.from({ length: 40 }, (_, index) => index + 1),
+  );
+  t.equal(reader.frames.filter(({ data }) => data?.body === body).length, 20);
+});
+
+t.test('no more of a range is read from Postgres than a part', async (t) => {
+  const { ground, node, send } = await openNode(t);
+  for (let n = 0; n < 40; n++) await send({ body: 'x'.repeat(40_000) });
+  const { database } = ground;
+  let bytes = 0;
+  const query = database.query.bind(database);
+  database.query = async (asked, ...values) => {
+    const rows = await query(asked, ...values);
+    for (const { body } of rows as { body?: string | null }[]) bytes += body?.length ?? 0;
+    return rows;
+  };
+  const reader = new SlowReader(node);
+  const running = (await node.streams.join(ground.conversationId, reader, 0)).run();
+  await until(() => reader.most > 128 * 1_024, { what: 'a reader that takes nothing' });
+  t.ok(bytes < 400_000, `${bytes} bytes of text were read for it`);
+  const takes = setInterval(() => reader.take(), 1);
+  await running;
+  clearInterval(takes);
+  t.equal(reader.created().length, 40);
+});
 
 interface Frame {
   readonly type: string;
@@ -461,7 +502,13 @@ class Recorder implements Reader {
     for (const bytes of frames) this.send(bytes);
   }
 
+  get heldBytes(): number {
+    return this.bufferedBytes;
+  }
+
   async drained(): Promise<void> {}
+
+  giveUp(): void {}
 
   join(topic: string): void {
     this.topics.add(topic);

@@ -20,7 +20,7 @@ export interface ChangesOf {
 export interface Changes {
   /** By conversation or actor; streams in which nothing changed are left out. */
   readonly frames: ReadonlyMap<string, readonly CommittedFrame[]>;
-  /** Streams with more changes than the limit: none of them were read. */
+  /** Streams with more changes than the limit, or with more text in them than MAX_BYTES: none of them were read. */
   readonly tooMany: ReadonlySet<string>;
 }
 
@@ -42,7 +42,8 @@ export async function readChanges(
     Math.min(limit + 1, NO_LIMIT),
     since.began,
   );
-  const tooMany = new Set(rows.filter(({ count }) => count > limit).map(({ stream }) => stream));
+  const isTooMany = ({ count, bytes }: Changed) => count > limit || (limit < NO_LIMIT && bytes > MAX_BYTES);
+  const tooMany = new Set(rows.filter(isTooMany).map(({ stream }) => stream));
   const frames = new Map<string, CommittedFrame[]>();
   for (const { arm, catchUp } of CATCH_UPS) {
     const changed = rows.filter(({ part, stream }) => part === arm.part && !tooMany.has(stream));
@@ -61,7 +62,11 @@ interface Changed {
   readonly stream: string;
   readonly part: string;
   readonly count: number;
+  readonly bytes: number;
 }
+
+/** Of a part of a stream: what 1,000 messages of a usual length have. */
+const MAX_BYTES = 2 * 1024 * 1024;
 
 const NO_LIMIT = 2 ** 31 - 1;
 
@@ -75,10 +80,10 @@ const CATCH_UPS = (['conversation', 'actor'] as const).flatMap((stream) =>
 const STREAMS: Readonly<Record<Stream, string>> = { conversation: '$1', actor: '$2' };
 
 /** $4: how many rows of a stream are looked at, at most. */
-function streamsWith(stream: Stream, { part, rows }: ChangedArm): string {
+function streamsWith(stream: Stream, { part, rows, bytes = '0' }: ChangedArm): string {
   return `
-      SELECT s.id AS stream, '${part}' AS part FROM unnest(${STREAMS[stream]}::text[]) AS s(id), LATERAL (
-        SELECT FROM ${rows} LIMIT $4) AS changed`;
+      SELECT s.id AS stream, '${part}' AS part, changed.bytes FROM unnest(${STREAMS[stream]}::text[]) AS s(id), LATERAL (
+        SELECT ${bytes} AS bytes FROM ${rows} LIMIT $4) AS changed`;
 }
 
 const READ_CHANGED = statement<
@@ -93,7 +98,7 @@ const READ_CHANGED = statement<
 >({
   name: 'read-changed',
   text: `
-    SELECT stream, part, count(*) FROM (${[
+    SELECT stream, part, count(*), coalesce(sum(bytes), 0) AS bytes FROM (${[
       ...new Set(CATCH_UPS.map(({ stream, arm }) => streamsWith(stream, arm))),
     ].join(`
       UNION ALL`)}

@@ -17,12 +17,13 @@ import type { Joined, Streams } from '../stream/streams.ts';
 import { type Changes, readChanges } from './changes.ts';
 import type { Cursors, ReadCursor } from './cursors.ts';
 import type { HeartbeatCursors } from './heartbeat-cursor.ts';
-import { MAX_REPLAY, sendChanges } from './replay.ts';
+import { MissedChanges } from './missed-changes.ts';
+import { MAX_REPLAY } from './replay.ts';
 
 export interface ResumeOptions extends EventReads {
   readonly database: Database;
   readonly directory: Pick<ConversationDirectory, 'facts'>;
-  readonly streams: Pick<Streams, 'join' | 'leave'>;
+  readonly streams: Pick<Streams, 'join' | 'leave' | 'sendChanges'>;
   readonly timeline: Pick<Timeline, 'visibleHeads'>;
   readonly cursors: Pick<Cursors, 'current' | 'read'>;
   readonly heartbeatCursors: HeartbeatCursors;
@@ -131,14 +132,35 @@ export class Resume {
     const conversationIds = resumed
       .map(({ id }) => id)
       .filter((id) => session.subscription(id) !== undefined);
-    const { frames, tooMany } = await this.#changes.ask({ since, conversationIds, actorIds: [] });
+    const missed = await this.#readMissed({ since, conversationIds, actorIds: [] });
+    const onPause = () => {
+      for (const joined of joins) joined?.forgetAhead();
+      for (const changes of missed.values()) changes.forget();
+    };
     for (const [index, one] of resumed.entries()) {
-      if (!isHere(session, one)) continue;
-      const changes = tooMany.has(one.id) ? 'too_many' : (frames.get(one.id) ?? []);
+      const changes = missed.get(one.id);
+      if (!isHere(session, one) || changes === undefined) continue;
       const joined = joins[index];
-      if (joined !== undefined) await this.#runJoined(session, one, joined, changes);
-      else if (one.isKnown) await this.#runKnown(session, one, changes);
+      if (joined !== undefined) await this.#runJoined(session, one, joined, changes, onPause);
+      else if (one.isKnown) await this.#runKnown(session, one, changes, onPause);
     }
+  }
+
+  /** Returns what was missed, by stream. */
+  async #readMissed(ask: ChangesAsk): Promise<ReadonlyMap<string, MissedChanges>> {
+    const read = await this.#changes.ask(ask);
+    const missed = new Map<string, MissedChanges>();
+    for (const id of ask.conversationIds) {
+      const again = async () =>
+        changesOf(await this.#changes.ask({ ...ask, conversationIds: [id], actorIds: [] }), id);
+      missed.set(id, new MissedChanges(changesOf(read, id), again));
+    }
+    for (const id of ask.actorIds) {
+      const again = async () =>
+        changesOf(await this.#changes.ask({ ...ask, conversationIds: [], actorIds: [id] }), id);
+      missed.set(id, new MissedChanges(changesOf(read, id), again));
+    }
+    return missed;
   }
 
   /** Returns undefined where there is nothing to join: the right is gone, or the session is subscribed already. */
@@ -162,11 +184,12 @@ export class Resume {
     session: Session,
     { id, subscription }: Resumed,
     joined: Joined,
-    changes: readonly CommittedFrame[] | 'too_many',
+    changes: MissedChanges,
+    onPause: () => void,
   ): Promise<void> {
     subscription.headSequence = joined.headSequence;
     subscription.state = 'replaying';
-    await joined.run(changes);
+    await joined.run(changes, onPause);
     if (session.closed || session.subscription(id) !== subscription) return;
     // A reader that was sent `resync` is not on the topic.
     if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
@@ -176,17 +199,19 @@ export class Resume {
   async #runKnown(
     session: Session,
     one: Resumed,
-    changes: readonly CommittedFrame[] | 'too_many',
+    changes: MissedChanges,
+    onPause: () => void,
   ): Promise<void> {
     const { id, subscription } = one;
-    if (changes === 'too_many') {
+    const { streams } = this.#options;
+    const areSent = await streams.sendChanges(session, changes, () => !isHere(session, one), onPause);
+    if (!isHere(session, one)) return;
+    if (!areSent) {
       session.removeSubscription(id);
-      this.#options.streams.leave(id, session);
+      streams.leave(id, session);
       resync(session, id, 'too_many', subscription.headSequence);
       return;
     }
-    await sendChanges(changes, session, Number.POSITIVE_INFINITY, () => !isHere(session, one));
-    if (!isHere(session, one)) return;
     session.sendFrame({ type: 'caught_up', conversation_id: id, sequence: subscription.headSequence });
   }
 
@@ -197,13 +222,10 @@ export class Resume {
   async #runFeed(session: Session, since: ReadCursor): Promise<void> {
     const actorId = session.principal?.actor.id;
     if (actorId === undefined || !session.hasFeed || session.closed) return;
-    const { frames, tooMany } = await this.#changes.ask({ since, conversationIds: [], actorIds: [actorId] });
-    if (tooMany.has(actorId)) {
-      resyncFeed(session, 'too_many');
-      return;
-    }
+    const missed = await this.#readMissed({ since, conversationIds: [], actorIds: [actorId] });
     const over = () => session.closed || !session.hasFeed;
-    await sendChanges(frames.get(actorId) ?? [], session, Number.POSITIVE_INFINITY, over);
+    const areSent = await this.#options.streams.sendChanges(session, missed.get(actorId)!, over, () => {});
+    if (!areSent) resyncFeed(session, 'too_many');
   }
 
   /** Tells the client for each conversation that the cursor is too old, with the head. */
@@ -265,6 +287,10 @@ interface ChangesAsk {
   readonly since: Pick<ReadCursor, keyof Since | 'ageMs'>;
   readonly conversationIds: readonly string[];
   readonly actorIds: readonly string[];
+}
+
+function changesOf({ frames, tooMany }: Changes, stream: string) {
+  return tooMany.has(stream) ? 'too_many' : (frames.get(stream) ?? []);
 }
 
 /** Streams read by one query. */

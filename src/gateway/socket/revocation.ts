@@ -129,7 +129,7 @@ export class Revocation {
   }
 
   async #check(session: Session, what: string): Promise<void> {
-    if (session.closed && !session.holdsBytes) return;
+    if (session.closed && session.heldBytes === 0) return;
     try {
       if (what === EVERYTHING) await this.#checkCaller(session);
       for (const conversationId of what === EVERYTHING ? [...session.conversationIds] : [what]) {
@@ -182,7 +182,7 @@ export class Revocation {
     session.hasFeed = allowed;
     if (!allowed) {
       streams.leaveFeed(principal.actor.id, session);
-      if (session.holdsBytes) session.cut();
+      if (session.heldBytes > 0) session.cut();
       return;
     }
     try {
@@ -211,7 +211,7 @@ export class Revocation {
     session.removeSubscription(conversationId);
     this.#options.streams.leave(conversationId, session);
     // Queued bytes may belong to this conversation: they must not leave any more, and the client resumes.
-    if (session.holdsBytes) session.cut();
+    if (session.heldBytes > 0) session.cut();
     // A subscribe that is still being decided is answered by its reply.
     else if (subscription.state !== 'joining') sendRevoked(session, conversationId, facts);
   }

@@ -206,9 +206,9 @@ export class Session implements Reader, Timed {
     return this.closed ? 0 : this.#wire.getBufferedAmount();
   }
 
-  /** Whether bytes are queued that could still be discarded, also while closing. */
-  get holdsBytes(): boolean {
-    return this.#state !== 'closed' && this.#wire.getBufferedAmount() > 0;
+  /** Queued bytes that could still be discarded, also while closing. */
+  get heldBytes(): number {
+    return this.#state === 'closed' ? 0 : this.#wire.getBufferedAmount();
   }
 
   drained(bytes: number): Promise<void> {
@@ -261,6 +261,10 @@ export class Session implements Reader, Timed {
     this.#enter('closing');
   }
 
+  giveUp(): void {
+    this.close('slow_consumer');
+  }
+
   /** Ends it at once and without a close frame, for queued bytes that its caller may not read any more (docs/architecture.md#rights-that-end). */
   cut(): void {
     if (this.#state === 'closed') return;
@@ -271,7 +275,7 @@ export class Session implements Reader, Timed {
 
   /** Ends it for a caller without any right here: queued bytes must not reach it either. */
   revoke(reason: CloseReason): void {
-    if (this.holdsBytes) this.cut();
+    if (this.heldBytes > 0) this.cut();
     else this.close(reason);
   }
 

@@ -3,6 +3,9 @@ import type { CommittedFrame } from '../../engine/frame.ts';
 /** How many frames a stream remembers: those that arrive in the milliseconds of a replay's read, with room to spare. */
 const CAPACITY = 256;
 
+/** How many bytes they have, at most: of larger frames it remembers fewer. */
+const MAX_BYTES = 1024 * 1024;
+
 /**
  * The durable frames that a stream delivered last, each under a position that only grows. A reader that catches up
  * follows from a position that it takes before it reads Postgres. Afterwards it takes the frames that were delivered
@@ -14,6 +17,7 @@ const CAPACITY = 256;
 export class Journal {
   readonly #frames: (CommittedFrame | undefined)[] = [];
   #followers = 0;
+  #bytes = 0;
   #start = 0;
   /** The position of the last change that was forgotten: it has no number by which it could be found again. */
   #forgottenChange = -1;
@@ -52,14 +56,18 @@ export class Journal {
       return;
     }
     this.#frames.push(frame);
+    this.#bytes += bytesOf(frame);
     // Drops half at a time: a shift for each frame would move the whole array each time.
     if (this.#frames.length > 2 * CAPACITY) this.#forget(CAPACITY);
+    while (this.#bytes > MAX_BYTES) this.#forget(Math.ceil(this.#frames.length / 2));
   }
 
   /** Forgets the frames of a resource whose content is gone; the event that says so is appended afterwards. */
   erase(resource: string): void {
     for (const [index, frame] of this.#frames.entries()) {
-      if (frame?.resource === resource) this.#frames[index] = undefined;
+      if (frame?.resource !== resource) continue;
+      this.#frames[index] = undefined;
+      this.#bytes -= bytesOf(frame);
     }
   }
 
@@ -70,6 +78,7 @@ export class Journal {
 
   #forget(count: number): void {
     const forgotten = this.#frames.splice(0, count);
+    for (const frame of forgotten) this.#bytes -= bytesOf(frame);
     const change = forgotten.findLastIndex((frame) => frame?.kind !== 'created');
     if (change >= 0) this.#forgottenChange = this.#start + change;
     this.#start += count;
@@ -82,4 +91,8 @@ export class Journal {
   since(position: number): readonly (CommittedFrame | undefined)[] | undefined {
     return position < this.#start ? undefined : this.#frames.slice(position - this.#start);
   }
+}
+
+function bytesOf(frame: CommittedFrame | undefined): number {
+  return (frame?.team?.length ?? 0) + (frame?.customer?.length ?? 0);
 }

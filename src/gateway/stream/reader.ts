@@ -17,12 +17,16 @@ export interface Reader {
   sendAll(frames: readonly Buffer[]): void;
   /** Bytes that the socket has not taken yet. */
   readonly bufferedBytes: number;
+  /** The same, also while it is closing: they are in memory until the connection is over. */
+  readonly heldBytes: number;
   /** Resolves when less than `bytes` are buffered, or the socket has closed. */
   drained(bytes: number): Promise<void>;
   /** Receives every frame that is published to the topic from now on. */
   join(topic: string): void;
   leave(topic: string): void;
   isOn(topic: string): boolean;
+  /** Ends it as too slow (docs/realtime.md#guarantees, 4). */
+  giveUp(): void;
 }
 
 export type ReaderAudience = 'team' | 'customer';

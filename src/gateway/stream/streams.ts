@@ -1,20 +1,23 @@
 import { GatheredReads } from '../../db/gathered-reads.ts';
 import { EngineUnavailableError } from '../../engine/engine.ts';
-import type { CommittedFrame, EphemeralFrame, PieceFrame } from '../../engine/frame.ts';
+import type { EphemeralFrame, PieceFrame } from '../../engine/frame.ts';
 import { readHeads } from '../../messages/timeline/timeline-store.ts';
 import type { Metrics } from '../../metrics.ts';
 import { unavailable } from '../../protocol/errors.ts';
 import type { ResyncReason } from '../../protocol/socket/server-frames.ts';
+import { MissedChanges } from '../catch-up/missed-changes.ts';
 import { RangeCache } from '../catch-up/range-cache.ts';
 import {
-  followingOf,
   MAX_REPLAY,
   type Position,
-  type ReadAhead,
-  readAhead,
+  READ_ROWS,
+  ReadAhead,
+  type Replayed,
+  type ReplayHost,
   replay,
   sendChanges,
 } from '../catch-up/replay.ts';
+import { ReplayRoom } from '../catch-up/replay-room.ts';
 import type { ConversationStream, Moved } from './conversation-stream.ts';
 import { Feed } from './feed.ts';
 import { OpenStream, type StreamHost } from './open-stream.ts';
@@ -30,11 +33,14 @@ export interface Joined {
   readonly headSequence: number;
   /** Begins to read what `run` sends first: for callers that run several one after the other. */
   readAhead(): void;
+  /** Releases what was read ahead: it is read again. */
+  forgetAhead(): void;
   /**
    * Sends `changes` (for a resume, which reads them after joining), the replay, then `caught_up` or `resync`. The reader
-   * is live when it resolves. To be called once, after the reply was sent.
+   * is live when it resolves. To be called once, after the reply was sent. `onPause` is called when the reader must be
+   * waited for.
    */
-  run(changes?: readonly CommittedFrame[] | 'too_many'): Promise<void>;
+  run(changes?: MissedChanges, onPause?: () => void): Promise<void>;
 }
 
 /**
@@ -44,7 +50,7 @@ export interface Joined {
 export class Streams {
   readonly #options: StreamsOptions;
   readonly #host: StreamHost;
-  readonly #ranges: RangeCache;
+  readonly #replays: ReplayHost;
   readonly #visibleHeads: GatheredReads<{ conversationId: string; upTo: number }, number>;
   readonly #heads: GatheredReads<string, number>;
   readonly #conversations = new Map<string, OpenStream>();
@@ -52,7 +58,8 @@ export class Streams {
 
   constructor(options: StreamsOptions) {
     this.#options = options;
-    this.#ranges = new RangeCache(options);
+    const ranges = new RangeCache(options);
+    this.#replays = { ranges, room: new ReplayRoom() };
     const { database, timeline } = options;
     this.#heads = new GatheredReads(async (ids) => {
       const heads = await readHeads(database, [...new Set(ids)]);
@@ -60,7 +67,7 @@ export class Streams {
     });
     this.#host = {
       ...options,
-      ranges: this.#ranges,
+      ranges,
       heads: new GatheredReads((ids) => timeline.standings(ids)),
     };
     this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks, true));
@@ -77,7 +84,7 @@ export class Streams {
 
   /** Forgets the frames that are kept for readers that catch up, because an actor that they show has changed. */
   forgetFrames(): void {
-    this.#ranges.eraseAll();
+    this.#replays.ranges.eraseAll();
     for (const { stream } of this.#conversations.values()) stream?.journal.eraseAll();
   }
 
@@ -121,18 +128,21 @@ export class Streams {
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
       // Messages that it may not see do not count as missing: they alone may be more than a replay sends.
       const isWhole = afterSequence === undefined || afterSequence >= headSequence;
-      const position = { sequence: isWhole ? delivered : afterSequence, visible: headSequence, journal };
-      let ahead: ReadAhead | undefined;
+      const sequence = isWhole ? delivered : afterSequence;
+      const position = { sequence, visible: headSequence, rows: READ_ROWS.most, journal };
+      const ahead = new ReadAhead();
       return {
         headSequence,
         readAhead: () => {
           if (isTooOld || isTooFar(stream, position) || isCancelled()) return;
-          ahead = readAhead(this.#ranges, stream, position.sequence);
+          ahead.begin(this.#replays.ranges, stream, position.sequence);
         },
-        run: (changes = []) =>
-          isTooOld
-            ? this.#resync(stream, reader, isCancelled, 'too_old')
-            : this.#run(stream, reader, position, isCancelled, changes, ahead).finally(unfollow),
+        forgetAhead: () => ahead.forget(),
+        run: (changes = new MissedChanges([]), onPause = () => {}) => {
+          if (isTooOld) return this.#resync(stream, reader, isCancelled, 'too_old');
+          const replayed = { stream, reader, position, ahead, cancelled: isCancelled, onPause };
+          return this.#run(replayed, changes).finally(unfollow);
+        },
       };
     } catch (error) {
       if (!cancelled) this.leave(conversationId, reader);
@@ -216,29 +226,25 @@ export class Streams {
     return open;
   }
 
-  async #run(
-    stream: ConversationStream,
-    reader: Reader,
-    position: Position,
-    cancelled: () => boolean,
-    changes: readonly CommittedFrame[] | 'too_many',
-    ahead: ReadAhead | undefined,
-  ): Promise<void> {
+  async #run(replayed: Replayed, changes: MissedChanges): Promise<void> {
+    const { stream, reader, position, cancelled } = replayed;
     if (cancelled()) return;
-    if (changes === 'too_many' || isTooFar(stream, position)) {
+    await changes.load();
+    if (changes.areTooMany || isTooFar(stream, position)) {
       return this.#resync(stream, reader, cancelled, 'too_many');
     }
     // A client that has seen more than there is (after a restore of the database) goes on from the present head.
     position.sequence = Math.min(position.sequence, stream.delivered);
-    await sendChanges(changes, reader, position.sequence, cancelled);
+    const following = changes.following(position.sequence);
+    if (!(await sendChanges(this.#replays.room, changes, replayed))) {
+      return this.#resync(stream, reader, cancelled, 'too_many');
+    }
     if (cancelled()) return;
-    const following = followingOf(changes, position.sequence);
     // What this node has not delivered yet waits in the stream for its message, which it may deliver behind the replay.
     for (const [sequence, frames] of following) {
       if (sequence > stream.delivered) frames.forEach(stream.receive, stream);
     }
-    const replayed = { position, ahead, following };
-    const outcome = await replay(this.#ranges, stream, reader, replayed, cancelled, (last) => {
+    const outcome = await replay(this.#replays, replayed, following, (last) => {
       const sequence = reader.audience === 'team' ? stream.moved('team').head : position.visible;
       reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
       reader.join(topics.durable(stream.id, reader));
@@ -248,6 +254,17 @@ export class Streams {
     });
     this.#options.metrics.replays.inc({ outcome });
     if (outcome === 'lost') await this.#resync(stream, reader, cancelled, 'too_many');
+  }
+
+  /** Sends a reader that is live what it missed. Returns false where it is too much. */
+  sendChanges(
+    reader: Reader,
+    changes: MissedChanges,
+    cancelled: () => boolean,
+    onPause: () => void,
+  ): Promise<boolean> {
+    const position = { sequence: Number.POSITIVE_INFINITY };
+    return sendChanges(this.#replays.room, changes, { reader, position, cancelled, onPause });
   }
 
   /**
