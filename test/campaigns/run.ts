@@ -21,6 +21,7 @@ import { anyFaults as anyFaultsOfSchedules, scheduled } from './scheduled.ts';
 import { slowReaders } from './slow-readers.ts';
 import { sockets } from './sockets.ts';
 import { streams } from './streams.ts';
+import { SHAPES, unread } from './unread.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
@@ -68,6 +69,7 @@ const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<
   sockets: (t, seed) =>
     sockets(t, { seed, sockets: 200, conversations: 50, messages: 20_000, seconds: 120, restarts: true }),
   streams: (t, seed) => streams(t, { seed, conversations: 8, questions: 12, readers: 6 }),
+  unread: (t, seed) => unread(t, { seed, messages: 1_000, shapes: SHAPES, measuredMs: 10_000 }),
   webhooks: (t, seed) => webhooks(t, { seed, events: 100_000, conversations: 40, width: 24, kills: 8 }),
 };
 

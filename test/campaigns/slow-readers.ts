@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { startNode, type TestNode } from '../support/node.ts';
+import { PeakMemory } from '../support/peak-memory.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 import { SdkClients } from '../support/sdk-clients.ts';
@@ -166,36 +167,4 @@ async function flood(node: TestNode, conversationId: string): Promise<number> {
   const { status, body } = await node.send(conversationId, { body: BODY }, node.demo.users.ada.access_token);
   if (status !== 201) throw new Error(`a send was answered with ${status} ${JSON.stringify(body)}`);
   return Number(body.sequence);
-}
-
-/** Resident memory of a node at its most, since it was asked last. */
-class PeakMemory {
-  #peakMb: number | undefined;
-  readonly #node: TestNode;
-
-  constructor(t: Teardown, node: TestNode) {
-    this.#node = node;
-    const timer = setInterval(() => this.#look(), 20);
-    t.teardown(() => clearInterval(timer));
-  }
-
-  /** In megabytes. */
-  take(): number | undefined {
-    this.#look();
-    const peakMb = this.#peakMb;
-    this.#peakMb = undefined;
-    return peakMb;
-  }
-
-  #look(): void {
-    const { child } = this.#node.running;
-    try {
-      const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1];
-      if (kilobytes !== undefined) {
-        this.#peakMb = Math.max(this.#peakMb ?? 0, Math.round(Number(kilobytes) / 1_000));
-      }
-    } catch {
-      // No /proc here.
-    }
-  }
 }
