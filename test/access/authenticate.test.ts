@@ -4,6 +4,7 @@ import { Authenticator } from '../../src/access/authenticate.ts';
 import type { Principal } from '../../src/access/principal.ts';
 import { Tokens } from '../../src/access/tokens.ts';
 import { openDatabase } from '../../src/db/database.ts';
+import { statement } from '../../src/db/statement.ts';
 import { MemoryEngine } from '../../src/engine/memory-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { refusal, refused } from './refusal.ts';
@@ -57,6 +58,27 @@ t.test('authenticate', async (t) => {
       principal,
       'the case of the scheme does not matter',
     );
+  });
+
+  t.test('a credential is checked while every connection for pages is busy', async (t) => {
+    const { key } = await rows.key();
+    const lock = await database.pool.connect();
+    await lock.query('SELECT pg_advisory_lock(4711)');
+    const waiting = statement({
+      name: 'test-wait',
+      text: 'SELECT FROM pg_advisory_xact_lock(4711)',
+    });
+    let ended = 0;
+    const pages = [...database.readers, database.pipeline, database.bulk].map((connection) =>
+      connection.query(waiting).then(() => {
+        ended += 1;
+      }),
+    );
+    t.match(await bearer(key), { accountId });
+    t.equal(ended, 0);
+    await lock.query('SELECT pg_advisory_unlock(4711)');
+    lock.release();
+    await Promise.all(pages);
   });
 
   t.test('access tokens of a user, a customer and an agent', async (t) => {
