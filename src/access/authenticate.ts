@@ -174,6 +174,8 @@ interface Row {
   readonly handle: string | null;
   readonly avatar_url: string | null;
   readonly deactivated: boolean;
+  /** Milliseconds since 1970. */
+  readonly tokens_ended_ms: number | null;
   readonly role_id: string | null;
   readonly role_type: Selectable<Schema['roles']>['type'] | null;
   readonly permissions: string[] | null;
@@ -184,6 +186,7 @@ const COLUMNS = `
     c.id AS account_id, c.subscription = 'active' AS subscribed,
     a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url,
     a.deactivated_at IS NOT NULL AS deactivated,
+    (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
     r.id AS role_id, r.type AS role_type, r.permissions`;
 
 const BY_HASH = statement<[hash: Buffer], Row>({
@@ -244,9 +247,16 @@ function standingOf(row: Row, credential: Credential): CredentialState {
       permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
       credential,
     },
-    revoked: row.revoked || row.family_ended,
+    revoked: row.revoked || row.family_ended || isEnded(row, credential),
     deactivated: row.deactivated,
   };
+}
+
+/** A token of a session ends with it (`family_ended`); any other one with a deactivation that came later. */
+function isEnded({ tokens_ended_ms }: Row, { familyId, issuedAtMs }: Credential): boolean {
+  return (
+    familyId === undefined && tokens_ended_ms !== null && (issuedAtMs ?? tokens_ended_ms) < tokens_ended_ms
+  );
 }
 
 function subjectsOf(standing: CredentialState | undefined): string[] {
@@ -260,18 +270,20 @@ function subjectsOf(standing: CredentialState | undefined): string[] {
 }
 
 function identityKey({ accountId, actorId, credential }: Identity): string {
-  const { kind, id, familyId = null, expiresAtMs } = credential;
-  return JSON.stringify([accountId, actorId, kind, id, familyId, expiresAtMs]);
+  const { kind, id, familyId = null, issuedAtMs = null, expiresAtMs } = credential;
+  return JSON.stringify([accountId, actorId, kind, id, familyId, issuedAtMs, expiresAtMs]);
 }
 
 function parseIdentity(key: string): Identity {
-  const [accountId, actorId, kind, id, familyId, expiresAtMs]: [
+  const [accountId, actorId, kind, id, familyId, issuedAtMs, expiresAtMs]: [
     string,
     string,
     Credential['kind'],
     string,
     string | null,
     number | null,
+    number | null,
   ] = JSON.parse(key);
-  return { accountId, actorId, credential: { kind, id, familyId: familyId ?? undefined, expiresAtMs } };
+  const optional = { familyId: familyId ?? undefined, issuedAtMs: issuedAtMs ?? undefined };
+  return { accountId, actorId, credential: { kind, id, ...optional, expiresAtMs } };
 }

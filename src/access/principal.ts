@@ -25,6 +25,8 @@ export interface Credential {
   readonly id: string;
   /** The family of refresh tokens that an access token ends with; absent if there is none. */
   readonly familyId?: string | undefined;
+  /** When the access token was issued, in milliseconds since 1970; absent where it is not known. */
+  readonly issuedAtMs?: number | undefined;
   /** Milliseconds since 1970; null if it does not expire. */
   readonly expiresAtMs: number | null;
 }

@@ -25,7 +25,8 @@ export interface VerifiedToken extends TokenSubject {
   readonly familyId: string | undefined;
   /** The token's own id (`jti`). */
   readonly id: string;
-  /** Milliseconds since 1970. */
+  /** Both in milliseconds since 1970. */
+  readonly issuedAtMs: number;
   readonly expiresAtMs: number;
 }
 
@@ -63,8 +64,8 @@ export class Tokens {
   async issueAccess(
     options: TokenSubject & { readonly ttlS?: number; readonly familyId?: string },
   ): Promise<{ token: string; expiresAt: string }> {
-    const issuedAtS = Math.floor(this.#now() / 1000);
-    const expiresAtS = issuedAtS + (options.ttlS ?? DEFAULT_TTL_S);
+    const issuedAtS = this.#now() / 1000;
+    const expiresAtS = Math.floor(issuedAtS) + (options.ttlS ?? DEFAULT_TTL_S);
     const token = await new SignJWT({ account: options.accountId, family: options.familyId })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
       .setIssuer(PARTY)
@@ -99,12 +100,14 @@ export class Tokens {
         requiredClaims: ['sub', 'jti', 'exp', 'account'],
         currentDate: new Date(this.#now()),
       });
-      const { sub, jti, exp, account, family } = payload;
-      if (typeof account !== 'string' || sub === undefined || jti === undefined || exp === undefined) {
+      // A token that does not say when it was issued counts as the oldest.
+      const { sub, jti, iat = 0, exp, account, family } = payload;
+      if (typeof account !== 'string' || !sub || !jti || exp === undefined) {
         throw invalid();
       }
       const familyId = typeof family === 'string' ? family : undefined;
-      return { accountId: account, actorId: sub, id: jti, familyId, expiresAtMs: exp * 1000 };
+      const times = { issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
+      return { accountId: account, actorId: sub, id: jti, familyId, ...times };
     } catch (error) {
       // The signature is checked before the claims, so only a genuine token can be reported as expired.
       if (error instanceof errors.JWTExpired) throw expiredToken();

@@ -86,7 +86,12 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
   await tx.kysely
     .updateTable('actors')
     .set({
-      deactivated_at: isActive ? null : sql<string>`clock_timestamp()`,
+      ...(isActive
+        ? { deactivated_at: null }
+        : {
+            deactivated_at: sql<string>`clock_timestamp()`,
+            tokens_ended_at: sql<string>`clock_timestamp()`,
+          }),
       updated_at: sql<string>`later_than(updated_at)`,
     })
     .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))

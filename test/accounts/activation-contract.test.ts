@@ -110,6 +110,18 @@ t.test('nothing of before a deactivation comes back with the activation', async 
   await t.rejects(socketOf(ticket), { message: 'Unexpected server response: 401' }, 'a ticket of before');
 });
 
+t.test('a token that no session issued ends with a deactivation too', async (t) => {
+  const { id } = await personWith(app, ['messaging:read']);
+  const reads = async (token: string) =>
+    (await app.call('GET', '/v1/messaging/notifications', { token })).status;
+  const old = await app.tokenOf(id);
+  t.equal(await reads(old), 200);
+  await change(id, 'deactivate');
+  await change(id, 'activate');
+  await eventually('the deactivation was seen', async () => (await reads(old)) === 401);
+  t.equal(await reads(await app.tokenOf(id)), 200, 'a later one is valid');
+});
+
 t.test('a token that is issued while its user is deactivated is one of before or none', async (t) => {
   const { id } = await personWith(app, ['messaging:read']);
   const issued = Array.from({ length: 10 }, () =>

@@ -56,6 +56,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0029_search.ts': '24ebad27b1be0106',
   '0030_lighter_notes.ts': 'f1ed551143a7abeb',
   '0031_replaying.ts': '7811aa21a11da2b0',
+  '0032_tokens_ended.ts': 'a7b32538ff309884',
 };
 
 /** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */

@@ -108,7 +108,8 @@ for (const { id, conversationId } of written) {
   await app.call('PATCH', `/v1/messaging/messages/${id}`, { token: grace.access_token, body });
 }
 await until(
-  async () => (await database.pool.query("SELECT FROM outbox WHERE topic = 'messages.edited'")).rowCount === 0,
+  async () =>
+    (await database.pool.query("SELECT FROM outbox WHERE topic = 'messages.edited'")).rowCount === 0,
   { what: 'the edits' },
 );
 
