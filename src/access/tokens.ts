@@ -5,6 +5,7 @@ import { nanoid } from 'nanoid';
 import type { Database } from '../db/database.ts';
 import { sharedSecret } from '../db/shared-secret.ts';
 import { ApiError } from '../protocol/errors.ts';
+import { wireTime } from '../protocol/times.ts';
 
 export interface TokensOptions {
   readonly database: Database;
@@ -75,7 +76,7 @@ export class Tokens {
       .setIssuedAt(issuedAtS)
       .setExpirationTime(expiresAtS)
       .sign(this.#key);
-    return { token, expiresAt: new Date(expiresAtS * 1000).toISOString() };
+    return { token, expiresAt: wireTime(expiresAtS * 1000) };
   }
 
   /** Rejects with ApiError `expired_token`, or `invalid_credentials` for text that is not one of our tokens. */

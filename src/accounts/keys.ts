@@ -48,7 +48,7 @@ export async function rotateApiKey(
 ): Promise<{ key: string; apiKey: ApiKeyRow }> {
   const { status, ...old } = await lockApiKey(tx, accountId, id);
   if (status !== 'active') {
-    throw new ApiError('resource_conflict', 'Only an active API key can be rotated.', { param: 'id' });
+    throw new ApiError('resource_conflict', 'Only an active API key can be rotated.');
   }
   await revokeApiKey(tx, id, accountId);
   const secret = newApiKey();

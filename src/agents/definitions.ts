@@ -62,8 +62,8 @@ export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent)
 }
 
 /**
- * Replaces each field that is given, those of `config` one by one, after checkAgentChanges; a body without fields is a no-op. Only the status
- * of a system definition can change: it belongs to the account. Throws what `createAgent` does, and
+ * Replaces each field that is given, those of `config` one by one; a body without fields is a no-op, and any other has
+ * passed checkAgentChanges. Only the status of a system definition can change: it belongs to the account. Throws what `createAgent` does, and
  * `resource_not_found` (param id), `resource_conflict` (a system definition), `insufficient_permissions` (the caller
  * is the agent itself).
  */

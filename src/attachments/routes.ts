@@ -1,6 +1,7 @@
 import { defineRoute, type Route } from '../http/route.ts';
 import { newId } from '../protocol/ids.ts';
 import { UploadRequest, UploadUrl } from '../protocol/resources/upload.ts';
+import { wireTime } from '../protocol/times.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';
 
@@ -32,7 +33,7 @@ export function attachmentRoutes(store: ObjectStore): readonly Route[] {
           method: 'PUT',
           url,
           headers,
-          expires_at: new Date(expiresAtMs).toISOString(),
+          expires_at: wireTime(expiresAtMs),
         };
       },
       async change(tx, { principal, body }, upload) {

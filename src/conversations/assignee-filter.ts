@@ -16,6 +16,6 @@ export const AssigneeFilter = Type.String({
 /** Returns the filter's value for the list (inbox/list-store.ts). Throws as readActorFilter. */
 export async function readAssigneeFilter(db: Db, principal: Principal, given: string): Promise<string> {
   if (given === UNASSIGNED) return given;
-  const [id] = await readActorFilter(db, principal, 'assignee_id', [given]);
+  const [id] = await readActorFilter(db, principal, 'assignee_id', [given], `me or ${UNASSIGNED}`);
   return id!;
 }

@@ -66,7 +66,7 @@ async function blockable(tx: Tx, principal: Principal, id: string): Promise<Name
   if (principal.actor.type !== 'user') {
     throw new ApiError('insufficient_permissions', 'Only users block other users, each for itself.');
   }
-  if (actor.id === principal.actor.id) throw invalid('id', 'You cannot block yourself.');
+  if (actor.id === principal.actor.id) throw new ApiError('resource_conflict', 'You cannot block yourself.');
   return actor;
 }
 

@@ -15,13 +15,8 @@ export async function requireConversationFilter(
   try {
     await readableConversation(directory, principal, id, 'conversation_id');
   } catch (error) {
-    if (error instanceof ApiError && error.condition === 'resource_not_found') throw unknownConversation();
-    throw error;
+    if (!(error instanceof ApiError) || error.condition !== 'resource_not_found') throw error;
+    const message = 'Must be the id of a conversation that you can read.';
+    throw new ApiError('parameter_invalid', message, { param: 'conversation_id' });
   }
-}
-
-/** Returns the refusal of a filter by a conversation that the caller may not read, or that does not exist. */
-export function unknownConversation(): ApiError {
-  const message = 'Must be the id of a conversation that you can read.';
-  return new ApiError('parameter_invalid', message, { param: 'conversation_id' });
 }

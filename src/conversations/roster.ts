@@ -19,8 +19,8 @@ export interface RosterEntry extends NewParticipant {
 }
 
 /**
- * Returns the participants that a body names and `checkInput` accepts, each with an actor of the account that matches the body. A customer
- * whose address is not known is created here. `prefixOf` makes the params: `participants[0].`, or an empty prefix if
+ * Returns the participants that a body names and `checkInput` accepts, each with an actor of the account that matches
+ * the body. A customer whose address is not known is created here. `prefixOf` makes the params: `participants[0].`, or an empty prefix if
  * the body is one participant. Throws the first problem.
  */
 export async function readRoster(

@@ -32,8 +32,8 @@ export function checkNewConversation(principal: Principal, body: CreateConversat
 }
 
 /**
- * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues the events for its members. The user or agent
- * that creates a group owns it. Where the two users of a direct message have one already, `isNew` is false and the
+ * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues the events for its
+ * members. The user or agent that creates a group owns it. Where the two users of a direct message have one already, `isNew` is false and the
  * existing one is active again. Throws ApiError.
  */
 export async function startConversation(

@@ -10,7 +10,7 @@ import type { KeyedLimiter, TurnsByKey } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
-import { parseObject } from '../protocol/validation.ts';
+import { isCleanText, parseObject } from '../protocol/validation.ts';
 import { covers, VERSIONS, type Version, versionNamed } from '../protocol/versions.ts';
 import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -19,6 +19,7 @@ import type { ErrorMapper } from './failure.ts';
 import { requireJsonType } from './json-type.ts';
 import type { AllowedOrigins } from './origins.ts';
 import { openCursor, Page } from './pagination.ts';
+import { percentDecode } from './query.ts';
 import type { AnsweredRequest } from './request-log.ts';
 import {
   Answer,
@@ -143,7 +144,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #findRoute(): void {
     const { path } = this.#exchange.head;
     const match = this.#entrance.find(path);
-    if (match === undefined) throw notFound('endpoint');
+    if (match === undefined) throw isDecodable(path) ? notFound('endpoint') : undecodable();
     this.#checkMethod(match);
   }
 
@@ -448,6 +449,15 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       (thrown: unknown) => this.#fail(thrown),
     );
   }
+}
+
+function isDecodable(path: string): boolean {
+  const text = percentDecode(path);
+  return text !== undefined && isCleanText(text);
+}
+
+function undecodable(): ApiError {
+  return new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
 }
 
 /** An answer as it is stored: in the newest form, with marks (engine/marked-json.ts), for callers of every version. */

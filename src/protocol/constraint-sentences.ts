@@ -39,7 +39,7 @@ export function constraintSentence({ keyword, params, parentSchema }: ErrorObjec
     case 'maxProperties':
       return `Must have at most ${countText(params.limit, 'field')}.`;
     case 'pattern':
-      return `Must match the pattern ${params.pattern}.`;
+      return parentSchema?.sentence ?? 'The text does not have the form that is asked for.';
     case 'propertyNames':
       return `The name ${params.propertyName} is not allowed.`;
     default:

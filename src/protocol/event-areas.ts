@@ -13,8 +13,8 @@ export const EVENT_TYPE_LIMITS = { characters: 100 } as const;
 
 /** The schema of an event type or a category. isOwnType() decides whose it is. */
 export const EventType = Type.String({
+  ...CATEGORY,
   maxLength: EVENT_TYPE_LIMITS.characters,
-  pattern: CATEGORY.pattern,
   examples: ['order.created'],
 });
 

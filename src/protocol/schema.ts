@@ -25,7 +25,10 @@ export function Text(maxLength: number) {
 
 /** Text of any number of lines that must say something: surrounding white space is removed, and the rest must not be empty. */
 export function Label(maxLength: number) {
-  return Type.String({ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' });
+  return Type.String({
+    ...{ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' },
+    sentence: 'Must not be blank.',
+  });
 }
 
 /**
@@ -33,14 +36,26 @@ export function Label(maxLength: number) {
  * which surrounding white space is removed, and the rest must not be empty.
  */
 export function Line(maxLength: number) {
-  return Type.String({ minLength: 1, maxLength, pattern: `^${IN_LINE}+$`, whitespace: 'trimmed' });
+  return Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: `^${IN_LINE}+$`,
+    sentence: LINE_SENTENCE,
+    whitespace: 'trimmed',
+  });
 }
 
 /** The same, where "" counts as none. */
 export function LineOrNone(maxLength: number) {
-  return Type.String({ maxLength, pattern: `^(?:\\s*|${IN_LINE}+)$`, whitespace: 'trimmed' });
+  return Type.String({
+    maxLength,
+    pattern: `^(?:\\s*|${IN_LINE}+)$`,
+    sentence: LINE_SENTENCE,
+    whitespace: 'trimmed',
+  });
 }
 
+const LINE_SENTENCE = 'Must be one line, without control characters.';
 const IN_LINE = '[^\\p{Cc}\\p{Zl}\\p{Zp}]';
 
 /** A display name. */

@@ -102,8 +102,8 @@ const ajv = new Ajv({
   strictTypes: false,
   strictTuples: false,
   allowUnionTypes: true,
-  // For documents (schema.ts).
-  keywords: ['conditions'],
+  // For documents and for sentences to people (schema.ts).
+  keywords: ['conditions', 'sentence'],
   // Sentences and suggestions are made from the schema and the value of an error.
   verbose: true,
 });

@@ -9,7 +9,7 @@ const ME = 'me';
 /**
  * Returns the ids of the actors that the parameter `param` of a list names, in its order: ids of actors, agents and
  * groups of the account, or `me`. Throws ApiError `parameter_invalid` for anything else: an empty list would hide the
- * mistake. Customers do not learn which actors exist, so what they name is returned as it is, and matches nothing unless
+ * mistake. `words`: what the list takes beside ids. Customers do not learn which actors exist, so what they name is returned as it is, and matches nothing unless
  * they are shown it.
  */
 export async function readActorFilter(
@@ -17,6 +17,7 @@ export async function readActorFilter(
   { accountId, actor, customer }: Principal,
   param: string,
   ids: readonly string[],
+  words: string = ME,
 ): Promise<string[]> {
   const named = customer
     ? undefined
@@ -29,7 +30,7 @@ export async function readActorFilter(
     if (id === ME) return actor.id;
     const found = named === undefined ? id : named.get(id)?.id;
     if (found !== undefined) return found;
-    throw new ApiError('parameter_invalid', `Must be the id of an actor of the account, or ${ME}.`, {
+    throw new ApiError('parameter_invalid', `Must be the id of an actor of the account, or ${words}.`, {
       param,
     });
   });

@@ -9,6 +9,7 @@ import {
   ReplayWebhookBody,
   WebhookReplay,
 } from '../protocol/resources/webhook-completeness.ts';
+import { wireTime } from '../protocol/times.ts';
 import type { Completeness } from './completeness.ts';
 import type { Progress } from './completeness-store.ts';
 import { requestReplay } from './replay-store.ts';
@@ -64,7 +65,7 @@ export function completenessRoutes({ database, completeness, replays }: Complete
         }
         const until = await requestReplay(tx, id, Math.max(sinceMs, 0) * 1_000);
         afterCommit(() => replays.wake());
-        return { object: 'webhook_replay', webhook_id: id, since: new Date(sinceMs).toISOString(), until };
+        return { object: 'webhook_replay', webhook_id: id, since: wireTime(sinceMs), until };
       },
     }),
   ];

@@ -110,7 +110,7 @@ const LIST = defineList('webhook_deliveries', ['text']);
 async function lockEnabled(tx: Tx, accountId: string, id: string): Promise<WebhookRow> {
   const webhook = await lockWebhook(tx, accountId, id);
   if (webhook.status === 'enabled') return webhook;
-  throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.', { param: 'id' });
+  throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.');
 }
 
 function presentDelivery(row: DeliveryRow): WebhookDelivery {

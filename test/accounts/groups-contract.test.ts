@@ -115,7 +115,7 @@ t.test('invalid bodies for a group', async (t) => {
     [{ name: 'G', members: [ada.id, 1] }, '400 invalid_format members[1]'],
     [{ name: 'G', members: ['m'.repeat(65)] }, '422 validation_failed members[0]'],
     [{ name: 'G', members: many }, '422 validation_failed members'],
-    [{ name: 'G', members: [ada.id, ada.id] }, '422 validation_failed members'],
+    [{ name: 'G', members: [ada.id, ada.id] }, '422 validation_failed members[1]'],
     [{ name: 'G', members: [ada.id, newId('actor')] }, '404 resource_not_found members[1]'],
     [{ name: 'G', members: [foreign] }, '404 resource_not_found members[0]'],
     [{ name: 'G', members: [gone.id] }, '404 resource_not_found members[0]'],

@@ -175,7 +175,10 @@ t.test('invalid bodies for a role', async (t) => {
     [{ name: 'R', permissions: 'messaging:read' }, '400 invalid_format permissions'],
     [{ name: 'R', permissions: ['messaging:read', 1] }, '400 invalid_format permissions[1]'],
     [{ name: 'R', permissions: ['messaging:read', 'sea:sail'] }, '422 validation_failed permissions[1]'],
-    [{ name: 'R', permissions: ['messaging:read', 'messaging:read'] }, '422 validation_failed permissions'],
+    [
+      { name: 'R', permissions: ['messaging:read', 'messaging:read'] },
+      '422 validation_failed permissions[1]',
+    ],
     ...ADMIN_PERMISSIONS.map((permission): [object, string] => [
       { name: 'R', permissions: [permission] },
       '422 validation_failed permissions[0]',

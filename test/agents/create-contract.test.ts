@@ -202,6 +202,17 @@ t.test('values at the limits of what is accepted', async (t) => {
   }
 });
 
+t.test('a tool that does not exist is answered with the one that was meant', async (t) => {
+  const told = async (slug: string) => {
+    const body = agentBody({ config: { endpoint_tool_slugs: [slug] } });
+    const answer = await app.call('POST', '/v1/ai/agents', { body });
+    return answer.body.error?.message;
+  };
+  t.match(await told('list_conversations'), 'Did you mean list-conversations?', 'by its operationId');
+  t.match(await told('send-mesage'), 'Did you mean send-message?');
+  t.equal(await told('sail-the-sea'), 'There is no such endpoint tool.');
+});
+
 t.test('bodies that are refused', async (t) => {
   const config = (fields: object) => ({ config: fields });
   const trigger = (trigger_type: string, trigger_config?: object) => ({

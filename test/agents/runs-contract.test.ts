@@ -147,7 +147,7 @@ t.test('Trigger: refusals', async (t) => {
   t.equal(await trigger({ headers: { Authorization: undefined } }), '401 invalid_credentials Authorization');
   t.equal(await trigger({ token: vera.access_token }), '403 insufficient_permissions null');
   t.equal(await trigger({ token: demo.customer.access_token }), '403 insufficient_permissions null');
-  t.equal(await trigger({}, `${AGENTS}/${inactive.id}/runs`), '409 resource_conflict id');
+  t.equal(await trigger({}, `${AGENTS}/${inactive.id}/runs`), '409 resource_conflict null');
   t.equal(await trigger({ body: { input: 1, other: 2 } }), '422 validation_failed other');
   t.equal(await trigger({ body: { input: 'x'.repeat(65_535) } }), '422 validation_failed input');
   t.equal(

@@ -37,6 +37,7 @@ t.test('the resource: every field and no other', async (t) => {
   });
   t.match(s3_key, /^upl_[0-9A-Za-z]{24}$/);
   t.ok(url.startsWith(`${PUBLIC_URL}/v1/files/${s3_key}?`), url);
+  t.match(expires_at, /\.\d{6}Z$/);
   const lifeMs = Date.parse(expires_at) - asked;
   t.ok(lifeMs >= 15 * 60_000 && lifeMs < 15 * 60_000 + 20_000, expires_at);
   const row = await database.kysely

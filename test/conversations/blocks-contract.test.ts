@@ -287,7 +287,7 @@ t.test('refused blocks', async (t) => {
     ['an absent actor', newId('actor'), BY_ADA, '404 resource_not_found id'],
     ['an agent', demo.agent.actor_id, BY_ADA, '422 validation_failed id'],
     ['an agent by its own id', demo.agent.id, BY_ADA, '422 validation_failed id'],
-    ['oneself', ada.id, BY_ADA, '422 validation_failed id'],
+    ['oneself', ada.id, BY_ADA, '409 resource_conflict null'],
     ['a user by a key', ada.id, BY_KEY, FORBIDDEN],
     ['a customer without messaging:update', customerId, BY_VERA, FORBIDDEN],
     ['by the customer', ada.id, byCustomer, FORBIDDEN],

@@ -239,17 +239,32 @@ t.test('hostile frames end the socket that sent them', async (t) => {
 });
 
 t.test('requests over the rate are refused, and a client that continues is closed', async (t) => {
-  const client = await ground.ready();
+  const client = await ground.open({ ...ground.headers(), 'Service-Version': '1.2.harbor' });
+  await client.frame('ready');
   for (let i = 0; i < 40; i++) client.send({ type: 'ping', id: `p${i}` });
   await client.frame(({ id }) => id === 'p39');
   const pongs = client.frames.filter(({ type }) => type === 'pong').length;
-  const refused = client.frames.filter(({ error }) => error?.code === 'rate_limit_exceeded').length;
-  t.equal(pongs + refused, 40);
+  const refusals = client.frames.filter(({ error }) => error?.code === 'rate_limit_exceeded');
+  t.equal(pongs + refusals.length, 40);
+  t.match(refusals[0]?.error?.message, /^A socket may send 30 requests in a second\./, 'which limit it was');
+  t.ok(
+    refusals.every(({ retry_after_ms: ms }) => Number.isInteger(ms) && Number(ms) > 0),
+    'and until when',
+  );
   t.ok(pongs >= 30 && pongs < 40, `${pongs} answered at once`);
   for (let i = 0; i < 300; i++) client.send({ type: 'ping', id: 'more' });
   const { code, reason } = await client.closes();
   t.equal(code, 4100);
   t.ok(JSON.parse(reason).retry_after_ms > 0);
+});
+
+t.test('a socket of a version before 1.2.harbor is not sent retry_after_ms', async (t) => {
+  const client = await ground.open({ ...ground.headers(), 'Service-Version': '1.1.harbor' });
+  await client.frame('ready');
+  for (let i = 0; i < 40; i++) client.send({ type: 'ping', id: `p${i}` });
+  const refusal = await client.frame(({ error }) => error?.code === 'rate_limit_exceeded');
+  t.notOk('retry_after_ms' in refusal);
+  client.close();
 });
 
 t.test('replies come in the order of the requests', async (t) => {

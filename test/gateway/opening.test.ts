@@ -27,6 +27,7 @@ t.test('sends hello, and ready to a caller that the handshake identifies', async
     max_frame_bytes: 65_536,
   });
   t.ok(Math.abs(Date.parse(String(hello?.server_time)) - Date.now()) < 5_000);
+  t.match(hello?.server_time, /\.\d{6}Z$/, 'with the decimals that times in resources have');
   t.equal(Object.keys(hello ?? {})[0], 'type');
   t.match(ready, { type: 'ready', actor: { id: ada.id, object: 'actor' }, account_id: demo.account_id });
   t.type(ready?.cursor, 'string');

@@ -6,6 +6,7 @@ import { ApiError, notFound } from '../../src/protocol/errors.ts';
 import { SendMessageBody } from '../../src/protocol/resources/chat-message.ts';
 import { Body, Label, Nullable, OneOf } from '../../src/protocol/schema.ts';
 import { compile, compileQuery, parseObject } from '../../src/protocol/validation.ts';
+import { startTestApp } from '../support/app.ts';
 
 /** Begins with a capital, a value or a name in backticks, and ends like a sentence. */
 const SENTENCE = /^(?:[A-Z]|\$\{|\\?`)[\s\S]*(?:[.?]|\$\{[^}]*\})$/;
@@ -90,7 +91,7 @@ t.test('requirements of values are in plain English', async (t) => {
     [{ title: 'ab' }, 'Must be at most 1 character.'],
     [{ title: ' ' }, 'Must not be blank.'],
     [{ name: '' }, 'Must not be empty.'],
-    [{ name: 'A' }, 'Must match the pattern ^[a-z]+$.'],
+    [{ name: 'A' }, 'The text does not have the form that is asked for.'],
     [{ limit: 0 }, 'Must be at least 1.'],
     [{ limit: 1_001 }, 'Must be at most 1,000.'],
     [{ limit: 1.5 }, 'Must be an integer.'],
@@ -108,7 +109,7 @@ t.test('requirements of values are in plain English', async (t) => {
     [{ tags: 'x' }, 'Must be a list.'],
     [{ tags: [] }, 'Must have at least 1 item.'],
     [{ tags: ['a', 'b', 'c'] }, 'Must have at most 2 items.'],
-    [{ tags: ['a', 'a'] }, 'Must not have the same item twice.'],
+    [{ tags: ['a', 'a'] }, 'This is in the list twice. Leave the second one out.'],
     [{ facts: [] }, 'Must be an object.'],
     [{ facts: {} }, 'Must have at least 1 field.'],
     [{ facts: { a: '', b: '', c: '' } }, 'Must have at most 2 fields.'],
@@ -119,6 +120,27 @@ t.test('requirements of values are in plain English', async (t) => {
       expected,
       JSON.stringify(body).slice(0, 60),
     );
+});
+
+t.test('every pattern has a sentence for people', async (t) => {
+  const { routes } = await startTestApp(t);
+  const bodies = routes.flatMap(({ name, query, body }) => [
+    [name, query],
+    [name, body],
+  ]);
+  const found: unknown[] = [];
+  const walk = (name: unknown, schema: unknown) => {
+    if (typeof schema !== 'object' || schema === null) return;
+    if ('pattern' in schema && typeof schema.pattern === 'string') {
+      const { pattern, sentence } = schema as { pattern: string; sentence?: string };
+      found.push(pattern);
+      t.match(sentence, /^Must .*[.]$/, `${name} ${pattern}`);
+      t.notMatch(sentence, /[\\^$]/);
+    }
+    for (const part of Object.values(schema)) walk(name, part);
+  };
+  for (const [name, schema] of bodies) walk(name, schema);
+  t.ok(new Set(found).size >= 6);
 });
 
 t.test('a field that is missing is answered with what it may be', (t) => {

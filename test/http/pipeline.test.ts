@@ -183,7 +183,10 @@ t.test('routes, parameters and methods', async (t) => {
   ]) {
     t.equal(await get(path), 404, path);
   }
-  for (const id of ['%', '%zz', '%ff', '%00', '%ED%A0%80']) t.equal(await get(`/v1/things/${id}`), 404, id);
+  for (const id of ['%', '%zz', '%ff', '%00', '%ED%A0%80']) {
+    const { status, body } = await call(fixture, 'GET', `/v1/things/${id}`);
+    t.strictSame([status, body.error.code, body.error.param], [400, 'invalid_format', null], id);
+  }
 
   const wrong = await call(fixture, 'PATCH', '/v1/things/a');
   t.equal(wrong.status, 405);

@@ -239,7 +239,7 @@ t.test('what cannot be notified of, and to whom', async (t) => {
     ['an agent by its own id', to(demo.agent.id), NOBODY],
     ['a customer', to(customer.id), NOBODY],
     ['a deactivated user', to(gone.user.id), '422 validation_failed recipient_ids[1]'],
-    ['the same user twice', to(vera.id), '422 validation_failed recipient_ids'],
+    ['the same user twice', to(vera.id), '422 validation_failed recipient_ids[1]'],
     ['no recipient', { recipient_ids: [] }, '422 validation_failed recipient_ids'],
     ['no list', { recipient_ids: vera.id }, '400 invalid_format recipient_ids'],
     ['a category of chats', { category: 'chat.message' }, '422 validation_failed category'],

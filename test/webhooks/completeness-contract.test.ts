@@ -9,6 +9,7 @@ import type {
   WebhookReplay,
 } from '../../src/protocol/resources/webhook-completeness.ts';
 import type { WebhookDelivery } from '../../src/protocol/resources/webhook-delivery.ts';
+import { wireTime } from '../../src/protocol/times.ts';
 import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
 import { TIME } from '../accounts/fixture.ts';
 import { Conversations } from '../conversations/fixture.ts';
@@ -102,7 +103,7 @@ t.test('a failed delivery stops the proof until it is redelivered', async (t) =>
 t.test('a replay sends what was delivered again under the same ids, and takes no claim back', async (t) => {
   const webhook = await create(t);
   const { id } = await conversations.create();
-  const since = new Date(Date.now() - 60_000).toISOString();
+  const since = wireTime(Date.now() - 60_000);
   for (const _ of [1, 2, 3]) await send(id);
   await untilThrough(webhook.id, id, 3);
   const idsOf = () =>

@@ -194,7 +194,7 @@ t.test('a change, and what it records', async (t) => {
   for (const action of ['test', 'redeliver']) {
     const place = action === 'test' ? '' : '/deliveries/whd_0';
     const refused = await call('POST', `${PATH}/${before.id}${place}/actions/${action}`);
-    t.equal(refusalOf(refused), '409 resource_conflict id', action);
+    t.equal(refusalOf(refused), '409 resource_conflict null', action);
   }
   t.match(await patch({ status: 'enabled', include_direct: true }), {
     ...{ status: 'enabled', disabled_reason: null, disabled_at: null },

@@ -12,6 +12,7 @@ import type { WritePath } from '../../messages/timeline/write-path.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { newId } from '../../protocol/ids.ts';
 import type { MessageDelta, MessageReset, MessageSnapshot } from '../../protocol/socket/event-data.ts';
+import { wireTime } from '../../protocol/times.ts';
 import type { RunRow } from '../../resources/run.ts';
 import { attachArtifacts, completeReply } from './complete-reply.ts';
 import type { Pace } from './pace.ts';
@@ -278,7 +279,7 @@ export abstract class LiveReply implements AgentReply {
       conversationId,
       sequence: this.#sequence,
       resource: this.#id,
-      at: new Date().toISOString(),
+      at: wireTime(Date.now()),
       team,
       position,
     };

@@ -30,7 +30,7 @@ export async function triggerRun(
 ): Promise<RunRow> {
   const agent = await holdAgent(tx, principal.accountId, agentId);
   if (agent.status !== 'active') {
-    throw new ApiError('resource_conflict', 'The agent is inactive.', { param: 'id' });
+    throw new ApiError('resource_conflict', 'The agent is inactive.');
   }
   const origin = await originOf(tx, principal);
   const { depth, rootId, isExhausted } = origin;

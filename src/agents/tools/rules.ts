@@ -1,4 +1,5 @@
 import { ApiError, invalid, repeated } from '../../protocol/errors.ts';
+import { nearestName } from '../../protocol/nearest-name.ts';
 import {
   type AgentConfigInput,
   EVERY_ENDPOINT_TOOL,
@@ -19,7 +20,8 @@ export interface ToolSetting {
 }
 
 /**
- * Checks that the granted endpoint tools exist, that `*` stands alone, and that reviews name existing tools. Throws ApiError `validation_failed` with the entry's param.
+ * Checks that the granted endpoint tools exist, that `*` stands alone, and that reviews name existing tools. Throws
+ * ApiError `validation_failed` with the entry's param.
  */
 export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfigInput): void {
   const { endpoint_tool_slugs: slugs = [], endpoint_tool_review: review = {} } = config;
@@ -27,12 +29,19 @@ export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfig
     const param = `config.endpoint_tool_slugs[${i}]`;
     if (slug === EVERY_ENDPOINT_TOOL) {
       if (slugs.length > 1) throw invalid(param, 'The entry * must be the only one.');
-    } else if (!catalogue.hasEndpointTool(slug)) throw invalid(param, 'There is no such endpoint tool.');
+    } else if (!catalogue.hasEndpointTool(slug)) throw noSuchTool(catalogue, slug, param);
   }
   for (const slug of Object.keys(review)) {
     if (catalogue.hasEndpointTool(slug)) continue;
-    throw invalid(`config.endpoint_tool_review.${slug}`, 'There is no such endpoint tool.');
+    throw noSuchTool(catalogue, slug, `config.endpoint_tool_review.${slug}`);
   }
+}
+
+/** Names the tool that was probably meant, also by the operationId of its endpoint. */
+function noSuchTool({ endpoints }: ToolCatalogue, slug: string, param: string): ApiError {
+  const meant = nearestName(slug.replaceAll('_', '-'), [...endpoints.keys()]);
+  const suggestion = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  return invalid(param, `There is no such endpoint tool.${suggestion}`);
 }
 
 /**

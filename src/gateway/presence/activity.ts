@@ -9,6 +9,7 @@ import { publish } from '../../engine/publish.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { Typing } from '../../protocol/socket/activity.ts';
 import type { CommandFrame, CommandResult } from '../../protocol/socket/commands.ts';
+import { wireTime } from '../../protocol/times.ts';
 import { expandConversations } from '../../resources/conversation.ts';
 import type { Session } from '../socket/session.ts';
 import type { Presence } from './presence.ts';
@@ -113,7 +114,7 @@ export class Activity {
       conversationId,
       sequence: 0,
       resource: data.actor_id,
-      at: new Date().toISOString(),
+      at: wireTime(Date.now()),
       team: data,
       // Not tried again: the next event repeats the state.
     }).catch(() => {});

@@ -13,6 +13,7 @@ import type {
   Presence as PresenceData,
   PresenceStatus,
 } from '../../protocol/socket/activity.ts';
+import { wireTime } from '../../protocol/times.ts';
 import { bytesFor } from '../stream/forms.ts';
 import type { Reader } from '../stream/reader.ts';
 import { ConversationPresence, type Declared } from './conversation-presence.ts';
@@ -225,7 +226,7 @@ function eventOf(conversationId: string, actorId: string, status: PresenceStatus
     conversationId,
     sequence: 0,
     resource: actorId,
-    at: new Date().toISOString(),
+    at: wireTime(Date.now()),
     team: { actor_id: actorId, status } satisfies PresenceData,
   });
 }

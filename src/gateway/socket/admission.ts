@@ -1,6 +1,7 @@
 import type { Principal } from '../../access/principal.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+import { wireTime } from '../../protocol/times.ts';
 import type { Cursors } from '../catch-up/cursors.ts';
 import type { Streams } from '../stream/streams.ts';
 import { mayHaveFeed, type Revocation } from './revocation.ts';
@@ -67,5 +68,5 @@ export class Admission {
 /** Null for keys (docs/realtime.md#opening). */
 export function expiryShown({ credential }: Principal): string | null {
   const { kind, expiresAtMs } = credential;
-  return kind === 'api_key' || expiresAtMs === null ? null : new Date(expiresAtMs).toISOString();
+  return kind === 'api_key' || expiresAtMs === null ? null : wireTime(expiresAtMs);
 }

@@ -12,12 +12,13 @@ export class ClientLimits {
   #countingSinceMs = Number.NEGATIVE_INFINITY;
   #refusals = 0;
 
-  /** Takes one request out of the bucket; returns false when it is empty. */
-  takeRequest({ requestsPerSecond }: SocketLimits, nowMs: number): boolean {
+  /** Takes one request out of the bucket and returns 0; when it is empty, returns for how long there is none. */
+  takeRequest({ requestsPerSecond }: SocketLimits, nowMs: number): number {
     const fullAtMs = Math.max(this.#fullAtMs, nowMs) + SECOND_MS / requestsPerSecond;
-    if (fullAtMs - nowMs > SECOND_MS + ROUNDING_MS) return false;
+    const waitMs = fullAtMs - nowMs - SECOND_MS;
+    if (waitMs > ROUNDING_MS) return Math.ceil(waitMs);
     this.#fullAtMs = fullAtMs;
-    return true;
+    return 0;
   }
 
   /** Counts a frame that was malformed or out of place; returns true when there were too many in a minute. */

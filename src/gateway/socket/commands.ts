@@ -9,9 +9,9 @@ import type { Metrics } from '../../metrics.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { CloseReason } from '../../protocol/socket/close-codes.ts';
 import type { CommandFrame, CommandResult, Op } from '../../protocol/socket/commands.ts';
-import type { ReplyFrame } from '../../protocol/socket/server-frames.ts';
+import { RETRY_AFTER_SINCE, type ReplyFrame } from '../../protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
-import { SOCKETS_SINCE } from '../../protocol/versions.ts';
+import { covers, SOCKETS_SINCE } from '../../protocol/versions.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import type { Resume } from '../catch-up/resume.ts';
 import type { Activity } from '../presence/activity.ts';
@@ -32,7 +32,7 @@ export interface CommandsOptions {
   readonly activity: Activity;
   readonly resume: Resume;
   readonly heartbeatCursors: HeartbeatCursors;
-  readonly limits: Pick<SocketLimits, 'subscriptions'>;
+  readonly limits: Pick<SocketLimits, 'subscriptions' | 'requestsPerSecond'>;
   readonly failures: ErrorMapper;
   readonly metrics: Pick<Metrics, 'subscriptions'>;
 }
@@ -55,12 +55,12 @@ export class Commands {
   /** Takes one text frame. Does not use its bytes after it returns. */
   receive(session: Session, bytes: ArrayBuffer): void {
     if (session.closed) return;
-    const within = session.takeRequest();
+    const waitMs = session.takeRequest();
     const request = readRequest(bytes);
     if (request === 'pong') session.pong();
-    else if (!within) this.#refuse(session, request.id, tooFast());
-    else this.#take(session, request);
-    if (!within) session.countRefusal();
+    else if (waitMs === 0) this.#take(session, request);
+    else this.#refuse(session, request.id, tooFast(this.#options.limits, waitMs), waitMs);
+    if (waitMs > 0) session.countRefusal();
   }
 
   /** Executes the request now, or behind the one that is under way. */
@@ -312,10 +312,12 @@ export class Commands {
   }
 
   /** Replies with the error object of REST: its envelope is the end of the frame. */
-  #refuse(session: Session, id: string | null, error: ApiError): void {
+  #refuse(session: Session, id: string | null, error: ApiError, retryAfterMs = retryAfterOf(error)): void {
     const envelope = this.#options.failures.toBody(error);
     const start = `{"type":"reply","id":${JSON.stringify(id)},"ok":false,`;
-    session.send(Buffer.from(start + envelope.slice('{'.length)));
+    const saysWhen = retryAfterMs !== undefined && covers(session.version, RETRY_AFTER_SINCE);
+    const when = saysWhen ? `"retry_after_ms":${retryAfterMs},` : '';
+    session.send(Buffer.from(start + when + envelope.slice('{'.length)));
   }
 
   #fault(session: Session, id: string | null, error: ApiError): undefined {
@@ -375,8 +377,13 @@ function agreed(
   throw new ApiError('parameters_exclusive', 'The handshake named a different value.', { param });
 }
 
-function tooFast(): ApiError {
-  return new ApiError('rate_limit_exceeded', 'Too many requests at once.');
+function tooFast({ requestsPerSecond }: Pick<SocketLimits, 'requestsPerSecond'>, waitMs: number): ApiError {
+  const message = `A socket may send ${requestsPerSecond} requests in a second. Try again in ${waitMs} ms.`;
+  return new ApiError('rate_limit_exceeded', message);
+}
+
+function retryAfterOf({ retryAfterS }: ApiError): number | undefined {
+  return retryAfterS === undefined ? undefined : retryAfterS * 1_000;
 }
 
 function notYetKnown(): ApiError {

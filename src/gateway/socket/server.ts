@@ -19,6 +19,7 @@ import { App, us_listen_socket_close, us_socket_local_port } from '../../http/uw
 import type { Metrics } from '../../metrics.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+import { wireTime } from '../../protocol/times.ts';
 import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';
 import type { Admission } from './admission.ts';
@@ -220,7 +221,7 @@ export class SocketServer {
     session.sendFrame({
       type: 'hello',
       connection_id: session.id,
-      server_time: new Date().toISOString(),
+      server_time: wireTime(Date.now()),
       heartbeat_ms: limits.heartbeatMs,
       max_frame_bytes: limits.frameBytes,
     });

@@ -5,6 +5,7 @@ import { newId } from '../../protocol/ids.ts';
 import { CLOSE_CODES, type CloseReason } from '../../protocol/socket/close-codes.ts';
 import { SERVER_FRAMES, type ServerFrame } from '../../protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../protocol/socket/socket-limits.ts';
+import { wireTime } from '../../protocol/times.ts';
 import { SOCKETS_SINCE, type Version } from '../../protocol/versions.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import { movedHeads } from '../catch-up/heartbeat-heads.ts';
@@ -221,8 +222,8 @@ export class Session implements Reader, Timed {
 
   // What it requests
 
-  /** Returns false when it sends requests too fast. */
-  takeRequest(): boolean {
+  /** Returns 0, or when it sends requests too fast, after how many milliseconds the next one is accepted. */
+  takeRequest(): number {
     this.#clientLimits ??= new ClientLimits();
     return this.#clientLimits.takeRequest(this.#host.limits, this.#now);
   }
@@ -240,7 +241,7 @@ export class Session implements Reader, Timed {
 
   /** Counts a ping or pong of the WebSocket protocol as a request; there is no reply that could refuse it. */
   countControlFrame(): void {
-    if (!this.closed && !this.takeRequest()) this.countRefusal();
+    if (!this.closed && this.takeRequest() > 0) this.countRefusal();
   }
 
   pong(): void {
@@ -393,7 +394,7 @@ export class Session implements Reader, Timed {
       return;
     }
     this.#expiryNoticed = true;
-    this.sendFrame({ type: 'auth_expiring', expires_at: new Date(this.#expiresAtMs).toISOString() });
+    this.sendFrame({ type: 'auth_expiring', expires_at: wireTime(this.#expiresAtMs) });
   }
 
   /** Returns when the notice or the end of the credential is due. */

@@ -1,11 +1,15 @@
 import { type TSchema, Type } from 'typebox';
 import { ErrorEnvelope } from '../../protocol/error-envelope.ts';
 import { describe, Nullable, Timestamp } from '../../protocol/schema.ts';
-import { SINCE } from '../../protocol/since.ts';
+import { SINCE, Since } from '../../protocol/since.ts';
 import { COMMANDS, commandSchema, type Op, PongFrame } from '../../protocol/socket/commands.ts';
 import { EVENT_DATA } from '../../protocol/socket/event-data.ts';
 import { EVENTS, type EventName } from '../../protocol/socket/events.ts';
-import { SERVER_FRAMES, type ServerFrameType } from '../../protocol/socket/server-frames.ts';
+import {
+  RETRY_AFTER_SINCE,
+  SERVER_FRAMES,
+  type ServerFrameType,
+} from '../../protocol/socket/server-frames.ts';
 import { CURRENT_VERSION, SOCKETS_SINCE, VERSIONS, type Version } from '../../protocol/versions.ts';
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
 
@@ -165,11 +169,14 @@ function refusal(frames: Frames): object {
     type: Type.Literal('reply'),
     id: Nullable(Type.String()),
     ok: Type.Literal(false),
+    retry_after_ms: Since(RETRY_AFTER_SINCE, Type.Integer({ minimum: 1 })),
     error: ErrorEnvelope.properties.error,
   });
   describe(frame, {
     id: 'The `id` of the request. Null where the request had none that could be read.',
     ok: 'The request was refused.',
+    retry_after_ms:
+      'Milliseconds after which the request may be accepted. Absent where waiting does not help.',
     error: 'Why, as the error object of REST.',
   });
   return frames.add('refusal', frame, 'The request was refused; `error` is that of REST.');

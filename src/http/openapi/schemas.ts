@@ -123,7 +123,7 @@ export class SchemaComponents {
 }
 
 /** `discriminator` is ajv's keyword here; OpenAPI's is about references. */
-const FOR_THE_VALIDATOR = new Set(['discriminator', '$id', 'whitespace']);
+const FOR_THE_VALIDATOR = new Set(['discriminator', '$id', 'whitespace', 'sentence']);
 const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);

@@ -229,7 +229,11 @@ describe(AgentConfigInput, {
  */
 export const CreateAgentBody = Body({
   name: Name,
-  slug: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: AGENT_LIMITS.slugCharacters }),
+  slug: Type.String({
+    pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+    sentence: 'Must be words of lower-case letters and digits, joined by single dashes: night-watch.',
+    maxLength: AGENT_LIMITS.slugCharacters,
+  }),
   description: Type.Optional(Description),
   category_code: CategoryCode,
   trigger_type: OneOf(TRIGGER_TYPES),

@@ -18,7 +18,11 @@ export const NOTIFICATION_CATEGORIES = [
   'webhook.disabled',
 ] as const;
 /** The form of any category: `<area>.<what happened>`. */
-export const CATEGORY = { pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$', maxLength: 64 } as const;
+export const CATEGORY = {
+  pattern: '^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$',
+  sentence: 'Must be an area and, behind a dot, what happened in it, in lower case: order.updated.',
+  maxLength: 64,
+} as const;
 export const NOTIFICATION_STATUSES = ['unseen', 'seen', 'read', 'dismissed'] as const;
 export const PRIORITIES = ['low', 'normal', 'high'] as const;
 

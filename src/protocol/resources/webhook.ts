@@ -12,7 +12,11 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
 /** The form of each event filter of a webhook; which names there are, the server checks in code. */
 const EventTypes = Type.Array(
-  Type.String({ maxLength: EVENT_TYPE_LIMITS.characters, pattern: EVENT_FILTER_PATTERN }),
+  Type.String({
+    maxLength: EVENT_TYPE_LIMITS.characters,
+    pattern: EVENT_FILTER_PATTERN,
+    sentence: 'Must be the type of an event (message.created), an area (message.*) or everything (*).',
+  }),
   { minItems: 1, maxItems: 50, uniqueItems: true, examples: [['message.*', 'order.created']] },
 );
 

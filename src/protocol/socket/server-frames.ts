@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Actor } from '../resources/actor.ts';
 import { described, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Since } from '../since.ts';
 
 /** Why a subscription did not become live, or ended (docs/realtime.md#catching-up). */
 export const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;
@@ -80,12 +81,16 @@ export const SERVER_FRAMES = {
 export type ServerFrameType = keyof typeof SERVER_FRAMES;
 export type ServerFrame = { [T in ServerFrameType]: Static<(typeof SERVER_FRAMES)[T]> }[ServerFrameType];
 
+/** Since when a refusal that may pass says after how many milliseconds to try again. */
+export const RETRY_AFTER_SINCE = '1.2.harbor';
+
 /** The answer to a request frame. `error` is the error object of REST; `id` is null if the request had no readable one. */
 export const ReplyFrame = Type.Union([
   frame('reply', { id: Type.String(), ok: Type.Literal(true), result: Type.Object({}) }),
   frame('reply', {
     id: Nullable(Type.String()),
     ok: Type.Literal(false),
+    retry_after_ms: Since(RETRY_AFTER_SINCE, Type.Integer()),
     error: Type.Unsafe<object>({ type: 'object', title: 'error' }),
   }),
 ]);
