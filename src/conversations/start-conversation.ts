@@ -1,7 +1,7 @@
 import type { Principal } from '../access/principal.ts';
 import { audit } from '../audit/audit.ts';
 import type { Tx } from '../db/handle.ts';
-import { type ApiError, invalid, missingField, notFound, repeated } from '../protocol/errors.ts';
+import { type ApiError, invalid, notFound, repeated } from '../protocol/errors.ts';
 import type { CreateConversationBody } from '../protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../protocol/resources/participant.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
@@ -112,10 +112,7 @@ async function directInput(tx: Tx, principal: Principal, body: DirectBody): Prom
   return { accountId, type: 'direct_message', directKey, participants };
 }
 
-function checkGroup({ group_id, participants, audience = 'internal', inbox_id }: GroupBody): void {
-  if (group_id === undefined && participants === undefined) {
-    throw missingField('participants', 'Name the participants, or the group_id of a group to start from.');
-  }
+function checkGroup({ participants, audience = 'internal', inbox_id }: GroupBody): void {
   for (const [index, input] of (participants ?? []).entries()) {
     checkInput(input, prefixOf(index));
     if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefixOf(index));

@@ -11,7 +11,7 @@ import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
 import { isCleanText, parseObject } from '../protocol/validation.ts';
-import { covers, VERSIONS, type Version, versionNamed } from '../protocol/versions.ts';
+import type { Version } from '../protocol/versions.ts';
 import type { CursorSeal } from './cursor-seal.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { BodyReceiver, Exchange } from './exchange.ts';
@@ -32,6 +32,7 @@ import {
   type Route,
 } from './route.ts';
 import type { Match } from './router.ts';
+import { requireVersion } from './spoken-version.ts';
 
 /** How a request comes in: over the network, or from this process itself. */
 export interface Entrance {
@@ -462,24 +463,6 @@ function undecodable(): ApiError {
 
 /** An answer as it is stored: in the newest form, with marks (engine/marked-json.ts), for callers of every version. */
 class StoredAnswer extends Answer<Buffer> {}
-
-/** Throws ApiError `api_version_required`, `api_version_invalid` or `api_version_too_old` (docs/contract.md#versions). */
-export function requireVersion(
-  text: string | undefined,
-  since: Version,
-  missing = 'The Service-Version header is missing.',
-  param = 'Service-Version',
-): Version {
-  if (text === undefined || text === '') throw new ApiError('api_version_required', missing, { param });
-  const version = versionNamed(text);
-  if (version === undefined) {
-    throw new ApiError('api_version_invalid', `Supported versions are ${VERSIONS.join(', ')}.`, { param });
-  }
-  if (!covers(version, since)) {
-    throw new ApiError('api_version_too_old', `This endpoint exists since ${since}.`, { param });
-  }
-  return version;
-}
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 

@@ -61,7 +61,8 @@ t.test('revocation', async (t) => {
     const hold = await holdReads(t, one.database);
 
     // First that the trick is one: the read saw the key before it was revoked, and comes back after.
-    const stale = two.bearer(unannounced);
+    // The other node reads it: the checks of one node are read one after another.
+    const stale = one.bearer(unannounced);
     await hold.reached(1);
     await rows.revoke(unannouncedId);
 

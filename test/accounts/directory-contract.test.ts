@@ -180,7 +180,7 @@ t.test('roles: changed for all that have them, deleted when nothing has them', a
     [{ name: 'member' }, '409 resource_exists name'],
     [{ permissions: ['sea:sail'] }, '422 validation_failed permissions[0]'],
     [{ permissions: ['api_keys:read'] }, '422 validation_failed permissions[0]'],
-    [{ permissions: ['users:read', 'users:read'] }, '422 validation_failed permissions'],
+    [{ permissions: ['users:read', 'users:read'] }, '422 validation_failed permissions[1]'],
     [{ type: 'admin' }, '422 validation_failed type'],
   ];
   for (const [body, expected] of cases) t.equal(await refusal('PATCH', path, { body }), expected);
@@ -343,7 +343,7 @@ t.test('groups: by id, renamed, with other members', async (t) => {
   const cases: [body: object, refusal: string][] = [
     [{ name: '' }, '422 validation_failed name'],
     [{ name: 'Customer Service' }, '409 resource_exists name'],
-    [{ members: [grace.id, grace.id] }, '422 validation_failed members'],
+    [{ members: [grace.id, grace.id] }, '422 validation_failed members[1]'],
     [{ members: [newId('actor')] }, '404 resource_not_found members[0]'],
     [{ members: [await customerId()] }, '422 validation_failed members[0]'],
     [{ handle: 'x' }, '422 validation_failed handle'],

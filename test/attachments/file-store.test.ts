@@ -225,7 +225,7 @@ t.test('HEAD, and pages of allowed origins', async (t) => {
   t.strictSame(headers, {
     'access-control-allow-origin': 'https://app.example',
     'access-control-expose-headers':
-      'Idempotent-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After',
+      'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After',
     'cache-control': 'private, max-age=750, immutable',
     'content-disposition': `attachment; filename="${object.key}"`,
     'content-length': '10',

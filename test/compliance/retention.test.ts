@@ -82,10 +82,10 @@ t.test('its rules', async (t) => {
   const refused = async (body: unknown, options: CallOptions = {}) =>
     refusalOf(await call('PUT', PATH, { body, ...options }));
   for (const field of Object.keys(KEPT)) {
-    for (const bad of [0, -1, 1.5, 36_501]) {
+    for (const bad of [0, -1, 36_501]) {
       t.equal(await refused({ ...KEPT, [field]: bad }), `422 validation_failed ${field}`, `${bad}`);
     }
-    for (const bad of ['7', true]) {
+    for (const bad of ['7', true, 1.5]) {
       t.equal(await refused({ ...KEPT, [field]: bad }), `400 invalid_format ${field}`, `${bad}`);
     }
   }

@@ -142,7 +142,7 @@ async function loadStatements(): Promise<Sql[]> {
       const result = next(loaded, context);
       if (loaded !== url) return result;
       const source = String(result.source);
-      const collecting = source.replace('return { name, text };', (all) => {
+      const collecting = source.replace('return { name, text, isBulk };', (all) => {
         isHooked = true;
         return `globalThis.${COLLECT}({ name, text }); ${all}`;
       });

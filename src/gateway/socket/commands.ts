@@ -4,7 +4,7 @@ import type { Principal } from '../../access/principal.ts';
 import { requirePresent } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { type ErrorMapper, logFailure } from '../../http/failure.ts';
-import { requireVersion } from '../../http/request-run.ts';
+import { requireVersion } from '../../http/spoken-version.ts';
 import type { Metrics } from '../../metrics.ts';
 import { ApiError, notFound } from '../../protocol/errors.ts';
 import type { CloseReason } from '../../protocol/socket/close-codes.ts';

@@ -1,6 +1,6 @@
 import type { AllowedOrigins } from '../../http/origins.ts';
 import type { RequestHead } from '../../http/request-head.ts';
-import { requireVersion } from '../../http/request-run.ts';
+import { requireVersion } from '../../http/spoken-version.ts';
 import { ApiError } from '../../protocol/errors.ts';
 import { SOCKETS_SINCE, type Version } from '../../protocol/versions.ts';
 
