@@ -139,7 +139,7 @@ function getRoute(database: Database): Route {
       };
       const viewer = { accountId, version };
       const complete = await expandNotifications(database, viewer, [encoded], query['include[]'] ?? []);
-      return Buffer.from(complete(encoded));
+      return JSON.parse(complete(encoded));
     },
   });
 }

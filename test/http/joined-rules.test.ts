@@ -60,7 +60,6 @@ const RULES: Readonly<Record<string, readonly Broken[] | 'none'>> = {
   redact_message: 'none',
   mark_thread_read: 'none',
   create_conversation: [
-    [{ type: 'group', topic: { type: 'entity', id: 'x' } }, '400 missing_field participants'],
     [group([{ type: 'customer', actor_id: 'x' }]), '422 validation_failed participants[0].type'],
     [group([{ type: 'customer' }], 'customer'), '400 missing_field participants[0].actor_id'],
     [

@@ -220,7 +220,7 @@ const search: Way = async (t, { reader, conversations, listed, messages }) => {
   for (const id of CONVERSATIONS) {
     const query = `q=${WORD}&conversation_id=${id}`;
     if (!conversations.has(id)) {
-      t.equal((await call(reader, `/v1/messaging/search?${query}`)).status, 404, `${reader.name}: ${query}`);
+      t.equal((await call(reader, `/v1/messaging/search?${query}`)).status, 400, `${reader.name}: ${query}`);
       continue;
     }
     const wanted = readable.filter(({ conversationId }) => conversationId === id);
@@ -270,6 +270,8 @@ const socket: Way = async (t, { reader, conversations, messages }) => {
 const BY_ID =
   'It names a conversation or message, which is refused like an absent one where it may not be read.';
 const OWN = 'It names the caller’s own notification, which the list shows.';
+const RUN =
+  'A run names its conversation, and only readers of that see it (test/agents/runs-contract.test.ts).';
 const WEBHOOKS =
   'It is for those that may have every event of the account sent, with include_direct where they want it.';
 
@@ -306,11 +308,18 @@ const ENDPOINTS: Readonly<Record<string, Way | string>> = {
   create_notifications: 'They are about no message.',
   mark_all_conversations_read: 'It answers with the summary, which has an endpoint of its own.',
   list_account_audit: 'It is for admins, and names all conversations of the account.',
+  trigger_agent_run: RUN,
+  list_agent_runs: RUN,
+  list_runs: RUN,
+  get_agent_run: RUN,
+  continue_agent_run: RUN,
+  cancel_agent_run: RUN,
   list_webhook_deliveries: WEBHOOKS,
   get_webhook_delivery: WEBHOOKS,
   redeliver_webhook_delivery: WEBHOOKS,
   test_webhook: WEBHOOKS,
   get_webhook_completeness: WEBHOOKS,
+  get_notification: OWN,
   see_notification: OWN,
   read_notification: OWN,
   dismiss_notification: OWN,

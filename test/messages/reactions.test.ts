@@ -122,7 +122,7 @@ t.test('what is refused', async (t) => {
   }
   t.equal(
     await refusal('PUT', `/v1/messaging/messages/${sent.id}/reactions/%F0%9F`),
-    '404 resource_not_found null',
+    '400 invalid_format null',
   );
   t.equal(await refusal('PUT', reactionPath(sent.id, THUMB), vera.access_token), FORBIDDEN, 'viewers');
   t.equal(await refusal('DELETE', reactionPath(sent.id, THUMB), vera.access_token), FORBIDDEN);
