@@ -95,7 +95,7 @@ export class Database implements Db {
   readonly readers: readonly PipelinedConnection[];
   /** For checks of credentials alone, which every request of a caller that is not cached begins with: they wait for no page. */
   readonly checks: PipelinedConnection;
-  /** For statements whose rows are large: few at a time, so that few of their rows are in memory and nothing waits behind them. */
+  /** For statements whose rows are large: one at a time, so that few of their rows are in memory and nothing waits behind them. */
   readonly bulk: PipelinedConnection;
   readonly #bulkTurns = new TurnsByKey(BULK_AT_ONCE);
   #lastReader = 0;
@@ -279,8 +279,8 @@ export class Database implements Db {
 
 /** Enough for Postgres to use a second processor. */
 const READERS = 2;
-/** One that Postgres works on, and the next. */
-const BULK_AT_ONCE = 2;
+/** With two at once, 100 large pages more than doubled the p99 of other requests: 127 against 54 ms on two cores. */
+const BULK_AT_ONCE = 1;
 
 /**
  * A page is read in the order of an index, whatever its values are. Without this, Postgres plans it again for each

@@ -6,13 +6,13 @@ import { statement } from '../db/statement.ts';
 import { setTouched, touched } from '../db/touched.ts';
 import type { MessageStatus } from '../protocol/resources/chat-message.ts';
 import type { Notification } from '../protocol/resources/notification.ts';
+import { withLargeBodies } from '../resources/large-bodies.ts';
 import {
   type BriefRow,
   briefColumns,
   MESSAGE_COLUMNS,
   type MessageRow,
   messageColumns,
-  withLargeBodies,
 } from '../resources/message.ts';
 import { MESSAGES_SENT } from './outbox-topics.ts';
 import type { NewMessage } from './timeline/new-message.ts';

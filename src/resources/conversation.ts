@@ -14,7 +14,8 @@ import { readActors } from './actor.ts';
 import { isBlockedByTeam } from './block.ts';
 import { readEntities, refKey } from './entity.ts';
 import { readGroups } from './group.ts';
-import { presentMessage, readMessagesForPage } from './message.ts';
+import { readMessagesForPage } from './large-bodies.ts';
+import { presentMessage } from './message.ts';
 import {
   IS_MEMBER,
   isSnoozed,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { TObject } from 'typebox';
 import type { Engine } from '../engine/engine.ts';
@@ -196,6 +197,8 @@ export class EncodedRows<Row extends RowKey, Links> {
       units += one.json.length;
       // With what goes beyond it the page knows that it ends here.
       if (units > maxUnits) break;
+      // The JSON of a large text takes some milliseconds, during which no other request is served.
+      if (one.json.length > LARGE_UNITS) await nextTurn();
     }
     const isKept = mayKeep && units <= maxUnits;
     for (const { row, encoded: one } of isKept ? encoded : []) {
@@ -275,6 +278,9 @@ function inOrder<Row extends RowKey, Links, Key extends RowKey>(
     return encoded === undefined ? kept[next++]! : { key, ...encoded };
   });
 }
+
+/** Other requests have their turn behind a row with more JSON than this. */
+const LARGE_UNITS = 64 * 1024;
 
 /** Some 25,000 rows. */
 const MAX_BYTES = 32 * 1024 * 1024;

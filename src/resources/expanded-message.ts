@@ -6,12 +6,12 @@ import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
 import { expandConversations, readConversationsById } from './conversation.ts';
 import { readEntities, refKey } from './entity.ts';
+import { readMessagesForPage } from './large-bodies.ts';
 import {
   type MessageExpansions,
   type MessageLinks,
   type MessageRow,
   presentMessage,
-  readMessagesForPage,
   visibleToCustomers,
 } from './message.ts';
 import { readReactions } from './reaction.ts';

@@ -2,7 +2,6 @@ import type { Db, Querier } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import type { DomainEvent } from '../engine/publish.ts';
 import { formAt } from '../protocol/forms.ts';
-import { MAX_PAGE_BYTES } from '../protocol/lists.ts';
 import type { Actor, Entity } from '../protocol/resources/actor.ts';
 import type { AgentRun } from '../protocol/resources/agent-run.ts';
 import type { Attachment } from '../protocol/resources/attachment.ts';
@@ -113,7 +112,7 @@ export interface BriefRow extends MessageRow {
 
 /**
  * Returns `messageColumns` for rows that may be many: a body of more than LARGE_BYTES is left out, and read by
- * `withLargeBodies` where it is shown. Postgres knows the length without reading the text.
+ * `withLargeBodies` (large-bodies.ts) where it is shown. Postgres knows the length without reading the text.
  */
 export function briefColumns(alias: string): string {
   const length = `octet_length(${alias}.body)`;
@@ -123,43 +122,6 @@ export function briefColumns(alias: string): string {
       : `${alias}.${column}`,
   );
   return `${columns.join(', ')}, CASE WHEN ${length} > ${LARGE_BYTES} THEN ${length} END AS large_bytes`;
-}
-
-/**
- * Returns the first of these rows, with the bodies that were left out: those whose texts have `maxBytes` together, and one
- * more. So JSON of what it returns has more than `maxBytes` wherever it leaves rows out. One statement, and none where no body
- * is large. Large rows are as they are now, and are left out if they were purged meanwhile.
- */
-export async function withLargeBodies<Row extends BriefRow>(
-  db: Querier,
-  rows: readonly Row[],
-  maxBytes: number = MAX_PAGE_BYTES,
-): Promise<readonly Row[]> {
-  if (rows.every(({ large_bytes }) => large_bytes === null)) return rows;
-  let bytes = 0;
-  const end = rows.findIndex(({ body, large_bytes }) => {
-    bytes += large_bytes ?? body?.length ?? 0;
-    return bytes > maxBytes;
-  });
-  const shown = end === -1 ? rows : rows.slice(0, end + 1);
-  const ids = shown.flatMap(({ id, large_bytes }) => (large_bytes === null ? [] : id));
-  const large = new Map((await db.query(READ_LARGE, ids)).map((row) => [row.id, row]));
-  return shown.flatMap((row) => {
-    if (row.large_bytes === null) return row;
-    const whole = large.get(row.id);
-    return whole === undefined ? [] : { ...row, ...whole };
-  });
-}
-
-/**
- * Returns messages of any account in any state, in the order of their ids, each once. Where their texts have more than a
- * page has room for, the last ones are left out: a page that shows them in this order ends before.
- */
-export async function readMessagesForPage(
-  db: Querier,
-  ids: readonly string[],
-): Promise<readonly MessageRow[]> {
-  return withLargeBodies(db, await db.query(READ_BRIEF, [...new Set(ids)]));
 }
 
 /** Returns a message of any account, in any state; undefined if there is none. */
@@ -448,20 +410,6 @@ export function messageEvent<Name extends 'message.created' | 'message.updated'>
 
 /** Most texts are shorter. Those that are not are read by a statement of their own, which costs as much as ten short rows. */
 const LARGE_BYTES = 4 * 1024;
-
-const READ_BRIEF = statement<[ids: readonly string[]], BriefRow>({
-  name: 'read-brief-messages',
-  text: `
-    SELECT ${briefColumns('m')} FROM unnest($1::text[]) WITH ORDINALITY AS n(id, place) JOIN messages m ON m.id = n.id
-    ORDER BY n.place`,
-});
-
-const READ_LARGE = statement<[ids: readonly string[]], TimelineRow>({
-  name: 'read-large-messages',
-  isBulk: true,
-  text: `
-    SELECT ${messageColumns('m')}, m.updated_at::text AS version FROM messages m WHERE m.id = ANY($1)`,
-});
 
 const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>({
   name: 'read-messages-by-id',

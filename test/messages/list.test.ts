@@ -81,14 +81,14 @@ t.test('of large messages no more is read than a page has room for, and one', as
   const { database, statements } = watched();
   const range = { ...WHOLE, limit: 101, forCustomer: false, conversationId };
   const rows = await readTimeline({ database, timeline }, range);
-  // 26 of them have less than 1 MiB.
+  // The JSON of four has less than 1 MiB.
   t.strictSame(
     rows.map(({ sequence }) => sequence),
-    Array.from({ length: 28 }, (_, index) => 41 - index),
+    Array.from({ length: 6 }, (_, index) => 41 - index),
   );
   t.ok(rows.slice(1).every((row) => row.body === body));
   t.equal(rows[0]?.body, 'a short one');
-  t.strictSame(statements, ['read-timeline-newest', 'read-large-messages']);
+  t.strictSame(statements, ['read-timeline-newest', 'read-large-messages', 'read-large-messages']);
   const kept = await readTimeline({ database, timeline }, { ...range, before: 3 });
   t.strictSame(
     kept.map((row) => [row.sequence, row.body?.length]),

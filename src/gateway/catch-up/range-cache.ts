@@ -5,12 +5,12 @@ import { statement } from '../../db/statement.ts';
 import type { CreatedFrame } from '../../engine/frame.ts';
 import { toFrame } from '../../engine/publish.ts';
 import type { Downloads } from '../../resources/attachment.ts';
+import { withLargeBodies } from '../../resources/large-bodies.ts';
 import {
   type BriefRow,
   briefColumns,
   type MessageWithParts,
   messageEvent,
-  withLargeBodies,
   withParts,
 } from '../../resources/message.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';

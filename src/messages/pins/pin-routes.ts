@@ -9,7 +9,7 @@ import { Pin } from '../../protocol/resources/pin.ts';
 import { Body } from '../../protocol/schema.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
-import { readMessagesForPage } from '../../resources/message.ts';
+import { readMessagesForPage } from '../../resources/large-bodies.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import { pinMessage, unpinMessage } from './pin.ts';
 import { type PinState, readPinPage } from './pin-store.ts';

@@ -1,6 +1,7 @@
 import type { Database } from '../../db/database.ts';
 import type { Querier } from '../../db/handle.ts';
-import { type TimelineRow, withLargeBodies } from '../../resources/message.ts';
+import { withLargeBodies } from '../../resources/large-bodies.ts';
+import type { TimelineRow } from '../../resources/message.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import {
   readSent,

@@ -1,7 +1,8 @@
 import type { Db, Tx } from '../../db/handle.ts';
 import { type KeysetPage, keysetList } from '../../db/keyset.ts';
 import { statement } from '../../db/statement.ts';
-import { type BriefRow, briefColumns, type MessageRow, withLargeBodies } from '../../resources/message.ts';
+import { withLargeBodies } from '../../resources/large-bodies.ts';
+import { type BriefRow, briefColumns, type MessageRow } from '../../resources/message.ts';
 import { isReplyTo } from '../../resources/thread.ts';
 
 /** Returns the replies to a message, newest first, as many as a page has room for and one more. */
