@@ -3,7 +3,7 @@ import { element } from './element.js';
 const CATEGORY = 'approval.requested';
 
 /**
- * Tool calls of agents that wait for a decision of this person, whoever started the run. The
+ * Tool calls of agents that wait for a decision of this person, also in runs of others. The
  * notifications say which: they are made for all who may decide, and withdrawn as soon as one of
  * them has.
  */

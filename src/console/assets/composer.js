@@ -23,7 +23,7 @@ export class Composer {
         hidden: true,
         onchange: () => this.showAudience(),
       },
-      // The first one is chosen: a note by mistake reaches nobody outside.
+      // The first one is chosen: a note by mistake stays in the team.
       element('option', { value: 'internal' }, 'Note to the team'),
       element('option', { value: 'customer' }, 'Reply to the customer'),
     );

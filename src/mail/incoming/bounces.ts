@@ -16,7 +16,7 @@ const MAX_DELAYS = 3;
 /**
  * Changes the outcome of the mail that a report is about (docs/contract.md#bounces); undefined: the mail is no report. The mail
  * is that of the signed address which the report went to, else the one whose Message-ID it returns: some servers answer to
- * another address. Everybody in copy knows the Message-ID, so such a report must not be forged, and must name a recipient as the
+ * another address. Every recipient in copy knows the Message-ID, so such a report must not be forged, and must name a recipient as the
  * mail had it. A report about no mail of the inbox changes nothing.
  */
 export async function noteBounce(
