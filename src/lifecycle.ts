@@ -158,7 +158,10 @@ export class KeyedLimiter {
   }
 }
 
-/** Runs at most so many works of one key at once; further ones wait in their order. */
+/**
+ * Runs at most `most` works of one key at once; further ones wait in the order of the calls. Unlike KeyedLimiter it bounds
+ * no total, and a work that need not wait begins at once.
+ */
 export class TurnsByKey {
   readonly #most: number;
   readonly #lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Authenticator } from '../access/authenticate.ts';
 import type { Idempotency } from '../access/idempotency.ts';
 import type { Database } from '../db/database.ts';
-import { KeyedLimiter, TurnsByKey } from '../lifecycle.ts';
+import { TurnsByKey } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ApiError } from '../protocol/errors.ts';
@@ -60,7 +60,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly scarceLimiter: Limiter | undefined;
   readonly idempotency: HttpOptions['idempotency'];
   readonly database: HttpOptions['database'];
-  readonly changeTurns = new KeyedLimiter(Number.POSITIVE_INFINITY);
+  readonly changeTurns = new TurnsByKey(1);
   readonly connectionTurns = new TurnsByKey(CONNECTIONS_OF_ONE);
   readonly cursors: CursorSeal;
   readonly log: Logger;

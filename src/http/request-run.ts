@@ -6,7 +6,7 @@ import type { RateState } from '../access/rate-window.ts';
 import type { Database } from '../db/database.ts';
 import type { Tx } from '../db/handle.ts';
 import { markedJson, unmarkedForm } from '../engine/marked-json.ts';
-import type { KeyedLimiter, TurnsByKey } from '../lifecycle.ts';
+import type { TurnsByKey } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
 import { ApiError, notFound } from '../protocol/errors.ts';
 import { formAt } from '../protocol/forms.ts';
@@ -57,7 +57,7 @@ export interface RunHost extends Entrance {
   /** Where changes are made. */
   readonly database: Pick<Database, 'transaction'>;
   /** By caller and path. */
-  readonly changeTurns: KeyedLimiter;
+  readonly changeTurns: TurnsByKey;
   /** By credential. */
   readonly connectionTurns: TurnsByKey;
   readonly origins: AllowedOrigins;

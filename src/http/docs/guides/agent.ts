@@ -1,6 +1,5 @@
-import { CURRENT_VERSION } from '../../../protocol/versions.ts';
 import { html } from '../html.ts';
-import { example, type Guide } from './guide.ts';
+import { CALL, example, type Guide } from './guide.ts';
 
 export const AGENT: Guide = {
   slug: 'agent',
@@ -14,21 +13,7 @@ can do nothing that its role does not permit, and no caller can give it more tha
 ${example(
   'js',
   `
-const call = async (method, path, body) => {
-  const answer = await fetch(\`https://chat.example.com\${path}\`, {
-    method,
-    headers: {
-      Authorization: 'Bearer parley_…', // from your secrets
-      'Service-Version': '${CURRENT_VERSION}',
-      'Service-Account': 'acc_…',
-      'Content-Type': 'application/json',
-    },
-    body: body && JSON.stringify(body),
-  });
-  const value = await answer.json();
-  if (!answer.ok) throw new Error(value.error.message);
-  return value;
-};
+${CALL}
 const { data: roles } = await call('GET', '/v1/roles');
 const agent = await call('POST', '/v1/ai/agents', {
   name: 'Harbor pilot',

@@ -1,6 +1,5 @@
-import { CURRENT_VERSION } from '../../../protocol/versions.ts';
 import { html } from '../html.ts';
-import { example, type Guide } from './guide.ts';
+import { CALL, example, type Guide } from './guide.ts';
 
 export const CASES: Guide = {
   slug: 'cases',
@@ -16,21 +15,7 @@ user: it has no role, and signs in nowhere.</p>
 ${example(
   'js',
   `
-const call = async (method, path, body) => {
-  const answer = await fetch(\`https://chat.example.com\${path}\`, {
-    method,
-    headers: {
-      Authorization: 'Bearer parley_…', // from your secrets
-      'Service-Version': '${CURRENT_VERSION}',
-      'Service-Account': 'acc_…',
-      'Content-Type': 'application/json',
-    },
-    body: body && JSON.stringify(body),
-  });
-  const value = await answer.json();
-  if (!answer.ok) throw new Error(value.error.message);
-  return value;
-};
+${CALL}
 const { data: users } = await call('GET', '/v1/users?limit=2');
 const supportCase = await call('POST', '/v1/messaging/conversations?include[]=participants', {
   type: 'group',

@@ -1,3 +1,4 @@
+import { CURRENT_VERSION } from '../../../protocol/versions.ts';
 import { command, type Html } from '../html.ts';
 
 /** A page that leads through a task, with examples that test/http/guides.test.ts runs against a server. */
@@ -17,3 +18,20 @@ export interface Guide {
 export function example(language: 'js' | 'sh', text: string): Html {
   return command(text.trim(), `language-${language}`);
 }
+
+/** The function with which a backend calls REST in the `js` of a page, which has it once. */
+export const CALL = `const call = async (method, path, body) => {
+  const answer = await fetch(\`https://chat.example.com\${path}\`, {
+    method,
+    headers: {
+      Authorization: 'Bearer parley_…', // from your secrets
+      'Service-Version': '${CURRENT_VERSION}',
+      'Service-Account': 'acc_…',
+      'Content-Type': 'application/json',
+    },
+    body: body && JSON.stringify(body),
+  });
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.error.message);
+  return value;
+};`;

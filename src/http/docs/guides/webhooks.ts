@@ -1,6 +1,5 @@
-import { CURRENT_VERSION } from '../../../protocol/versions.ts';
 import { html } from '../html.ts';
-import { example, type Guide } from './guide.ts';
+import { CALL, example, type Guide } from './guide.ts';
 
 export const WEBHOOKS: Guide = {
   slug: 'webhooks',
@@ -42,21 +41,7 @@ const receiver = createServer(async (request, response) => {
 ${example(
   'js',
   `
-const call = async (method, path, body) => {
-  const answer = await fetch(\`https://chat.example.com\${path}\`, {
-    method,
-    headers: {
-      Authorization: 'Bearer parley_…', // from your secrets
-      'Service-Version': '${CURRENT_VERSION}',
-      'Service-Account': 'acc_…',
-      'Content-Type': 'application/json',
-    },
-    body: body && JSON.stringify(body),
-  });
-  const value = await answer.json();
-  if (!answer.ok) throw new Error(value.error.message);
-  return value;
-};
+${CALL}
 const webhook = await call('POST', '/v1/webhooks', {
   url: 'https://hooks.example.com/parley',
   event_types: ['message.*', 'conversation.created'],
