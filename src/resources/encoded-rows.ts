@@ -187,7 +187,6 @@ export class EncodedRows<Row extends RowKey, Links> {
   ): Promise<ReadRow<Row, Links>[]> {
     const removals = this.#removals;
     const rows = await read();
-    const mayKeep = keeps && removals === this.#removals && this.#engine.healthy;
     const { encode, linksOf, isVersioned } = this.#kind;
     const encoded: ReadRow<Row, Links>[] = [];
     let units = 0;
@@ -200,7 +199,9 @@ export class EncodedRows<Row extends RowKey, Links> {
       // The JSON of a large text takes some milliseconds, during which no other request is served.
       if (one.json.length > LARGE_UNITS) await nextTurn();
     }
-    const isKept = mayKeep && units <= maxUnits;
+    // Behind the last wait: what was removed meanwhile must not be kept again.
+    const isCurrent = removals === this.#removals && this.#engine.healthy;
+    const isKept = keeps && isCurrent && units <= maxUnits;
     for (const { row, encoded: one } of isKept ? encoded : []) {
       if (isVersioned(row)) this.#keep(row, form, one);
     }

@@ -120,6 +120,20 @@ t.test('what was read before a removal is not kept', async (t) => {
   t.equal(await bytes(), 0);
 });
 
+t.test('what is removed while a large row is encoded is not kept', async (t) => {
+  const { rows, stored, bytes, page } = open();
+  stored.push(note('a', 1, 'x'.repeat(100_000)), note('b', 1));
+  const read = page();
+  const readWhole = () => {
+    setImmediate(() => rows.forget('a'));
+    return read.readWhole();
+  };
+  await twice(rows, { ...read, readWhole });
+  t.notOk(await bytes());
+  await twice(rows, read);
+  t.ok((await bytes()) > 0, 'it would have been kept');
+});
+
 t.test('nothing is kept while other nodes cannot announce what to remove', async (t) => {
   const { rows, stored, engine, bytes, page } = open();
   stored.push(note('a', 1));
