@@ -17,7 +17,7 @@ COPY src src
 # Fails here rather than at a start if something is missing, and keeps what makes a start quick, which the user of the
 # image could not write. With the flags of CMD: code that was compiled with others does not serve.
 RUN node --max-semi-space-size=32 --heap-growing-percent=200 -e \
-    'require("./bin/quick-load.cjs").loadQuickly(); Promise.all([import("./src/app/app.ts"), import("./src/mail/reading/read-mail.ts")]).then(() => process.exit())' \
+    'require("./bin/quick-load.cjs").loadQuickly(); Promise.all([import("./src/app/app.ts"), import("./src/features/mail/reading/read-mail.ts")]).then(() => process.exit())' \
     && node bin/parley.cjs admin --help
 
 FROM debian:bookworm-slim

@@ -5,7 +5,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { Disposer } from '../src/lifecycle.ts';
+import { Disposer } from '../src/platform/lifecycle.ts';
 import { commit, ROOT } from './lib/checkout.ts';
 import { openFanout } from './lib/fanout.ts';
 import { judge, type Recorded, TOLERANCE, type Watched } from './lib/guard.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { FEED as FEED_LIST } from '../src/notifications/feed-store.ts';
-import type { List } from '../src/protocol/lists.ts';
-import type { Notification } from '../src/protocol/resources/notification.ts';
+import type { List } from '../src/contract/protocol/lists.ts';
+import type { Notification } from '../src/contract/protocol/resources/notification.ts';
+import { FEED as FEED_LIST } from '../src/core/notifications/feed-store.ts';
 import type { Listening } from './controls/delivery-loop.ts';
 import type { NotificationsStart } from './controls/fastify-notifications.ts';
 import { compareWith } from './lib/compare.ts';

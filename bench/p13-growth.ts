@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { Disposer } from '../src/lifecycle.ts';
+import { Disposer } from '../src/platform/lifecycle.ts';
 import type { Curves, Point } from './lib/curves.ts';
 import { createReaders, pagesSide } from './lib/feed-readers.ts';
 import { GROWN, Growth } from './lib/growth.ts';

@@ -1,7 +1,7 @@
 /** `npm run bench [-- full] [<name> …]`: runs works (bench/README.md), prints one table, keeps every block. */
 
 import { inspect } from 'node:util';
-import type { Disposer } from '../src/lifecycle.ts';
+import type { Disposer } from '../src/platform/lifecycle.ts';
 import { runAgainst } from './against.ts';
 import { runGuard } from './guard.ts';
 import { INBOX } from './inbox.ts';

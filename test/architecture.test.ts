@@ -7,46 +7,62 @@ import t from 'tap';
 /** Path from the root of the checkout → content. */
 type Files = ReadonlyMap<string, string>;
 
+/** The wings of src/ from top to bottom, each with its reason: a wing may import those below it. */
+const WINGS: Readonly<Record<string, string>> = {
+  app: 'composes all others, and alone reads the configuration',
+  edge: 'sockets and pages: nothing depends on how users connect',
+  features: 'each can be left out: no core file imports one',
+  core: 'a chat with accounts, complete without the features',
+  platform: 'what any server needs: it knows no conversation',
+  contract: 'what travels: it imports nothing of ours',
+};
 /**
- * Rows from top to bottom: an area may import those below its row, never its own row's others. An area is a
- * directory of src/, or a file right in it. `client` stands aside: only the console and `npm run tail` use it.
+ * Rows within a wing, from top to bottom: an area may import those below its row, never its own row's others. An area
+ * is a directory of a wing, or a file right in it. `config` and `client` are restricted further below.
  */
-const ROWS: readonly (readonly string[])[] = [
-  ['main'],
-  ['app', 'admin', 'tail'],
-  ['gateway', 'jobs', 'console', 'demo', 'health'],
-  ['webhooks'],
-  ['event-sources'],
-  ['compliance'],
-  ['agents'],
-  ['mail'],
-  ['push'],
-  ['notifications', 'inbox', 'search'],
-  ['messages', 'platform-events'],
-  ['conversations', 'registration'],
-  ['accounts'],
-  ['attachments', 'audit'],
-  ['resources'],
-  ['http'],
-  ['access'],
-  ['engine', 'db', 'outbound'],
-  ['protocol'],
-];
+const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  app: [['main'], ['app', 'admin', 'tail'], ['jobs', 'demo']],
+  edge: [['gateway', 'console']],
+  features: [
+    ['webhooks'],
+    ['event-sources'],
+    ['compliance'],
+    ['agents'],
+    ['mail'],
+    ['push'],
+    ['search', 'platform-events'],
+  ],
+  core: [
+    ['notifications', 'inbox'],
+    ['messages'],
+    ['conversations', 'registration'],
+    ['accounts'],
+    ['attachments', 'audit'],
+    ['resources'],
+  ],
+  platform: [
+    ['health', 'config'],
+    ['http'],
+    ['access'],
+    ['engine', 'db', 'outbound'],
+    // They import nothing but each other.
+    ['log', 'metrics', 'metric-series', 'lifecycle', 'build'],
+  ],
+  contract: [['client'], ['protocol']],
+};
 /** The same inside an area, by the next part of the path: files right in the area that have no row of their own come first. */
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models']],
 };
-/** Modules that may be imported everywhere. They import nothing but each other. */
-const EVERYWHERE = ['log', 'metrics', 'metric-series', 'lifecycle', 'build'];
-/** Those that read the environment's result; the rest is handed its own part of it. */
-const CONFIGURED = ['main', 'app', 'admin', 'tail'];
-const SLICES = ROWS.slice(rowOf('webhooks'), rowOf('http')).flat();
+
+const SLICES = ['core', 'features'];
+const BOTTOM = (ROWS.platform ?? []).length - 1;
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  'uWebSockets.js': /^src\/(http\/(server|uws)|gateway\/socket\/server)\.ts$/,
-  ioredis: /^src\/engine\/redis-[a-z]+\.ts$/,
-  pg: /^src\/db\//,
+  'uWebSockets.js': /^src\/(platform\/http\/(server|uws)|edge\/gateway\/socket\/server)\.ts$/,
+  ioredis: /^src\/platform\/engine\/redis-[a-z]+\.ts$/,
+  pg: /^src\/platform\/db\//,
 };
 
 /** Patterns that must not occur; `pattern` applies to the code, or with `comments` to the whole text. */
@@ -64,23 +80,23 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     pattern: /\bNODE_ENV\b|\bisTest\w*\b|\benv\.TEST\b|\b__TEST__\b|\bTAP_\w+\b/,
   },
   {
-    what: 'the environment, which src/config.ts alone reads',
-    where: /^src\/(?!config\.ts$)/,
+    what: 'the environment, which src/platform/config.ts alone reads',
+    where: /^src\/(?!platform\/config\.ts$)/,
     pattern: /\bprocess\s*(\?\.|\.|\[\s*['"])\s*env\b|from 'node:process'/,
   },
   {
     what: 'a change of `changed_in`, which touched() of db/touched.ts makes together with `updated_at`',
-    where: /^src\/(?!db\/(touched|columns|renewed-rows)\.ts$)/,
+    where: /^src\/(?!platform\/db\/(touched|columns|renewed-rows)\.ts$)/,
     pattern: /\bchanged_in\s*(:|=)\s*(sql|pg_)/,
   },
   {
     what: 'a row type asserted at a query: statement() types it beside the SQL',
-    where: /^src\/(?!db\/)/,
+    where: /^src\/(?!platform\/db\/)/,
     pattern: /\.query</,
   },
   {
     what: 'a statement for others: export a function',
-    where: /^src\/(?!db\/)/,
+    where: /^src\/(?!platform\/db\/)/,
     pattern: /^export const \w+ = statement\b/m,
   },
 ];
@@ -96,7 +112,7 @@ t.test('the checkout keeps to its layers and rules', async (t) => {
     'migrations',
     'test',
   ]);
-  t.ok(files.has('src/main.ts'), 'there is something to look at');
+  t.ok(files.has('src/app/main.ts'), 'there is something to look at');
   t.strictSame(violations(files), []);
 });
 
@@ -135,10 +151,8 @@ function misplacedName(path: string): string[] {
   const words = relative('src', path).replace(/\.ts$/, '').split('/');
   const junk = words.filter((word) => JUNK_DRAWER.test(word));
   const found = junk.map((word) => `${path} is called ${word}: name it by its noun`);
-  const area = areaOf(path);
-  if (rowOf(area) === -1 && ![...EVERYWHERE, 'config', 'client'].includes(area)) {
-    found.push(`${path} is in no area of the layout`);
-  }
+  const { wing, area } = placeOf(path);
+  if (rowOf(wing, area) === -1) found.push(`${path} is in no area of the layout`);
   return found;
 }
 
@@ -159,24 +173,36 @@ function misplacedImport(path: string, specifier: string): string[] {
   }
   const target = join(dirname(path), specifier);
   if (!target.startsWith('src/')) return wrong('it is outside src/');
-  const [from, to] = [areaOf(path), areaOf(target)];
-  if (from === to) return misplacedWithin(from, path, target) ? wrong(`it is not below in ${from}/`) : [];
-  if (EVERYWHERE.includes(to)) return from === 'protocol' || from === 'client' ? wrong('it travels') : [];
-  if (EVERYWHERE.includes(from)) return wrong(`${from} imports nothing of ours`);
-  if (to === 'config') return CONFIGURED.includes(from) ? [] : wrong('take its values as options');
-  if (from === 'config') return to === 'protocol' ? [] : wrong('config imports protocol/ alone');
-  if (to === 'client') return ['console', 'tail'].includes(from) ? [] : wrong('client/ is for the console');
-  if (from === 'client') return to === 'protocol' ? [] : wrong('client/ imports protocol/ alone');
-  if (to === 'http' && SLICES.includes(from) && !/(^|-)routes\.ts$/.test(basename(path))) {
-    return wrong('of a slice only its routes import http/');
+  const [from, to] = [placeOf(path), placeOf(target)];
+  if (from.wing !== to.wing) {
+    if (to.area === 'config' && from.wing !== 'app') return wrong('take its values as options');
+    if (to.area === 'client' && !['console', 'tail'].includes(from.area))
+      return wrong('client/ is for the console');
+    if (to.area === 'http' && SLICES.includes(from.wing) && !/(^|-)routes\.ts$/.test(basename(path))) {
+      return wrong('of a slice only its routes import http/');
+    }
+    const isBelow = Object.keys(WINGS).indexOf(from.wing) < Object.keys(WINGS).indexOf(to.wing);
+    return isBelow ? [] : wrong(`${from.wing}/ is not above ${to.wing}/: ${to.wing}/ ${WINGS[to.wing]}`);
   }
-  return rowOf(from) < rowOf(to) ? [] : wrong(`${from} is not above ${to}`);
+  if (from.area === to.area) {
+    return misplacedWithin(from.area, path, target) ? wrong(`it is not below in ${from.area}/`) : [];
+  }
+  if (
+    from.wing === 'platform' &&
+    rowOf(from.wing, from.area) === BOTTOM &&
+    rowOf(from.wing, to.area) === BOTTOM
+  )
+    return [];
+  if (to.area === 'config') return wrong('take its values as options');
+  return rowOf(from.wing, from.area) < rowOf(to.wing, to.area)
+    ? []
+    : wrong(`${from.area} is not above ${to.area}`);
 }
 
 function misplacedWithin(area: string, path: string, target: string): boolean {
   const rows = ROWS_WITHIN[area];
   if (rows === undefined) return false;
-  const [from, to] = [path, target].map((file) => (file.split('/')[2] ?? '').replace(/\.ts$/, ''));
+  const [from, to] = [path, target].map((file) => (file.split('/')[3] ?? '').replace(/\.ts$/, ''));
   const rowOf = (part: string | undefined) => rows.findIndex((row) => row.includes(part ?? ''));
   return rowOf(from) === -1 || from === to ? false : rowOf(from) >= rowOf(to);
 }
@@ -211,7 +237,7 @@ function heavyClient(files: Files): string[] {
     }
   };
   const seen = new Set<string>();
-  for (const path of files.keys()) if (path.startsWith('src/client/')) visit(path, seen);
+  for (const path of files.keys()) if (path.startsWith('src/contract/client/')) visit(path, seen);
   return [...found];
 }
 
@@ -234,12 +260,15 @@ function importsOf(text: string): Import[] {
   return found;
 }
 
-function areaOf(path: string): string {
-  return (relative('src', path).split('/')[0] ?? '').replace(/\.ts$/, '');
+/** Files right in app/ compose the others, and are one area. */
+function placeOf(path: string): { readonly wing: string; readonly area: string } {
+  const [wing = '', part = ''] = relative('src', path).split('/');
+  const area = part.replace(/\.ts$/, '');
+  return { wing, area: wing === 'app' && part.endsWith('.ts') && rowOf(wing, area) === -1 ? 'app' : area };
 }
 
-function rowOf(area: string): number {
-  return ROWS.findIndex((row) => row.includes(area));
+function rowOf(wing: string, area: string): number {
+  return (ROWS[wing] ?? []).findIndex((row) => row.includes(area));
 }
 
 /** Near enough for words that stand in prose too: a comment that begins inside a string is taken for one. */
@@ -261,124 +290,156 @@ function readTree(root: string, directories: readonly string[]): Files {
 
 const WRONG: Readonly<Record<string, readonly [path: string, text: string, message: RegExp]>> = {
   'an import upwards': [
-    'src/access/a.ts',
-    "import { b } from '../accounts/b.ts';",
-    /access is not above accounts/,
+    'src/platform/access/a.ts',
+    "import { b } from '../../core/accounts/b.ts';",
+    /platform\/ is not above core\//,
   ],
   'a type import upwards': [
-    'src/db/a.ts',
+    'src/platform/db/a.ts',
     "import type { B } from '../access/b.ts';",
     /db is not above access/,
   ],
-  'an import sideways': ['src/engine/a.ts', "import { b } from '../db/b.ts';", /engine is not above db/],
-  'a re-export upwards': ['src/http/a.ts', "export * from '../messages/b.ts';", /http is not above messages/],
+  'an import sideways': [
+    'src/platform/engine/a.ts',
+    "import { b } from '../db/b.ts';",
+    /engine is not above db/,
+  ],
+  'a re-export upwards': [
+    'src/platform/http/a.ts',
+    "export * from '../../core/messages/b.ts';",
+    /platform\/ is not above core\//,
+  ],
   'an import over several lines': [
-    'src/messages/a.ts',
-    "import {\n  b,\n  type C,\n} from '../agents/b.ts';",
-    /messages is not/,
+    'src/core/messages/a.ts',
+    "import {\n  b,\n  type C,\n} from '../../features/agents/b.ts';",
+    /core\/ is not above features\//,
   ],
   'a dynamic import': [
-    'src/db/a.ts',
-    "const b = await import('../gateway/b.ts');",
-    /db is not above gateway/,
+    'src/platform/db/a.ts',
+    "const b = await import('../../edge/gateway/b.ts');",
+    /platform\/ is not above edge\//,
   ],
-  'an import type expression': ['src/db/a.ts', "let b: import('../http/b.ts').B;", /db is not above http/],
-  'a bare import': ['src/jobs/a.ts', "import '../gateway/b.ts';", /jobs is not above gateway/],
+  'an import type expression': [
+    'src/platform/db/a.ts',
+    "let b: import('../http/b.ts').B;",
+    /db is not above http/,
+  ],
+  'a bare import': ['src/core/audit/a.ts', "import '../../edge/gateway/b.ts';", /core\/ is not above edge\//],
   'the composition root': [
-    'src/jobs/a.ts',
-    "import { startApp } from '../app/app.ts';",
+    'src/app/jobs/a.ts',
+    "import { startApp } from '../app.ts';",
     /jobs is not above app/,
   ],
   'protocol imports something': [
-    'src/protocol/a.ts',
-    "import type { B } from '../db/b.ts';",
-    /protocol is not above db/,
+    'src/contract/protocol/a.ts',
+    "import type { B } from '../../platform/db/b.ts';",
+    /contract\/ is not above platform\//,
   ],
-  'protocol logs': ['src/protocol/a.ts', "import type { Logger } from '../log.ts';", /it travels/],
-  'client measures': ['src/client/a.ts', "import { m } from '../metrics.ts';", /it travels/],
+  'protocol logs': [
+    'src/contract/protocol/a.ts',
+    "import type { Logger } from '../../platform/log.ts';",
+    /contract\/ is not above platform\//,
+  ],
+  'client measures': [
+    'src/contract/client/a.ts',
+    "import { m } from '../../platform/metrics.ts';",
+    /contract\/ is not above platform\//,
+  ],
   'client imports the server': [
-    'src/client/a.ts',
-    "import type { B } from '../http/b.ts';",
-    /protocol\/ alone/,
+    'src/contract/client/a.ts',
+    "import type { B } from '../../platform/http/b.ts';",
+    /contract\/ is not above platform\//,
   ],
-  'the server imports client': ['src/gateway/a.ts', "import { b } from '../client/b.ts';", /for the console/],
-  'client has a dependency': ['src/client/a.ts', "import { nanoid } from 'nanoid';", /no dependency/],
-  'log imports something': ['src/log.ts', "import { b } from './db/b.ts';", /nothing of ours/],
+  'the server imports client': [
+    'src/edge/gateway/a.ts',
+    "import { b } from '../../contract/client/b.ts';",
+    /for the console/,
+  ],
+  'client has a dependency': [
+    'src/contract/client/a.ts',
+    "import { nanoid } from 'nanoid';",
+    /no dependency/,
+  ],
+  'log imports something': ['src/platform/log.ts', "import { b } from './db/b.ts';", /log is not above db/],
   'configuration below the root': [
-    'src/http/a.ts',
+    'src/platform/http/a.ts',
     "import type { Config } from '../config.ts';",
     /as options/,
   ],
   'a slice that knows http': [
-    'src/messages/send-rules.ts',
-    "import { Answer } from '../http/route.ts';",
+    'src/core/messages/send-rules.ts',
+    "import { Answer } from '../../platform/http/route.ts';",
     /only its routes/,
   ],
   'an import upwards in an area': [
-    'src/agents/models/a.ts',
+    'src/features/agents/models/a.ts',
     "import type { B } from '../runs/b.ts';",
     /not below in agents/,
   ],
   'an import sideways in an area': [
-    'src/agents/replies/a.ts',
+    'src/features/agents/replies/a.ts',
     "import { b } from '../tools/b.ts';",
     /not below in agents/,
   ],
   'an import of an area from its part': [
-    'src/agents/runs/a.ts',
+    'src/features/agents/runs/a.ts',
     "import { b } from '../definitions.ts';",
     /not below in agents/,
   ],
   'an import of tests': [
-    'src/db/a.ts',
-    "import { until } from '../../test/support/until.ts';",
+    'src/platform/db/a.ts',
+    "import { until } from '../../../test/support/until.ts';",
     /outside src/,
   ],
   'uWebSockets.js': [
-    'src/gateway/socket/session.ts',
+    'src/edge/gateway/socket/session.ts',
     "import type { WebSocket } from 'uWebSockets.js';",
     /only .* may/,
   ],
-  ioredis: ['src/engine/memory-engine.ts', "import { Redis } from 'ioredis';", /only .* may/],
-  pg: ['src/access/tokens.ts', "import pg from 'pg';", /only .* may/],
-  'a part of pg': ['src/access/tokens.ts', "import pg from 'pg/lib/client';", /only .* may/],
-  'the environment': ['src/http/a.ts', 'const port = process.env.PORT;', /the environment/],
+  ioredis: ['src/platform/engine/memory-engine.ts', "import { Redis } from 'ioredis';", /only .* may/],
+  pg: ['src/platform/access/tokens.ts', "import pg from 'pg';", /only .* may/],
+  'a part of pg': ['src/platform/access/tokens.ts', "import pg from 'pg/lib/client';", /only .* may/],
+  'the environment': ['src/platform/http/a.ts', 'const port = process.env.PORT;', /the environment/],
   'the environment by another name': [
-    'src/http/a.ts',
+    'src/platform/http/a.ts',
     "import { env } from 'node:process';",
     /the environment/,
   ],
-  'a parameter of type any': ['src/http/a.ts', 'function a(b: any) {}', /a type switched off/],
+  'a parameter of type any': ['src/platform/http/a.ts', 'function a(b: any) {}', /a type switched off/],
   'a cast': ['test/a.ts', 'const a = b as any;', /a type switched off/],
   'a type argument': ['bench/a.ts', 'const a = new Map<string, any>();', /a type switched off/],
-  'an array': ['src/http/a.ts', 'const a: Readonly<any[]> = [];', /a type switched off/],
-  'a check switched off': ['src/http/a.ts', '// @ts-ignore\nb();', /a check switched off/],
+  'an array': ['src/platform/http/a.ts', 'const a: Readonly<any[]> = [];', /a type switched off/],
+  'a check switched off': ['src/platform/http/a.ts', '// @ts-ignore\nb();', /a check switched off/],
   'an expected error': ['test/a.ts', '// @ts-expect-error: b takes a number\nb("");', /a check switched off/],
-  'a lint rule switched off': ['src/http/a.ts', '// biome-ignore lint/a/b: because', /a check switched off/],
-  'a branch for tests': ['src/http/a.ts', "if (mode === 'x' || isTest) {}", /a branch for tests/],
-  NODE_ENV: ['src/config.ts', "if (process.env.NODE_ENV === 'test') {}", /a branch for tests/],
+  'a lint rule switched off': [
+    'src/platform/http/a.ts',
+    '// biome-ignore lint/a/b: because',
+    /a check switched off/,
+  ],
+  'a branch for tests': ['src/platform/http/a.ts', "if (mode === 'x' || isTest) {}", /a branch for tests/],
+  NODE_ENV: ['src/platform/config.ts', "if (process.env.NODE_ENV === 'test') {}", /a branch for tests/],
   'a change that resume would miss': [
-    'src/agents/a.ts',
+    'src/features/agents/a.ts',
     'set({ changed_in: sql`pg_current_xact_id()` })',
     /a change of `changed_in`/,
   ],
   'a change that resume would miss, in a statement': [
-    'src/agents/a.ts',
+    'src/features/agents/a.ts',
     'const A = `UPDATE b SET changed_in = pg_current_xact_id()`;',
     /a change of `changed_in`/,
   ],
-  'a row type asserted': ['src/agents/a.ts', 'await db.query<Row>(READ);', /a row type asserted/],
+  'a row type asserted': ['src/features/agents/a.ts', 'await db.query<Row>(READ);', /a row type asserted/],
   'a statement for others': [
-    'src/agents/a.ts',
+    'src/features/agents/a.ts',
     'export const READ = statement({});',
     /a statement for others/,
   ],
-  'a junk drawer': ['src/http/utils.ts', '', /is called utils/],
-  'another one': ['src/http/string-helper.ts', '', /is called string-helper/],
-  'a junk directory': ['src/http/common/a.ts', '', /is called common/],
+  'a junk drawer': ['src/platform/http/utils.ts', '', /is called utils/],
+  'another one': ['src/platform/http/string-helper.ts', '', /is called string-helper/],
+  'a junk directory': ['src/platform/http/common/a.ts', '', /is called common/],
   'an unknown area': ['src/realtime/a.ts', '', /no area/],
   'an unknown file': ['src/server.ts', '', /no area/],
-  'a long file': ['src/http/a.ts', `/** Something. */\n${'a();\n'.repeat(500)}`, /501 lines/],
+  'a long file': ['src/platform/http/a.ts', `/** Something. */\n${'a();\n'.repeat(500)}`, /501 lines/],
 };
 
 for (const [name, [path, text, message]] of Object.entries(WRONG)) {
@@ -392,46 +453,75 @@ for (const [name, [path, text, message]] of Object.entries(WRONG)) {
 
 t.test('finds cycles, also over types', async (t) => {
   const files = new Map([
-    ['src/http/a.ts', "import type { B } from './b.ts';"],
-    ['src/http/b.ts', "export { c } from './c.ts';"],
-    ['src/http/c.ts', "import { a } from './a.ts';"],
-    ['src/http/d.ts', "import { a } from './a.ts';"],
+    ['src/platform/http/a.ts', "import type { B } from './b.ts';"],
+    ['src/platform/http/b.ts', "export { c } from './c.ts';"],
+    ['src/platform/http/c.ts', "import { a } from './a.ts';"],
+    ['src/platform/http/d.ts', "import { a } from './a.ts';"],
   ]);
-  t.strictSame(violations(files), ['a cycle: src/http/a.ts → src/http/b.ts → src/http/c.ts → src/http/a.ts']);
+  t.strictSame(violations(files), [
+    'a cycle: src/platform/http/a.ts → src/platform/http/b.ts → src/platform/http/c.ts → src/platform/http/a.ts',
+  ]);
 });
 
 t.test('finds what client/ would pull in through protocol/', async (t) => {
   const files = new Map([
-    ['src/client/a.ts', "import { B } from '../protocol/b.ts';\nimport type { C } from '../protocol/c.ts';"],
-    ['src/protocol/b.ts', "import { Type } from 'typebox';"],
-    ['src/protocol/c.ts', "import { customAlphabet } from 'nanoid';"],
+    [
+      'src/contract/client/a.ts',
+      "import { B } from '../protocol/b.ts';\nimport type { C } from '../protocol/c.ts';",
+    ],
+    ['src/contract/protocol/b.ts', "import { Type } from 'typebox';"],
+    ['src/contract/protocol/c.ts', "import { customAlphabet } from 'nanoid';"],
   ]);
   t.strictSame(violations(files), [
-    'src/protocol/b.ts imports typebox: client/ needs it and has no dependency',
+    'src/contract/protocol/b.ts imports typebox: client/ needs it and has no dependency',
   ]);
 });
 
 t.test('finds nothing in what is right', async (t) => {
   const long = `/** 501 lines: a table that is looked up as a whole. */\n${'a();\n'.repeat(500)}`;
   const files = new Map([
-    ['src/main.ts', "import { c } from './config.ts';\nconst { app } = await import('./app.ts');"],
-    ['src/app/app.ts', "import { g } from '../gateway/server.ts';\nimport { c } from '../config.ts';"],
-    ['src/config.ts', "import { L } from './protocol/limits.ts';\nexport const p = process.env.PORT;"],
     [
-      'src/gateway/socket/server.ts',
+      'src/app/main.ts',
+      "import { c } from '../platform/config.ts';\nconst { app } = await import('./app.ts');",
+    ],
+    [
+      'src/app/app.ts',
+      "import { g } from '../edge/gateway/server.ts';\nimport { c } from '../platform/config.ts';",
+    ],
+    [
+      'src/platform/config.ts',
+      "import { L } from '../contract/protocol/limits.ts';\nexport const p = process.env.PORT;",
+    ],
+    [
+      'src/edge/gateway/socket/server.ts',
       "import { App } from 'uWebSockets.js';\nimport { log } from '../log.ts';",
     ],
-    ['src/engine/redis-engine.ts', "import { Redis } from 'ioredis';\nimport { m } from '../metrics.ts';"],
-    ['src/db/database.ts', "import pg from 'pg';\nimport { newId } from '../protocol/ids.ts';"],
-    ['src/messages/routes.ts', "import { r } from '../http/route.ts';\nimport { s } from './send-rules.ts';"],
-    ['src/messages/send-rules.ts', '/** Takes: any of them. */\nconst any = 1; // as any of them\nf(any);'],
-    ['src/console/page.ts', "import { connect } from '../client/connect.ts';"],
-    ['src/agents/routes.ts', "import { s } from './store.ts';\nimport { r } from './runs/b.ts';"],
-    ['src/agents/runs/b.ts', "import type { M } from '../models/m.ts';\nimport { c } from './c.ts';"],
-    ['src/client/connect.ts', "import { CODES } from '../protocol/codes.ts';"],
-    ['src/protocol/codes.ts', 'export const CODES = {} as const;'],
-    ['src/protocol/error-types-of-postgres.ts', ''],
-    ['src/http/long.ts', long],
+    [
+      'src/platform/engine/redis-engine.ts',
+      "import { Redis } from 'ioredis';\nimport { m } from '../metrics.ts';",
+    ],
+    [
+      'src/platform/db/database.ts',
+      "import pg from 'pg';\nimport { newId } from '../../contract/protocol/ids.ts';",
+    ],
+    [
+      'src/core/messages/routes.ts',
+      "import { r } from '../../platform/http/route.ts';\nimport { s } from './send-rules.ts';",
+    ],
+    [
+      'src/core/messages/send-rules.ts',
+      '/** Takes: any of them. */\nconst any = 1; // as any of them\nf(any);',
+    ],
+    ['src/edge/console/page.ts', "import { connect } from '../../contract/client/connect.ts';"],
+    ['src/features/agents/routes.ts', "import { s } from './store.ts';\nimport { r } from './runs/b.ts';"],
+    [
+      'src/features/agents/runs/b.ts',
+      "import type { M } from '../models/m.ts';\nimport { c } from './c.ts';",
+    ],
+    ['src/contract/client/connect.ts', "import { CODES } from '../protocol/codes.ts';"],
+    ['src/contract/protocol/codes.ts', 'export const CODES = {} as const;'],
+    ['src/contract/protocol/error-types-of-postgres.ts', ''],
+    ['src/platform/http/long.ts', long],
   ]);
   t.strictSame(violations(files), []);
 });

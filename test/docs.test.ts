@@ -49,7 +49,7 @@ t.test('every name of the glossary is declared in the file that it names', (t) =
 });
 
 t.test('every variable that is read is in docs/configuration.md', async (t) => {
-  const read = readFileSync(join(ROOT, 'src/config.ts'), 'utf8').matchAll(/reader\.read\('(\w+)'/g);
+  const read = readFileSync(join(ROOT, 'src/platform/config.ts'), 'utf8').matchAll(/reader\.read\('(\w+)'/g);
   const documented = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
   const names = [...read].map(([, name = '']) => name);
   t.ok(names.includes('DATABASE_URL'));

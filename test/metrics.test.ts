@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { BUILD } from '../src/build.ts';
-import { CounterSeries, HistogramSeries } from '../src/metric-series.ts';
-import { createMetrics } from '../src/metrics.ts';
+import { BUILD } from '../src/platform/build.ts';
+import { CounterSeries, HistogramSeries } from '../src/platform/metric-series.ts';
+import { createMetrics } from '../src/platform/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

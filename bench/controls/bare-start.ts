@@ -2,8 +2,8 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 const [dataDir = ''] = process.argv.slice(2);
 const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log: createLog('warn') });

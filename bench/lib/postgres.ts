@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { measureOutbox } from '../../src/db/outbox.ts';
-import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
-import type { Disposer } from '../../src/lifecycle.ts';
-import { createLog } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { measureOutbox } from '../../src/platform/db/outbox.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import type { Disposer } from '../../src/platform/lifecycle.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 /** A database of a separate Postgres, and the bench's own connection to it. */
 export interface BenchDatabase {

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';
-import type { Disposer } from '../../src/lifecycle.ts';
+import { type DemoFile, demoFilePath, readDemoFile } from '../../src/app/demo.ts';
+import type { Disposer } from '../../src/platform/lifecycle.ts';
 import { ServerProcess } from './server-process.ts';
 
 export interface ProductOptions {
@@ -26,7 +26,7 @@ export interface Product {
 
 /** Resolves when it serves. Without limits on requests: they are not what is measured. */
 export async function startProduct(disposer: Disposer, options: ProductOptions): Promise<Product> {
-  const { databaseUrl, entry = 'src/main.ts', env = {}, nodeFlags = [] } = options;
+  const { databaseUrl, entry = 'src/app/main.ts', env = {}, nodeFlags = [] } = options;
   const dataDir = disposer.add('data directory', mkdtempSync(join(tmpdir(), 'parley-bench-')), (path) =>
     rmSync(path, { recursive: true, force: true }),
   );
@@ -34,7 +34,7 @@ export async function startProduct(disposer: Disposer, options: ProductOptions):
     entry,
     new ServerProcess({
       entry,
-      args: entry === 'src/main.ts' ? ['start'] : [],
+      args: entry === 'src/app/main.ts' ? ['start'] : [],
       nodeFlags,
       env: {
         PORT: '0',

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { Disposer } from '../../src/lifecycle.ts';
+import { Disposer } from '../../src/platform/lifecycle.ts';
 import { currentLoad, writeResult } from './result-file.ts';
 import type { Row } from './row.ts';
 import { Unfinished } from './unfinished.ts';

@@ -1,4 +1,4 @@
-import type { Disposer } from '../../src/lifecycle.ts';
+import type { Disposer } from '../../src/platform/lifecycle.ts';
 import type { Curves } from './curves.ts';
 import type { Comparison, Timing } from './pairs.ts';
 import type { Row } from './row.ts';

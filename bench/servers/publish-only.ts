@@ -4,23 +4,23 @@
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
-import { Rights } from '../../src/access/rights.ts';
-import { loadConfig } from '../../src/config.ts';
-import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { publish } from '../../src/engine/publish.ts';
-import { Presence } from '../../src/gateway/presence/presence.ts';
-import { Fanout } from '../../src/gateway/stream/fanout.ts';
-import type { Reader } from '../../src/gateway/stream/reader.ts';
-import { Streams } from '../../src/gateway/stream/streams.ts';
-import { createLog } from '../../src/log.ts';
-import { Timeline } from '../../src/messages/timeline/timeline.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { Actor } from '../../src/protocol/resources/actor.ts';
-import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
-import { type MessageRow, messageEvent } from '../../src/resources/message.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Actor } from '../../src/contract/protocol/resources/actor.ts';
+import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
+import { type MessageRow, messageEvent } from '../../src/core/resources/message.ts';
+import { Presence } from '../../src/edge/gateway/presence/presence.ts';
+import { Fanout } from '../../src/edge/gateway/stream/fanout.ts';
+import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
+import { Streams } from '../../src/edge/gateway/stream/streams.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { publish } from '../../src/platform/engine/publish.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { listening, publishOnCredit } from '../controls/delivery-loop.ts';
 
 /** A stream of its own, which is in no database. */

@@ -1,8 +1,8 @@
 /** The product with batching off: every message is a flush, and so a statement and a commit, of its own. */
 
 import { startApp } from '../../src/app/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 const config = loadConfig();
 const app = await startApp({ config, log: createLog(config.logLevel), maxBatch: 1 });

@@ -1,18 +1,18 @@
-import { Avatars } from '../accounts/avatars/avatars.ts';
-import { openObjectStore } from '../attachments/open-store.ts';
-import { SigningKey } from '../audit/signing-key.ts';
-import type { Config } from '../config.ts';
-import { openDatabase } from '../db/database.ts';
-import { DueWatch } from '../db/due-watch.ts';
-import { migrate } from '../db/migrate.ts';
-import { acquireNodeLock } from '../db/node-lock.ts';
-import { startEmbeddedPostgres } from '../db/postgres/embedded-postgres.ts';
-import type { Engine } from '../engine/engine.ts';
-import { MemoryEngine } from '../engine/memory-engine.ts';
-import { Cursors } from '../gateway/catch-up/cursors.ts';
-import type { Disposer } from '../lifecycle.ts';
-import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import { Avatars } from '../core/accounts/avatars/avatars.ts';
+import { openObjectStore } from '../core/attachments/open-store.ts';
+import { SigningKey } from '../core/audit/signing-key.ts';
+import { Cursors } from '../edge/gateway/catch-up/cursors.ts';
+import type { Config } from '../platform/config.ts';
+import { openDatabase } from '../platform/db/database.ts';
+import { DueWatch } from '../platform/db/due-watch.ts';
+import { migrate } from '../platform/db/migrate.ts';
+import { acquireNodeLock } from '../platform/db/node-lock.ts';
+import { startEmbeddedPostgres } from '../platform/db/postgres/embedded-postgres.ts';
+import type { Engine } from '../platform/engine/engine.ts';
+import { MemoryEngine } from '../platform/engine/memory-engine.ts';
+import type { Disposer } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { PartOptions } from './part.ts';
 import type { Urls } from './urls.ts';
 
@@ -85,7 +85,7 @@ async function openEngine(
 ): Promise<{ engine: Engine; description: string }> {
   if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
   // Loaded here, since a node without Redis needs none of its library.
-  const { RedisEngine } = await import('../engine/redis-engine.ts');
+  const { RedisEngine } = await import('../platform/engine/redis-engine.ts');
   const engine = await RedisEngine.connect({ url: redisUrl, log, metrics });
   const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;
   return { engine, description: `${new URL(redisUrl).host}${version}` };

@@ -1,14 +1,14 @@
-import { isLoopbackAddress } from '../http/loopback.ts';
-import { readTlsFiles } from '../http/tls-files.ts';
-import { acceptMail } from '../mail/incoming/accept.ts';
-import { authenticateMail } from '../mail/incoming/authentication.ts';
-import type { MailKey } from '../mail/outgoing/mail-key.ts';
-import { parseMail } from '../mail/reading/parse-mail.ts';
-import { ImapPoller } from '../mail/transports/imap-poller.ts';
-import { inboundRoutes } from '../mail/transports/inbound-routes.ts';
-import { type Arrival, Intake } from '../mail/transports/intake.ts';
-import { Places } from '../mail/transports/places.ts';
-import type { Certificate, SmtpListener } from '../mail/transports/smtp-listener.ts';
+import { acceptMail } from '../features/mail/incoming/accept.ts';
+import { authenticateMail } from '../features/mail/incoming/authentication.ts';
+import type { MailKey } from '../features/mail/outgoing/mail-key.ts';
+import { parseMail } from '../features/mail/reading/parse-mail.ts';
+import { ImapPoller } from '../features/mail/transports/imap-poller.ts';
+import { inboundRoutes } from '../features/mail/transports/inbound-routes.ts';
+import { type Arrival, Intake } from '../features/mail/transports/intake.ts';
+import { Places } from '../features/mail/transports/places.ts';
+import type { Certificate, SmtpListener } from '../features/mail/transports/smtp-listener.ts';
+import { isLoopbackAddress } from '../platform/http/loopback.ts';
+import { readTlsFiles } from '../platform/http/tls-files.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
@@ -44,7 +44,7 @@ export function openIntake(
     async start(urls: Urls): Promise<void> {
       if (config.smtpListen !== null) {
         // Loaded here, since a node without it needs none of its library.
-        const library = await import('../mail/transports/smtp-listener.ts');
+        const library = await import('../features/mail/transports/smtp-listener.ts');
         listener = new library.SmtpListener({
           ...config.smtpListen,
           name: new URL(urls.public).hostname,

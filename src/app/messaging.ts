@@ -1,18 +1,8 @@
-import { EVERYTHING } from '../access/rights.ts';
-import { ACTOR_CHANGED } from '../accounts/actor-changed.ts';
-import type { Triggers } from '../agents/triggers/triggers.ts';
-import { REMOVE_WITHDRAWN, removeUnattached } from '../attachments/uploads.ts';
-import { Sealer } from '../audit/sealer.ts';
-import { removeAccounts } from '../compliance/account-removal.ts';
-import { afterDeleted } from '../compliance/conversation-removal.ts';
-import { Eraser } from '../compliance/eraser.ts';
-import { Exporter } from '../compliance/exports/exporter.ts';
-import { COMPLIANCE_JOB_DUE, endExportsOf } from '../compliance/jobs/job-store.ts';
-import { JobRunner } from '../compliance/jobs/runner.ts';
-import { purgeDeleted } from '../compliance/purge-deleted.ts';
-import { FINISH_REDACTION, finishRedaction } from '../compliance/redact.ts';
-import { RetentionSweep } from '../compliance/sweep.ts';
-import { showChangedActor } from '../conversations/changed-actor.ts';
+import { parseTraceparent } from '../contract/protocol/traceparent.ts';
+import { ACTOR_CHANGED } from '../core/accounts/actor-changed.ts';
+import { REMOVE_WITHDRAWN, removeUnattached } from '../core/attachments/uploads.ts';
+import { Sealer } from '../core/audit/sealer.ts';
+import { showChangedActor } from '../core/conversations/changed-actor.ts';
 import {
   CONVERSATION_ASSIGNED,
   CONVERSATION_CREATED,
@@ -22,54 +12,64 @@ import {
   PARTICIPANT_ADDED,
   RESOURCES_CHANGED,
   SYSTEM_EVENT,
-} from '../conversations/outbox-topics.ts';
-import { UNWOKEN_EVERY_MS } from '../db/due-watch.ts';
-import { InFlightRows } from '../db/in-flight-rows.ts';
-import { handle } from '../db/topic.ts';
-import { announceWritten } from '../inbox/announce.ts';
-import type { WrittenConversation } from '../inbox/write-store.ts';
-import { InboxWriter } from '../inbox/writer.ts';
-import { ChangedEffects } from '../jobs/changed-effects.ts';
-import { JobWorker } from '../jobs/job-worker.ts';
-import { OutboxWorker } from '../jobs/outbox-worker.ts';
-import { SentEffects } from '../jobs/sent-effects.ts';
-import { Loop } from '../lifecycle.ts';
-import { readMailHead } from '../mail/mail-store.ts';
-import { EMAIL_RECEIVED } from '../mail/outbox-topics.ts';
+} from '../core/conversations/outbox-topics.ts';
+import { announceWritten } from '../core/inbox/announce.ts';
+import type { WrittenConversation } from '../core/inbox/write-store.ts';
+import { InboxWriter } from '../core/inbox/writer.ts';
 import {
   type ContentChanged,
   MESSAGE_DELETED,
   MESSAGE_EDITED,
   MESSAGES_SENT,
   SCHEDULE_NOT_SENT,
-} from '../messages/outbox-topics.ts';
-import { HAS_OVERDUE } from '../messages/schedules/schedule-store.ts';
-import { SEND_SCHEDULED } from '../messages/schedules/scheduled.ts';
-import { ScheduledDelivery } from '../messages/schedules/scheduled-delivery.ts';
-import { Sender } from '../messages/sending/send.ts';
-import { appendSystemEvent } from '../messages/sending/system-messages.ts';
-import { LockedWrites } from '../messages/timeline/locked-write.ts';
-import type { Committed } from '../messages/timeline/outgoing.ts';
-import { Timeline } from '../messages/timeline/timeline.ts';
-import { WritePath } from '../messages/timeline/write-path.ts';
-import { notifyAdded } from '../notifications/added.ts';
-import { notifyAssigned } from '../notifications/assigned.ts';
-import { markConversationRead } from '../notifications/mark-conversation.ts';
-import { followMentions } from '../notifications/mentions-changed.ts';
-import { notifyNotSent } from '../notifications/not-sent.ts';
-import { planNotifications } from '../notifications/notify.ts';
-import { draftsChanged } from '../notifications/proposed.ts';
-import { refreshNotifications } from '../notifications/refresh.ts';
-import { readEvents } from '../platform-events/event-store.ts';
-import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
-import { parseTraceparent } from '../protocol/traceparent.ts';
-import { EncodedRows } from '../resources/encoded-rows.ts';
-import { MESSAGES, readMessage } from '../resources/message.ts';
-import { NOTIFICATIONS } from '../resources/notification.ts';
-import { Indexer } from '../search/indexer.ts';
-import type { EventRecorder } from '../webhooks/record-events.ts';
+} from '../core/messages/outbox-topics.ts';
+import { HAS_OVERDUE } from '../core/messages/schedules/schedule-store.ts';
+import { SEND_SCHEDULED } from '../core/messages/schedules/scheduled.ts';
+import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
+import { Sender } from '../core/messages/sending/send.ts';
+import { appendSystemEvent } from '../core/messages/sending/system-messages.ts';
+import { LockedWrites } from '../core/messages/timeline/locked-write.ts';
+import type { Committed } from '../core/messages/timeline/outgoing.ts';
+import { Timeline } from '../core/messages/timeline/timeline.ts';
+import { WritePath } from '../core/messages/timeline/write-path.ts';
+import { notifyAdded } from '../core/notifications/added.ts';
+import { notifyAssigned } from '../core/notifications/assigned.ts';
+import { markConversationRead } from '../core/notifications/mark-conversation.ts';
+import { followMentions } from '../core/notifications/mentions-changed.ts';
+import { notifyNotSent } from '../core/notifications/not-sent.ts';
+import { planNotifications } from '../core/notifications/notify.ts';
+import { draftsChanged } from '../core/notifications/proposed.ts';
+import { refreshNotifications } from '../core/notifications/refresh.ts';
+import { EncodedRows } from '../core/resources/encoded-rows.ts';
+import { MESSAGES, readMessage } from '../core/resources/message.ts';
+import { NOTIFICATIONS } from '../core/resources/notification.ts';
+import type { Triggers } from '../features/agents/triggers/triggers.ts';
+import { removeAccounts } from '../features/compliance/account-removal.ts';
+import { afterDeleted } from '../features/compliance/conversation-removal.ts';
+import { Eraser } from '../features/compliance/eraser.ts';
+import { Exporter } from '../features/compliance/exports/exporter.ts';
+import { COMPLIANCE_JOB_DUE, endExportsOf } from '../features/compliance/jobs/job-store.ts';
+import { JobRunner } from '../features/compliance/jobs/runner.ts';
+import { purgeDeleted } from '../features/compliance/purge-deleted.ts';
+import { FINISH_REDACTION, finishRedaction } from '../features/compliance/redact.ts';
+import { RetentionSweep } from '../features/compliance/sweep.ts';
+import { readMailHead } from '../features/mail/mail-store.ts';
+import { EMAIL_RECEIVED } from '../features/mail/outbox-topics.ts';
+import { readEvents } from '../features/platform-events/event-store.ts';
+import { PLATFORM_EVENT } from '../features/platform-events/outbox-topics.ts';
+import { Indexer } from '../features/search/indexer.ts';
+import type { EventRecorder } from '../features/webhooks/record-events.ts';
+import { EVERYTHING } from '../platform/access/rights.ts';
+import { UNWOKEN_EVERY_MS } from '../platform/db/due-watch.ts';
+import { InFlightRows } from '../platform/db/in-flight-rows.ts';
+import { handle } from '../platform/db/topic.ts';
+import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
+import { ChangedEffects } from './jobs/changed-effects.ts';
+import { JobWorker } from './jobs/job-worker.ts';
+import { OutboxWorker } from './jobs/outbox-worker.ts';
+import { SentEffects } from './jobs/sent-effects.ts';
 import type { PartOptions } from './part.ts';
 import type { Push } from './push.ts';
 

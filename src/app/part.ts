@@ -1,7 +1,7 @@
-import type { Config } from '../config.ts';
-import type { Disposer } from '../lifecycle.ts';
-import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Config } from '../platform/config.ts';
+import type { Disposer } from '../platform/lifecycle.ts';
+import type { Logger } from '../platform/log.ts';
+import type { Metrics } from '../platform/metrics.ts';
 
 /** The dependencies of every part of a node. Parts register with the disposer in the order in which they start. */
 export interface PartOptions {

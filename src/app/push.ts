@@ -1,9 +1,9 @@
-import type { AddressGuard } from '../outbound/address-guard.ts';
-import { GuardedPost } from '../outbound/guarded-post.ts';
-import { PushAudience } from '../push/audience.ts';
-import { Digests } from '../push/digests.ts';
-import { Pushes } from '../push/pushes.ts';
-import { Vapid } from '../push/vapid.ts';
+import { PushAudience } from '../features/push/audience.ts';
+import { Digests } from '../features/push/digests.ts';
+import { Pushes } from '../features/push/pushes.ts';
+import { Vapid } from '../features/push/vapid.ts';
+import type { AddressGuard } from '../platform/outbound/address-guard.ts';
+import { GuardedPost } from '../platform/outbound/guarded-post.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { PartOptions } from './part.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { providersOf } from '../agents/models/tiers.ts';
-import { BUILD } from '../build.ts';
-import type { Config } from '../config.ts';
-import { placeOf } from '../db/connection-options.ts';
+import { providersOf } from '../features/agents/models/tiers.ts';
+import { BUILD } from '../platform/build.ts';
+import type { Config } from '../platform/config.ts';
+import { placeOf } from '../platform/db/connection-options.ts';
 import type { Data } from './data.ts';
 
 /** The environment of this node for the log line of its start: hosts, versions and paths, never a secret. */

@@ -1,6 +1,6 @@
-import { Repair } from '../gateway/catch-up/repair.ts';
-import { Gateway } from '../gateway/gateway.ts';
-import type { Tickets } from '../gateway/socket/tickets.ts';
+import { Repair } from '../edge/gateway/catch-up/repair.ts';
+import { Gateway } from '../edge/gateway/gateway.ts';
+import type { Tickets } from '../edge/gateway/socket/tickets.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';

@@ -1,5 +1,5 @@
-import type { Config } from '../config.ts';
-import { isLoopbackAddress, isLoopbackOrigin } from '../http/loopback.ts';
+import type { Config } from '../platform/config.ts';
+import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/loopback.ts';
 
 /** The URLs of a node. */
 export class Urls {

@@ -1,14 +1,14 @@
-import { loadFacts } from '../conversations/directory.ts';
-import type { Database } from '../db/database.ts';
-import type { Http } from '../http/pipeline.ts';
-import { insertMessages } from '../messages/timeline/insert-store.ts';
-import { readHeads, readSent } from '../messages/timeline/timeline-store.ts';
-import { readFeedRows } from '../notifications/feed-store.ts';
-import { hasOffSockets } from '../notifications/settings-store.ts';
-import { prepareForms } from '../protocol/forms.ts';
-import { newId } from '../protocol/ids.ts';
-import { EVENT_DATA } from '../protocol/socket/event-data.ts';
-import { CURRENT_VERSION } from '../protocol/versions.ts';
+import { prepareForms } from '../contract/protocol/forms.ts';
+import { newId } from '../contract/protocol/ids.ts';
+import { EVENT_DATA } from '../contract/protocol/socket/event-data.ts';
+import { CURRENT_VERSION } from '../contract/protocol/versions.ts';
+import { loadFacts } from '../core/conversations/directory.ts';
+import { insertMessages } from '../core/messages/timeline/insert-store.ts';
+import { readHeads, readSent } from '../core/messages/timeline/timeline-store.ts';
+import { readFeedRows } from '../core/notifications/feed-store.ts';
+import { hasOffSockets } from '../core/notifications/settings-store.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Http } from '../platform/http/pipeline.ts';
 import type { Access } from './access.ts';
 
 /**

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { newApiKey } from '../../src/access/api-keys.ts';
-import { Authenticator } from '../../src/access/authenticate.ts';
-import type { Principal } from '../../src/access/principal.ts';
-import { Tokens } from '../../src/access/tokens.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { statement } from '../../src/db/statement.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { newApiKey } from '../../src/platform/access/api-keys.ts';
+import { Authenticator } from '../../src/platform/access/authenticate.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
+import { Tokens } from '../../src/platform/access/tokens.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { refusal, refused } from './refusal.ts';
 import { AccountRows, connectTo, ManualClock, openRights, silent } from './rows.ts';

@@ -4,8 +4,8 @@ import {
   requireAccount,
   requirePermission,
   requireSubscription,
-} from '../../src/access/authorize.ts';
-import type { Principal } from '../../src/access/principal.ts';
+} from '../../src/platform/access/authorize.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
 import { refusal, refused } from './refusal.ts';
 
 const principal: Principal = {

@@ -1,12 +1,12 @@
 import t from 'tap';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
 import {
   fingerprintOf,
   Idempotency,
   type IdempotencyClaim,
   type IdempotencyScope,
-} from '../../src/access/idempotency.ts';
-import type { Database } from '../../src/db/database.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
+} from '../../src/platform/access/idempotency.ts';
+import type { Database } from '../../src/platform/db/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { refusal, refused } from './refusal.ts';

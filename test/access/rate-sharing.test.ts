@@ -1,9 +1,9 @@
 import t from 'tap';
-import { RateLimiter } from '../../src/access/rate-limit.ts';
-import { RateSharing } from '../../src/access/rate-sharing.ts';
-import type { Addition, Engine } from '../../src/engine/engine.ts';
-import { EngineUnavailableError } from '../../src/engine/engine.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
+import { RateSharing } from '../../src/platform/access/rate-sharing.ts';
+import type { Addition, Engine } from '../../src/platform/engine/engine.ts';
+import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 

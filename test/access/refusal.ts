@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCondition } from '../../src/protocol/errors.ts';
+import { ApiError, type ErrorCondition } from '../../src/contract/protocol/errors.ts';
 
 /** The condition of the ApiError that `action` throws or rejects with; whatever else comes of it is an error. */
 export async function refusal(action: () => unknown): Promise<ErrorCondition> {

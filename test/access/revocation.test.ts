@@ -1,10 +1,10 @@
 import { connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { Authenticator } from '../../src/access/authenticate.ts';
-import type { Principal } from '../../src/access/principal.ts';
-import { Tokens } from '../../src/access/tokens.ts';
-import type { Database } from '../../src/db/database.ts';
-import { RedisEngine } from '../../src/engine/redis-engine.ts';
+import { Authenticator } from '../../src/platform/access/authenticate.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
+import { Tokens } from '../../src/platform/access/tokens.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -1,9 +1,9 @@
-import { newApiKey } from '../../src/access/api-keys.ts';
-import { Rights } from '../../src/access/rights.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import type { Engine } from '../../src/engine/engine.ts';
-import { createLog } from '../../src/log.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { newApiKey } from '../../src/platform/access/api-keys.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import type { Engine } from '../../src/platform/engine/engine.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import t from 'tap';
-import { Tokens } from '../../src/access/tokens.ts';
+import { Tokens } from '../../src/platform/access/tokens.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { refusal } from './refusal.ts';
 import { connectTo, ManualClock, openTestDatabase } from './rows.ts';

@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import { PERMISSIONS } from '../../src/protocol/permissions.ts';
-import type { ApiKey, NewApiKey } from '../../src/protocol/resources/api-key.ts';
-import type { Role } from '../../src/protocol/resources/role.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
+import type { ApiKey, NewApiKey } from '../../src/contract/protocol/resources/api-key.ts';
+import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';
 

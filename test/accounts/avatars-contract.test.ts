@@ -2,16 +2,16 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { Avatars } from '../../src/accounts/avatars/avatars.ts';
-import { purgeUploads } from '../../src/attachments/uploads.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Actor, MessagingGroup } from '../../src/protocol/resources/actor.ts';
-import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
-import type { Me } from '../../src/protocol/resources/me.ts';
-import type { Person } from '../../src/protocol/resources/person.ts';
-import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
-import type { User } from '../../src/protocol/resources/user.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Actor, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
+import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import type { Me } from '../../src/contract/protocol/resources/me.ts';
+import type { Person } from '../../src/contract/protocol/resources/person.ts';
+import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
+import type { User } from '../../src/contract/protocol/resources/user.ts';
+import { Avatars } from '../../src/core/accounts/avatars/avatars.ts';
+import { purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { type CallOptions, callsAt, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { personWith } from './fixture.ts';

@@ -1,9 +1,9 @@
-import { createActor } from '../../src/accounts/actors.ts';
-import { createRole } from '../../src/accounts/roles.ts';
-import { createUser } from '../../src/accounts/users.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import { PERMISSIONS, type Permission } from '../../src/protocol/permissions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import { PERMISSIONS, type Permission } from '../../src/contract/protocol/permissions.ts';
+import { createActor } from '../../src/core/accounts/actors.ts';
+import { createRole } from '../../src/core/accounts/roles.ts';
+import { createUser } from '../../src/core/accounts/users.ts';
 import { refusalOf, type TestApp } from '../support/app.ts';
 
 export const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;

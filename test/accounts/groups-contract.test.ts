@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { setActive } from '../../src/accounts/users.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Actor, Entity, MessagingGroup } from '../../src/protocol/resources/actor.ts';
-import { readGroups } from '../../src/resources/group.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Actor, Entity, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
+import { setActive } from '../../src/core/accounts/users.ts';
+import { readGroups } from '../../src/core/resources/group.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, trustedAgent, walk } from './fixture.ts';
 

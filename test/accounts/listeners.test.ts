@@ -1,18 +1,18 @@
 /** What listens to events: a change is announced, and a node that receives no announcement misses no event either. */
 
 import t from 'tap';
-import { Rights } from '../../src/access/rights.ts';
-import { changeListeners, Listeners } from '../../src/accounts/listeners.ts';
-import { RIGHTS_CHANGED } from '../../src/accounts/rights-changed.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { DueWatch } from '../../src/db/due-watch.ts';
-import { InFlightRows } from '../../src/db/in-flight-rows.ts';
-import { raiseListenersRevision } from '../../src/db/listeners-revision.ts';
-import { enqueue } from '../../src/db/outbox.ts';
-import { defineTopic, handle } from '../../src/db/topic.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
+import { changeListeners, Listeners } from '../../src/core/accounts/listeners.ts';
+import { RIGHTS_CHANGED } from '../../src/core/accounts/rights-changed.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { DueWatch } from '../../src/platform/db/due-watch.ts';
+import { InFlightRows } from '../../src/platform/db/in-flight-rows.ts';
+import { raiseListenersRevision } from '../../src/platform/db/listeners-revision.ts';
+import { enqueue } from '../../src/platform/db/outbox.ts';
+import { defineTopic, handle } from '../../src/platform/db/topic.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';

@@ -2,20 +2,20 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { CUSTOMER_SERVICE } from '../../src/accounts/accounts.ts';
-import { insertAgent } from '../../src/agents/store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Actor, Entity, MessagingGroup } from '../../src/protocol/resources/actor.ts';
-import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
-import type { ApiKey } from '../../src/protocol/resources/api-key.ts';
-import type { Attachment } from '../../src/protocol/resources/attachment.ts';
-import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
-import type { User } from '../../src/protocol/resources/user.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Actor, Entity, MessagingGroup } from '../../src/contract/protocol/resources/actor.ts';
+import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import type { ApiKey } from '../../src/contract/protocol/resources/api-key.ts';
+import type { Attachment } from '../../src/contract/protocol/resources/attachment.ts';
+import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import type { User } from '../../src/contract/protocol/resources/user.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { CUSTOMER_SERVICE } from '../../src/core/accounts/accounts.ts';
+import { insertAgent } from '../../src/features/agents/store.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -2,10 +2,10 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { createUser } from '../../src/accounts/users.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ActorPresence, Person } from '../../src/protocol/resources/person.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ActorPresence, Person } from '../../src/contract/protocol/resources/person.ts';
+import { createUser } from '../../src/core/accounts/users.ts';
 import { type CallOptions, callsAt, refusalOf, startTestApp } from '../support/app.ts';
 import { startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis.ts';

@@ -2,12 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { readAccountAudit } from '../../src/audit/audit.ts';
-import { toolSlugOf } from '../../src/protocol/resources/available-tool.ts';
-import type { Registration } from '../../src/protocol/resources/registration.ts';
-import type { Role } from '../../src/protocol/resources/role.ts';
-import type { User } from '../../src/protocol/resources/user.ts';
-import { register, requireRegistration } from '../../src/registration/register.ts';
+import { toolSlugOf } from '../../src/contract/protocol/resources/available-tool.ts';
+import type { Registration } from '../../src/contract/protocol/resources/registration.ts';
+import type { Role } from '../../src/contract/protocol/resources/role.ts';
+import type { User } from '../../src/contract/protocol/resources/user.ts';
+import { readAccountAudit } from '../../src/core/audit/audit.ts';
+import { register, requireRegistration } from '../../src/core/registration/register.ts';
 import { accepted } from '../agents/bodies.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp, type TestApp } from '../support/app.ts';
 

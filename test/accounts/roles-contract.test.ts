@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { updateAccount } from '../../src/accounts/accounts.ts';
-import { setActive } from '../../src/accounts/users.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../src/protocol/permissions.ts';
-import type { Account } from '../../src/protocol/resources/account.ts';
-import type { Role } from '../../src/protocol/resources/role.ts';
-import type { User } from '../../src/protocol/resources/user.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
+import type { Account } from '../../src/contract/protocol/resources/account.ts';
+import type { Role } from '../../src/contract/protocol/resources/role.ts';
+import type { User } from '../../src/contract/protocol/resources/user.ts';
+import { updateAccount } from '../../src/core/accounts/accounts.ts';
+import { setActive } from '../../src/core/accounts/users.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { closed, type Guarded, gatesOf, personWith, TIME, walk } from './fixture.ts';

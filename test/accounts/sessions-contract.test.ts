@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Permission } from '../../src/protocol/permissions.ts';
-import type { EndedSessions, Session } from '../../src/protocol/resources/session.ts';
-import type { Token } from '../../src/protocol/resources/token.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Permission } from '../../src/contract/protocol/permissions.ts';
+import type { EndedSessions, Session } from '../../src/contract/protocol/resources/session.ts';
+import type { Token } from '../../src/contract/protocol/resources/token.ts';
 import { callsAt, startTestApp } from '../support/app.ts';
 import { startNode } from '../support/node.ts';
 import { startRedis } from '../support/redis.ts';

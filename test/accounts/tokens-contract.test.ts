@@ -3,12 +3,12 @@
 import { hash, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { createActor } from '../../src/accounts/actors.ts';
-import { purgeRefreshTokens } from '../../src/accounts/sessions/token-pairs.ts';
-import { setActive } from '../../src/accounts/users.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { PERMISSIONS } from '../../src/protocol/permissions.ts';
-import type { Token } from '../../src/protocol/resources/token.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
+import type { Token } from '../../src/contract/protocol/resources/token.ts';
+import { createActor } from '../../src/core/accounts/actors.ts';
+import { purgeRefreshTokens } from '../../src/core/accounts/sessions/token-pairs.ts';
+import { setActive } from '../../src/core/accounts/users.ts';
 import { type CallAnswer, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { closed, type Guarded, gatesOf, personWith } from './fixture.ts';
 

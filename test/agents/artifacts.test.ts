@@ -1,17 +1,17 @@
 /** Files that agents write (`create_artifact`) and read (`read_doc`), on a whole server with object storage. */
 
 import t from 'tap';
-import type { Principal } from '../../src/access/principal.ts';
-import { createArtifactTool } from '../../src/agents/tools/create-artifact.ts';
-import { readDocTool } from '../../src/agents/tools/read-doc.ts';
-import { S3Store } from '../../src/attachments/s3-store.ts';
-import { purgeUploads } from '../../src/attachments/uploads.ts';
-import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import type { AttachedTool } from '../../src/db/schema.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { Artifact } from '../../src/protocol/resources/artifact.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Artifact } from '../../src/contract/protocol/resources/artifact.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
+import { S3Store } from '../../src/core/attachments/s3-store.ts';
+import { purgeUploads } from '../../src/core/attachments/uploads.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { createArtifactTool } from '../../src/features/agents/tools/create-artifact.ts';
+import { readDocTool } from '../../src/features/agents/tools/read-doc.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
+import type { AttachedTool } from '../../src/platform/db/schema.ts';
 import { ObjectServer } from '../attachments/object-server.ts';
 import { send } from '../attachments/store-contract.ts';
 import { startTestApp } from '../support/app.ts';

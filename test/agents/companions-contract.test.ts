@@ -1,13 +1,13 @@
 /** Agents after their creation (docs/contract.md#agents) over HTTP, on a whole server. */
 
 import t from 'tap';
-import { createRole, findRole } from '../../src/accounts/roles.ts';
-import { createUser } from '../../src/accounts/users.ts';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { Permission } from '../../src/protocol/permissions.ts';
-import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Permission } from '../../src/contract/protocol/permissions.ts';
+import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import { createRole, findRole } from '../../src/core/accounts/roles.ts';
+import { createUser } from '../../src/core/accounts/users.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { AGENTS, type AgentPage, accepted, asNeighbour, createdAgent, textOf } from './bodies.ts';
 

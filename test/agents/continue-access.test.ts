@@ -4,8 +4,8 @@
  */
 
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';

@@ -1,20 +1,20 @@
 /** The text and the files of a run around its pauses: one reply to a customer, files that are shown, one output. */
 
 import t from 'tap';
-import type { Completion } from '../../src/agents/models/chain.ts';
-import type { AgentReply } from '../../src/agents/replies/reply.ts';
-import { ReplyText } from '../../src/agents/replies/reply-text.ts';
-import { Execution, type ExecutionOptions, endClaimed } from '../../src/agents/runs/execution.ts';
-import { RunFailure } from '../../src/agents/runs/failure.ts';
-import { claimRun } from '../../src/agents/runs/lease.ts';
-import { findRun, updateRun } from '../../src/agents/runs/store.ts';
-import type { RunTool } from '../../src/agents/tools/tool.ts';
-import { approveDraft } from '../../src/messages/drafts/drafts.ts';
-import { editMessage } from '../../src/messages/editing/edit-message.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { MESSAGE_LIMITS } from '../../src/protocol/resources/chat-message.ts';
-import { type AgentRow, findAgent } from '../../src/resources/agent.ts';
-import type { RunRow } from '../../src/resources/run.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
+import { approveDraft } from '../../src/core/messages/drafts/drafts.ts';
+import { editMessage } from '../../src/core/messages/editing/edit-message.ts';
+import { type AgentRow, findAgent } from '../../src/core/resources/agent.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
+import type { Completion } from '../../src/features/agents/models/chain.ts';
+import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
+import { ReplyText } from '../../src/features/agents/replies/reply-text.ts';
+import { Execution, type ExecutionOptions, endClaimed } from '../../src/features/agents/runs/execution.ts';
+import { RunFailure } from '../../src/features/agents/runs/failure.ts';
+import { claimRun } from '../../src/features/agents/runs/lease.ts';
+import { findRun, updateRun } from '../../src/features/agents/runs/store.ts';
+import type { RunTool } from '../../src/features/agents/tools/tool.ts';
 import { Ground } from '../gateway/fixture.ts';
 import { ReplyNode } from '../support/reply-node.ts';
 import { sealOf, streamedText } from '../support/streamed-text.ts';

@@ -2,12 +2,12 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { createRole, findRole } from '../../src/accounts/roles.ts';
-import { createUser } from '../../src/accounts/users.ts';
-import { insertAgent, lockAgentsOf } from '../../src/agents/store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { Permission } from '../../src/protocol/permissions.ts';
-import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { Permission } from '../../src/contract/protocol/permissions.ts';
+import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import { createRole, findRole } from '../../src/core/accounts/roles.ts';
+import { createUser } from '../../src/core/accounts/users.ts';
+import { insertAgent, lockAgentsOf } from '../../src/features/agents/store.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, agentBody, asNeighbour, createdAgent, textOf } from './bodies.ts';

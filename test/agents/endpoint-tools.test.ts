@@ -1,22 +1,22 @@
 /** Endpoint tools on the routes of a whole server: agents get as far as their role, and no further. */
 
 import t from 'tap';
-import { Idempotency } from '../../src/access/idempotency.ts';
-import type { Principal } from '../../src/access/principal.ts';
-import { createRateLimits } from '../../src/access/rate-limit.ts';
-import { ToolCatalogue } from '../../src/agents/tools/catalogue.ts';
-import { endpointTool } from '../../src/agents/tools/endpoint-tool.ts';
-import type { RunTool } from '../../src/agents/tools/tool.ts';
-import { InProcess } from '../../src/http/in-process.ts';
-import { createHttp } from '../../src/http/pipeline.ts';
-import { defineRoute, type Route } from '../../src/http/route.ts';
-import { EXCHANGE_LIMITS } from '../../src/http/server.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import { compile } from '../../src/protocol/validation.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import { compile } from '../../src/contract/protocol/validation.ts';
+import { ToolCatalogue } from '../../src/features/agents/tools/catalogue.ts';
+import { endpointTool } from '../../src/features/agents/tools/endpoint-tool.ts';
+import type { RunTool } from '../../src/features/agents/tools/tool.ts';
+import { Idempotency } from '../../src/platform/access/idempotency.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
+import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
+import { InProcess } from '../../src/platform/http/in-process.ts';
+import { createHttp } from '../../src/platform/http/pipeline.ts';
+import { defineRoute, type Route } from '../../src/platform/http/route.ts';
+import { EXCHANGE_LIMITS } from '../../src/platform/http/server.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { silent } from '../access/rows.ts';
 import { startTestApp } from '../support/app.ts';
 import { accepted, createdAgent } from './bodies.ts';

@@ -1,23 +1,23 @@
 /** One claim of a run with a model and tools that do what no real one should. */
 
 import t from 'tap';
-import type { Principal } from '../../src/access/principal.ts';
-import type { Completion } from '../../src/agents/models/chain.ts';
-import type { Prompt } from '../../src/agents/models/model.ts';
-import { BufferedReply } from '../../src/agents/replies/buffered-reply.ts';
-import { Execution, type ExecutionOptions } from '../../src/agents/runs/execution.ts';
-import { RunFailure, reasonOf, Stop } from '../../src/agents/runs/failure.ts';
-import { claimRun } from '../../src/agents/runs/lease.ts';
-import { startRun } from '../../src/agents/runs/start.ts';
-import { untilBack } from '../../src/agents/runs/until-back.ts';
-import { insertAgent } from '../../src/agents/store.ts';
-import type { RunTool } from '../../src/agents/tools/tool.ts';
-import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
-import { createLog } from '../../src/log.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { RUN_LIMITS } from '../../src/protocol/resources/agent-run.ts';
-import type { AgentRow } from '../../src/resources/agent.ts';
-import type { RunRow } from '../../src/resources/run.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { RUN_LIMITS } from '../../src/contract/protocol/resources/agent-run.ts';
+import type { AgentRow } from '../../src/core/resources/agent.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
+import type { Completion } from '../../src/features/agents/models/chain.ts';
+import type { Prompt } from '../../src/features/agents/models/model.ts';
+import { BufferedReply } from '../../src/features/agents/replies/buffered-reply.ts';
+import { Execution, type ExecutionOptions } from '../../src/features/agents/runs/execution.ts';
+import { RunFailure, reasonOf, Stop } from '../../src/features/agents/runs/failure.ts';
+import { claimRun } from '../../src/features/agents/runs/lease.ts';
+import { startRun } from '../../src/features/agents/runs/start.ts';
+import { untilBack } from '../../src/features/agents/runs/until-back.ts';
+import { insertAgent } from '../../src/features/agents/store.ts';
+import type { RunTool } from '../../src/features/agents/tools/tool.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createGround } from '../support/timeline.ts';
 
 const WINDOW = 20_000;

@@ -3,11 +3,11 @@
 import { createServer, get, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { UNAUTHENTICATED } from '../../src/access/principal.ts';
-import { fetchUrlTool } from '../../src/agents/tools/fetch-url.ts';
-import { ToolRefusal } from '../../src/agents/tools/tool.ts';
-import { AddressGuard } from '../../src/outbound/address-guard.ts';
-import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import { fetchUrlTool } from '../../src/features/agents/tools/fetch-url.ts';
+import { ToolRefusal } from '../../src/features/agents/tools/tool.ts';
+import { UNAUTHENTICATED } from '../../src/platform/access/principal.ts';
+import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
+import { GuardedFetch } from '../../src/platform/outbound/guarded-fetch.ts';
 import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';
 import { hostileUrls, spellingsOf } from './hostile-urls.ts';
 import { answerPages } from './pages.ts';

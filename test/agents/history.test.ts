@@ -1,9 +1,9 @@
 import t from 'tap';
-import { readTurns } from '../../src/agents/models/history.ts';
-import { instructionsFor } from '../../src/agents/models/instructions.ts';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { RunTrigger } from '../../src/protocol/resources/agent-run.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { RunTrigger } from '../../src/contract/protocol/resources/agent-run.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { readTurns } from '../../src/features/agents/models/history.ts';
+import { instructionsFor } from '../../src/features/agents/models/instructions.ts';
 import { addConversation, createGround, type Ground } from '../support/timeline.ts';
 
 const WINDOW = 32_000;

@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import type { Patience } from '../../src/agents/models/attempt.ts';
-import { ModelChain, TURN_LIMITS, type TurnListener } from '../../src/agents/models/chain.ts';
-import { Cooldowns } from '../../src/agents/models/cooldowns.ts';
-import { DemoModel } from '../../src/agents/models/demo-model.ts';
+import type { Patience } from '../../src/features/agents/models/attempt.ts';
+import { ModelChain, TURN_LIMITS, type TurnListener } from '../../src/features/agents/models/chain.ts';
+import { Cooldowns } from '../../src/features/agents/models/cooldowns.ts';
+import { DemoModel } from '../../src/features/agents/models/demo-model.ts';
 import {
   type Model,
   ModelError,
@@ -13,8 +13,8 @@ import {
   type Prompt,
   type ToolSpec,
   type Turn,
-} from '../../src/agents/models/model.ts';
-import { type ModelChoice, ModelTiers, tierOf } from '../../src/agents/models/tiers.ts';
+} from '../../src/features/agents/models/model.ts';
+import { type ModelChoice, ModelTiers, tierOf } from '../../src/features/agents/models/tiers.ts';
 import { type ModelReply, ModelServer } from '../support/model-server.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import t from 'tap';
-import { findOverdue } from '../../src/agents/runs/lease-store.ts';
-import { hasRoomFor } from '../../src/agents/runs/run-limit.ts';
-import { startRun } from '../../src/agents/runs/start.ts';
-import { insertAgent } from '../../src/agents/store.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { findOverdue } from '../../src/features/agents/runs/lease-store.ts';
+import { hasRoomFor } from '../../src/features/agents/runs/run-limit.ts';
+import { startRun } from '../../src/features/agents/runs/start.ts';
+import { insertAgent } from '../../src/features/agents/store.ts';
 import { createGround } from '../support/timeline.ts';
 
 t.test(

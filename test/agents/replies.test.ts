@@ -4,13 +4,13 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { claimReply } from '../../src/agents/replies/claim.ts';
-import { type Clock, Pace } from '../../src/agents/replies/pace.ts';
-import { PacedText, type Piece } from '../../src/agents/replies/paced-text.ts';
-import { ReplyText } from '../../src/agents/replies/reply-text.ts';
-import { approveDraft, rejectDraft } from '../../src/messages/drafts/drafts.ts';
-import { editMessage } from '../../src/messages/editing/edit-message.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { approveDraft, rejectDraft } from '../../src/core/messages/drafts/drafts.ts';
+import { editMessage } from '../../src/core/messages/editing/edit-message.ts';
+import { claimReply } from '../../src/features/agents/replies/claim.ts';
+import { type Clock, Pace } from '../../src/features/agents/replies/pace.ts';
+import { PacedText, type Piece } from '../../src/features/agents/replies/paced-text.ts';
+import { ReplyText } from '../../src/features/agents/replies/reply-text.ts';
 import { type Client, Ground } from '../gateway/fixture.ts';
 import { ReplyNode } from '../support/reply-node.ts';
 import { sealOf, streamedText } from '../support/streamed-text.ts';

@@ -1,8 +1,8 @@
 /** Calls that wait for a person: permissions to decide, repetition, arguments, and results. */
 
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import { findAgent } from '../../src/resources/agent.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { findAgent } from '../../src/core/resources/agent.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';

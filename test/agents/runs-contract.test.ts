@@ -2,15 +2,15 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { startRun } from '../../src/agents/runs/start.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AgentOccurrence } from '../../src/protocol/resources/agent-occurrence.ts';
-import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import { findAgent } from '../../src/resources/agent.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AgentOccurrence } from '../../src/contract/protocol/resources/agent-occurrence.ts';
+import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { findAgent } from '../../src/core/resources/agent.ts';
+import { startRun } from '../../src/features/agents/runs/start.ts';
 import { Client } from '../gateway/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';

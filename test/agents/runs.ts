@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely';
-import { findRole } from '../../src/accounts/roles.ts';
-import type { Schema } from '../../src/db/schema.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
-import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
+import { findRole } from '../../src/core/accounts/roles.ts';
+import type { Schema } from '../../src/platform/db/schema.ts';
 import type { CallOptions, TestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, createdAgent } from './bodies.ts';

@@ -2,15 +2,15 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { readNewAgent } from '../../src/agents/definitions.ts';
-import { endRun } from '../../src/agents/runs/end-run.ts';
-import { deleteAgent, insertAgent, updateAgent } from '../../src/agents/store.ts';
-import { ToolCatalogue } from '../../src/agents/tools/catalogue.ts';
-import { dueBy, nextDue } from '../../src/agents/triggers/cron.ts';
-import { removeOldOccurrences } from '../../src/agents/triggers/occurrence-store.ts';
-import { takeDue } from '../../src/agents/triggers/schedule.ts';
-import type { AgentRow } from '../../src/resources/agent.ts';
-import type { RunRow } from '../../src/resources/run.ts';
+import type { AgentRow } from '../../src/core/resources/agent.ts';
+import type { RunRow } from '../../src/core/resources/run.ts';
+import { readNewAgent } from '../../src/features/agents/definitions.ts';
+import { endRun } from '../../src/features/agents/runs/end-run.ts';
+import { deleteAgent, insertAgent, updateAgent } from '../../src/features/agents/store.ts';
+import { ToolCatalogue } from '../../src/features/agents/tools/catalogue.ts';
+import { dueBy, nextDue } from '../../src/features/agents/triggers/cron.ts';
+import { removeOldOccurrences } from '../../src/features/agents/triggers/occurrence-store.ts';
+import { takeDue } from '../../src/features/agents/triggers/schedule.ts';
 import { connectTo } from '../access/rows.ts';
 import { createGround } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

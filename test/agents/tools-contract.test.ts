@@ -1,8 +1,8 @@
 /** List Tools (docs/contract.md#tools) over HTTP, on a whole server. */
 
 import t from 'tap';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AvailableTool } from '../../src/protocol/resources/available-tool.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AvailableTool } from '../../src/contract/protocol/resources/available-tool.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { accepted } from './bodies.ts';
 

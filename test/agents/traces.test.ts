@@ -2,7 +2,7 @@
 
 import { pino } from 'pino';
 import t from 'tap';
-import { parseTraceparent } from '../../src/protocol/traceparent.ts';
+import { parseTraceparent } from '../../src/contract/protocol/traceparent.ts';
 import { startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';
 import { until } from '../support/until.ts';

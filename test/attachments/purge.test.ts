@@ -3,10 +3,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { FileStore } from '../../src/attachments/file-store.ts';
-import { FileUrls } from '../../src/attachments/file-urls.ts';
-import { insertUpload, purgeUploads } from '../../src/attachments/uploads.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { FileStore } from '../../src/core/attachments/file-store.ts';
+import { FileUrls } from '../../src/core/attachments/file-urls.ts';
+import { insertUpload, purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { AccountRows, openTestDatabase } from '../access/rows.ts';
 import { freshDirectory } from '../start/parley.ts';
 

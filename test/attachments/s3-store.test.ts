@@ -2,12 +2,12 @@
 
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { S3Store } from '../../src/attachments/s3-store.ts';
-import type { ObjectStore } from '../../src/attachments/storage.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
+import { S3Store } from '../../src/core/attachments/s3-store.ts';
+import type { ObjectStore } from '../../src/core/attachments/storage.ts';
 import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { ObjectServer } from './object-server.ts';
 import { fileOf, NOON_MS, newObject, type StoreGround, send, testStore } from './store-contract.ts';

@@ -1,9 +1,9 @@
-/** The contract of every ObjectStore (src/attachments/storage.ts), tested over HTTP as browsers use it. */
+/** The contract of every ObjectStore (src/core/attachments/storage.ts), tested over HTTP as browsers use it. */
 
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
-import type { NewObject, ObjectStore, PresignedUpload } from '../../src/attachments/storage.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { NewObject, ObjectStore, PresignedUpload } from '../../src/core/attachments/storage.ts';
 
 /** An implementation with a clock of the test's. */
 export interface StoreGround {

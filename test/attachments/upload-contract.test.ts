@@ -3,13 +3,13 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import WebSocket from 'ws';
-import { FileUrls } from '../../src/attachments/file-urls.ts';
-import { sharedSecret } from '../../src/db/shared-secret.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Attachment } from '../../src/protocol/resources/attachment.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { UploadUrl } from '../../src/protocol/resources/upload.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Attachment } from '../../src/contract/protocol/resources/attachment.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
+import { FileUrls } from '../../src/core/attachments/file-urls.ts';
+import { sharedSecret } from '../../src/platform/db/shared-secret.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

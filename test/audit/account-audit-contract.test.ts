@@ -1,14 +1,14 @@
 /** The audit of the whole account (docs/contract.md#audit) over HTTP, on a whole server. */
 
 import t from 'tap';
-import { audit } from '../../src/audit/audit.ts';
-import { exportAudit } from '../../src/audit/export.ts';
-import { TrustedKeys } from '../../src/audit/signing-key.ts';
-import { verifyExport } from '../../src/audit/verify.ts';
-import { statement } from '../../src/db/statement.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
-import type { AuditHead } from '../../src/protocol/resources/audit-head.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
+import type { AuditHead } from '../../src/contract/protocol/resources/audit-head.ts';
+import { audit } from '../../src/core/audit/audit.ts';
+import { exportAudit } from '../../src/core/audit/export.ts';
+import { TrustedKeys } from '../../src/core/audit/signing-key.ts';
+import { verifyExport } from '../../src/core/audit/verify.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -1,13 +1,13 @@
 /** The chain of the audit (docs/decisions.md#the-audit-is-one-chain-an-account): sealing, erasing, purging, verifying. */
 
 import t from 'tap';
-import { audit } from '../../src/audit/audit.ts';
-import { readPendingChains } from '../../src/audit/chain-store.ts';
-import { blankDetails, purgeAudit } from '../../src/audit/retention.ts';
-import { Sealer, sealRows } from '../../src/audit/sealer.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import type { Tx } from '../../src/db/handle.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { audit } from '../../src/core/audit/audit.ts';
+import { readPendingChains } from '../../src/core/audit/chain-store.ts';
+import { blankDetails, purgeAudit } from '../../src/core/audit/retention.ts';
+import { Sealer, sealRows } from '../../src/core/audit/sealer.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import type { Tx } from '../../src/platform/db/handle.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { tampered } from '../campaigns/audit.ts';
 import { NO_WATCH } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

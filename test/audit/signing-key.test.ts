@@ -4,7 +4,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { KEY_FILE, SigningKey, TrustedKeys } from '../../src/audit/signing-key.ts';
+import { KEY_FILE, SigningKey, TrustedKeys } from '../../src/core/audit/signing-key.ts';
 import { freshDirectory } from '../start/parley.ts';
 
 const HEAD = { object: 'audit_head', number: 3, note: 'ä', absent: null };

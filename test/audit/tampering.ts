@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { newId } from '../../src/contract/protocol/ids.ts';
 import {
   type AuditCheckpoint,
   type AuditHead,
@@ -6,12 +7,11 @@ import {
   GENESIS,
   hashDetails,
   hashLink,
-} from '../../src/audit/chain.ts';
-import { readCheckpoints, readHead, readLinks } from '../../src/audit/chain-store.ts';
-import type { Signed, SigningKey } from '../../src/audit/signing-key.ts';
-import type { Database } from '../../src/db/database.ts';
-import { statement } from '../../src/db/statement.ts';
-import { newId } from '../../src/protocol/ids.ts';
+} from '../../src/core/audit/chain.ts';
+import { readCheckpoints, readHead, readLinks } from '../../src/core/audit/chain-store.ts';
+import type { Signed, SigningKey } from '../../src/core/audit/signing-key.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 import type { Random } from '../support/random.ts';
 
 /** What the database has of a chain. `number` null: the row is as if it had never been sealed. */

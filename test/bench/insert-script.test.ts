@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { CONVERSATIONS, insertScripts, type SendSample } from '../../bench/lib/insert-script.ts';
 import { readSendSample } from '../../bench/lib/sample-row.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
 const text = (name: string, value: string | null) => ({ name, type: 'text', value });

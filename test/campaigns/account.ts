@@ -1,11 +1,11 @@
 /** What several campaigns do to the demo account, as its admin or operator. */
 
 import pg from 'pg';
-import { SigningKey } from '../../src/audit/signing-key.ts';
-import { purgeDeleted } from '../../src/compliance/purge-deleted.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { statement } from '../../src/db/statement.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { SigningKey } from '../../src/core/audit/signing-key.ts';
+import { purgeDeleted } from '../../src/features/compliance/purge-deleted.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
 import { Random } from '../support/random.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { createActor } from '../../src/accounts/actors.ts';
-import { blankDetails, purgeAudit } from '../../src/audit/retention.ts';
-import { SigningKey } from '../../src/audit/signing-key.ts';
-import { TamperedError, verifyExport } from '../../src/audit/verify.ts';
-import { openDatabase } from '../../src/db/database.ts';
+import { createActor } from '../../src/core/accounts/actors.ts';
+import { blankDetails, purgeAudit } from '../../src/core/audit/retention.ts';
+import { SigningKey } from '../../src/core/audit/signing-key.ts';
+import { TamperedError, verifyExport } from '../../src/core/audit/verify.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
 import { log, newSigningKey, openStand, TestChain } from '../audit/fixture.ts';
 import {
   type Attacker,

@@ -1,11 +1,14 @@
 import pg from 'pg';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/protocol/resources/inbox-summary.ts';
-import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { InboxSummary } from '../../src/contract/protocol/resources/inbox-summary.ts';
+import type {
+  Notification,
+  NotificationSummary,
+} from '../../src/contract/protocol/resources/notification.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
 import { Random } from '../support/random.ts';

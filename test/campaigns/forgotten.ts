@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { Tokens } from '../../src/access/tokens.ts';
+import { Tokens } from '../../src/platform/access/tokens.ts';
 import { ageMessages } from '../support/aged-messages.ts';
 import type { Cluster } from '../support/cluster.ts';
 import type { Listener, TestNode } from '../support/node.ts';
@@ -363,7 +363,7 @@ class Text implements Written {
   }
 }
 
-/** Compared with the messages before anything is shown (src/search/README.md). */
+/** Compared with the messages before anything is shown (src/features/search/README.md). */
 const SEARCHED_WORDS = 'public.search_blocks.terms';
 
 function filesWith(dataDir: string, secrets: readonly string[]): string[] {

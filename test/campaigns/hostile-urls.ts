@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { AddressGuard } from '../../src/outbound/address-guard.ts';
-import { readOutboundUrl } from '../../src/outbound/outbound-url.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
-import { readWebhookUrl } from '../../src/webhooks/webhook.ts';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { readWebhookUrl } from '../../src/features/webhooks/webhook.ts';
+import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
+import { readOutboundUrl } from '../../src/platform/outbound/outbound-url.ts';
 import { hostileUrls as urlsOf } from '../agents/hostile-urls.ts';
 import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';
 import { Random } from '../support/random.ts';

@@ -1,6 +1,6 @@
-import { MAIL_LIMITS } from '../../src/mail/reading/mail-limits.ts';
-import type { Mailbox } from '../../src/mail/reading/parsed-mail.ts';
-import type { ReadMail } from '../../src/mail/reading/read-mail.ts';
+import { MAIL_LIMITS } from '../../src/features/mail/reading/mail-limits.ts';
+import type { Mailbox } from '../../src/features/mail/reading/parsed-mail.ts';
+import type { ReadMail } from '../../src/features/mail/reading/read-mail.ts';
 import { CORPUS } from '../mail/corpus/corpus.ts';
 import { type ReadParts, readInPieces } from '../mail/read-in-pieces.ts';
 import { Random } from '../support/random.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { ROOT } from '../start/parley.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { baseUrlOf } from '../../src/client/base-url.ts';
-import { connect } from '../../src/client/index.ts';
+import { baseUrlOf } from '../../src/contract/client/base-url.ts';
+import { connect } from '../../src/contract/client/index.ts';
 
 t.test('the same server, however its address is written', async (t) => {
   for (const text of [

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { ConversationFeed, type Message } from '../../src/client/conversation-feed.ts';
-import type { EventFrame, EventName } from '../../src/protocol/socket/events.ts';
+import { ConversationFeed, type Message } from '../../src/contract/client/conversation-feed.ts';
+import type { EventFrame, EventName } from '../../src/contract/protocol/socket/events.ts';
 
 /** `c` created, `u` updated, then the message's number and the second of its version. */
 type Step = `${'c' | 'u'}${number}@${number}`;

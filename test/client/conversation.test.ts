@@ -7,13 +7,13 @@ import {
   connect,
   type LiveConversation,
   type TimelineMessage,
-} from '../../src/client/index.ts';
-import { Timeline } from '../../src/client/timeline.ts';
-import type { XhrLike } from '../../src/client/upload.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+} from '../../src/contract/client/index.ts';
+import { Timeline } from '../../src/contract/client/timeline.ts';
+import type { XhrLike } from '../../src/contract/client/upload.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';

@@ -1,15 +1,15 @@
 /** The errors that the application receives: the `error` event. */
 
 import t, { type Test } from 'tap';
-import { reasonOfEnd } from '../../src/client/client-error.ts';
+import { reasonOfEnd } from '../../src/contract/client/client-error.ts';
 import {
   CLIENT_ERRORS,
   type ClientError,
   type ClientErrorReason,
   type ConnectOptions,
   connect,
-} from '../../src/client/index.ts';
-import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
+} from '../../src/contract/client/index.ts';
+import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import { until } from '../support/until.ts';
 import { ManualTiming } from './manual-timing.ts';
 import { ScriptedServer, type ScriptedSocket } from './scripted-server.ts';

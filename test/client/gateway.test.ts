@@ -8,8 +8,8 @@ import {
   connect,
   type Message,
   type SubscribeOptions,
-} from '../../src/client/index.ts';
-import type { EventOf } from '../../src/protocol/socket/event-data.ts';
+} from '../../src/contract/client/index.ts';
+import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

@@ -1,4 +1,4 @@
-import type { Timing } from '../../src/client/index.ts';
+import type { Timing } from '../../src/contract/client/index.ts';
 
 /** A clock that stands still: due work runs when the test advances it. Random numbers are always one half. */
 export class ManualTiming implements Timing {

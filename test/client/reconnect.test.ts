@@ -1,8 +1,8 @@
 /** The SDK's reaction to connections that end, move or stall, with a server that does so on demand. */
 
 import t, { type Test } from 'tap';
-import { afterClose } from '../../src/client/after-close.ts';
-import { Backoff } from '../../src/client/backoff.ts';
+import { afterClose } from '../../src/contract/client/after-close.ts';
+import { Backoff } from '../../src/contract/client/backoff.ts';
 import {
   type Client,
   type ClientState,
@@ -11,9 +11,9 @@ import {
   type SocketConstructor,
   type SubscribeOptions,
   type Timing,
-} from '../../src/client/index.ts';
-import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
-import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
+} from '../../src/contract/client/index.ts';
+import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
+import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { ScriptedServer } from './scripted-server.ts';

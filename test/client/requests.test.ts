@@ -1,8 +1,8 @@
 /** Typing, presence and read positions, with and without a connection. */
 
 import t from 'tap';
-import { type Client, connect, type RequestOp } from '../../src/client/index.ts';
-import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
+import { type Client, connect, type RequestOp } from '../../src/contract/client/index.ts';
+import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { ScriptedServer } from './scripted-server.ts';

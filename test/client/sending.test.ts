@@ -1,7 +1,12 @@
 /** Messages that the network or the server does not accept at once, on a manual clock. */
 
 import t, { type Test } from 'tap';
-import { type Client, type ClientError, type ConnectOptions, connect } from '../../src/client/index.ts';
+import {
+  type Client,
+  type ClientError,
+  type ConnectOptions,
+  connect,
+} from '../../src/contract/client/index.ts';
 import { until } from '../support/until.ts';
 import { ManualTiming } from './manual-timing.ts';
 import { ScriptedServer } from './scripted-server.ts';

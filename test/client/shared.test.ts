@@ -1,8 +1,13 @@
 /** Several subscriptions to one conversation, and one that follows another: what each of them gets. */
 
 import t, { type Test } from 'tap';
-import { DeliveredVersions } from '../../src/client/delivered-versions.ts';
-import { type Client, connect, type SubscribeOptions, type Subscription } from '../../src/client/index.ts';
+import { DeliveredVersions } from '../../src/contract/client/delivered-versions.ts';
+import {
+  type Client,
+  connect,
+  type SubscribeOptions,
+  type Subscription,
+} from '../../src/contract/client/index.ts';
 import { until } from '../support/until.ts';
 import { ScriptedServer, type ScriptedSocket } from './scripted-server.ts';
 

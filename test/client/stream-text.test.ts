@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { sha256 } from '../../src/client/sha256.ts';
-import { StreamText } from '../../src/client/stream-text.ts';
+import { sha256 } from '../../src/contract/client/sha256.ts';
+import { StreamText } from '../../src/contract/client/stream-text.ts';
 
 /** `+` a delta, `!` a reset, `=` a snapshot: attempt, then offset or keep, then text. */
 type Step =

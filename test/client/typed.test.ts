@@ -11,11 +11,11 @@ import type {
   Me,
   RequestOp,
   TimelineMessage,
-} from '../../src/client/index.ts';
-import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import type { CommandFields, CommandResult } from '../../src/protocol/socket/commands.ts';
-import type { EventOf } from '../../src/protocol/socket/event-data.ts';
+} from '../../src/contract/client/index.ts';
+import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import type { CommandFields, CommandResult } from '../../src/contract/protocol/socket/commands.ts';
+import type { EventOf } from '../../src/contract/protocol/socket/event-data.ts';
 
 type Expect<T extends true> = T;
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;

@@ -3,12 +3,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { runAdmin } from '../../src/admin/run.ts';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { createLog } from '../../src/log.ts';
-import type { Erasure } from '../../src/protocol/resources/erasure.ts';
-import type { Export } from '../../src/protocol/resources/export.ts';
+import { runAdmin } from '../../src/app/admin/run.ts';
+import type { Erasure } from '../../src/contract/protocol/resources/erasure.ts';
+import type { Export } from '../../src/contract/protocol/resources/export.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';
 import { AUDIT_KEY, Listener, type TestNode } from '../support/node.ts';
 import { until } from '../support/until.ts';

@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { purgeConversation, purgePrefix } from '../../src/compliance/purge.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';

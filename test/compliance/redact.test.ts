@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AgentRun } from '../../src/protocol/resources/agent-run.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { Runs } from '../agents/runs.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases, message, user } from '../messages/cases.ts';

@@ -1,7 +1,7 @@
 /** What one node redacts or deletes is gone on the other: over REST, on open sockets and on those that come back. */
 
 import t from 'tap';
-import { connect, type Message } from '../../src/client/index.ts';
+import { connect, type Message } from '../../src/contract/client/index.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';
 import { Listener, type TestNode } from '../support/node.ts';
 import { until } from '../support/until.ts';

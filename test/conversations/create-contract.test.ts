@@ -2,12 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { createGroup } from '../../src/accounts/groups.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createGroup } from '../../src/core/accounts/groups.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH, shown } from './fixture.ts';

@@ -1,10 +1,10 @@
 /** Customers by their addresses, owners of groups that API keys begin, and the texts of refusals, over HTTP. */
 
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 

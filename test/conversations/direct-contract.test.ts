@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import t from 'tap';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';

@@ -3,11 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { Since } from '../../src/conversations/event-source.ts';
-import { conversationEvents, membershipEvents, participantEvents } from '../../src/conversations/events.ts';
-import { statement } from '../../src/db/statement.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import type { Since } from '../../src/core/conversations/event-source.ts';
+import {
+  conversationEvents,
+  membershipEvents,
+  participantEvents,
+} from '../../src/core/conversations/events.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';

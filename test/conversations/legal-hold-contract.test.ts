@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createGroup } from '../../src/accounts/groups.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import { createGroup } from '../../src/core/accounts/groups.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { actor, Conversations, PATH } from './fixture.ts';
 

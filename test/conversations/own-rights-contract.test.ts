@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import { type Person, personWith } from '../accounts/fixture.ts';
 import { type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Conversations, PATH } from './fixture.ts';
 

@@ -2,13 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH } from './fixture.ts';

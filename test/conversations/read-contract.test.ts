@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { actor, Conversations, PATH, shown } from './fixture.ts';
 

@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import t from 'tap';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Conversations, PATH } from './fixture.ts';

@@ -1,13 +1,13 @@
 /** Update Conversation and a conversation's audit (docs/contract.md#updating-a-conversation) over HTTP, on a whole server. */
 
 import t from 'tap';
-import { CUSTOMER_SERVICE } from '../../src/accounts/accounts.ts';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import { CUSTOMER_SERVICE } from '../../src/core/accounts/accounts.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { actor, Conversations, PATH } from './fixture.ts';

@@ -1,12 +1,15 @@
 /** The workflow of a case (docs/contract.md#workflow), on real Postgres. */
 
 import t from 'tap';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import { moveWorkflow } from '../../src/conversations/workflow.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { WORKFLOW_STATUSES, type WorkflowStatus } from '../../src/protocol/resources/conversation.ts';
-import type { WorkflowMove } from '../../src/protocol/states/workflow.ts';
-import type { ConversationRow } from '../../src/resources/conversation.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import {
+  WORKFLOW_STATUSES,
+  type WorkflowStatus,
+} from '../../src/contract/protocol/resources/conversation.ts';
+import type { WorkflowMove } from '../../src/contract/protocol/states/workflow.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { moveWorkflow } from '../../src/core/conversations/workflow.ts';
+import type { ConversationRow } from '../../src/core/resources/conversation.ts';
 import { refused } from '../access/refusal.ts';
 import { createGround } from '../support/timeline.ts';
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import t from 'tap';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { DatabaseUnavailableError, isUnavailable } from '../../src/db/unavailable.ts';
-import { createLog } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { DatabaseUnavailableError, isUnavailable } from '../../src/platform/db/unavailable.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

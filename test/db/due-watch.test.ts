@@ -1,10 +1,10 @@
-/** One statement finds out which loops of a node have something to do (src/db/due-watch.ts). */
+/** One statement finds out which loops of a node have something to do (src/platform/db/due-watch.ts). */
 
 import t from 'tap';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { type Due, DueWatch } from '../../src/db/due-watch.ts';
-import type { Querier } from '../../src/db/handle.ts';
-import { createLog } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { type Due, DueWatch } from '../../src/platform/db/due-watch.ts';
+import type { Querier } from '../../src/platform/db/handle.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

@@ -17,13 +17,13 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import t from 'tap';
-import { childOptions, isRoot, unprivilegedAccount } from '../../src/db/postgres/account.ts';
-import { findPostgresBinaries } from '../../src/db/postgres/binaries.ts';
-import { placeCluster } from '../../src/db/postgres/cluster.ts';
-import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
-import { isAlive } from '../../src/db/postgres/owner-file.ts';
-import { findRunningPostgres } from '../../src/db/postgres/running-postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { childOptions, isRoot, unprivilegedAccount } from '../../src/platform/db/postgres/account.ts';
+import { findPostgresBinaries } from '../../src/platform/db/postgres/binaries.ts';
+import { placeCluster } from '../../src/platform/db/postgres/cluster.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { isAlive } from '../../src/platform/db/postgres/owner-file.ts';
+import { findRunningPostgres } from '../../src/platform/db/postgres/running-postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { startChild } from '../support/child.ts';
 import { freePort } from '../support/free-port.ts';
 import { seedCluster } from '../support/seed-cluster.ts';
@@ -246,7 +246,7 @@ t.test('a machine for which there are no programs', async (t) => {
   await copySources(checkout);
   const child = startChild(t, CHILD, [
     join(checkout, '.data'),
-    join(checkout, 'src/db/postgres/embedded-postgres.ts'),
+    join(checkout, 'src/platform/db/postgres/embedded-postgres.ts'),
   ]);
   await t.rejects(
     child.output,
@@ -267,7 +267,7 @@ t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {
     const dataDir = join(checkout, '.data');
     const link = join(dataDir, 'postgres');
     const start = () =>
-      startChild(t, CHILD, [dataDir, join(checkout, 'src/db/postgres/embedded-postgres.ts')]);
+      startChild(t, CHILD, [dataDir, join(checkout, 'src/platform/db/postgres/embedded-postgres.ts')]);
 
     const first = start();
     const { url } = await first.output;
@@ -331,7 +331,7 @@ async function temporaryDirectory(t: Teardown): Promise<string> {
 
 async function copySources(checkout: string): Promise<void> {
   await mkdir(join(checkout, 'src'));
-  await cp(join(root, 'src/db'), join(checkout, 'src/db'), { recursive: true });
+  await cp(join(root, 'src/platform/db'), join(checkout, 'src/platform/db'), { recursive: true });
 }
 
 async function sql(url: string, text: string): Promise<unknown[]> {

@@ -21,9 +21,9 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const IS_SQL = /\b(?:SELECT|UPDATE|WHERE|AND|OR|CASE|EXISTS|IN)\b|^\s*[\w.]+ (?:=|<>) '[^']*'\s*$/;
 /** They run something when they are loaded. */
 const COMMANDS = new Set([
-  'src/main.ts',
-  'src/agents/tools/html-worker.ts',
-  'src/mail/reading/reader-worker.ts',
+  'src/app/main.ts',
+  'src/features/agents/tools/html-worker.ts',
+  'src/features/mail/reading/reader-worker.ts',
 ]);
 const COLLECT = 'collectStatement';
 
@@ -135,7 +135,7 @@ async function loadStatements(): Promise<Sql[]> {
   Object.assign(globalThis, {
     [COLLECT]: ({ name, text }: { name: string; text: string }) => found.set(name, text),
   });
-  const url = pathToFileURL(join(ROOT, 'src/db/statement.ts')).href;
+  const url = pathToFileURL(join(ROOT, 'src/platform/db/statement.ts')).href;
   let isHooked = false;
   const hooks = module.registerHooks({
     load(loaded, context, next) {

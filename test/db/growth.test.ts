@@ -3,11 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { openDatabase } from '../../src/db/database.ts';
-import { InFlightRows } from '../../src/db/in-flight-rows.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { OutboxWorker } from '../../src/jobs/outbox-worker.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { InFlightRows } from '../../src/platform/db/in-flight-rows.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log, NO_LISTENERS, NO_WATCH } from '../support/timeline.ts';
 

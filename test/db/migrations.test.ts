@@ -6,11 +6,11 @@ import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migratio
 import pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { INDEXES } from '../../src/db/indexes.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { statement } from '../../src/db/statement.ts';
-import { createLog } from '../../src/log.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { INDEXES } from '../../src/platform/db/indexes.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

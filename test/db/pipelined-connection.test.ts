@@ -1,8 +1,8 @@
 import t from 'tap';
-import { PipelinedConnection } from '../../src/db/pipelined-connection.ts';
-import { statement } from '../../src/db/statement.ts';
-import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
-import { createLog } from '../../src/log.ts';
+import { PipelinedConnection } from '../../src/platform/db/pipelined-connection.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

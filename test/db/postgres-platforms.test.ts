@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { postgresPackageFor } from '../../src/db/postgres/binaries.ts';
-import { isServerCommand } from '../../src/db/postgres/embedded-postgres.ts';
-import { fromProc, fromPs, parsePsLine } from '../../src/db/postgres/process-table.ts';
+import { postgresPackageFor } from '../../src/platform/db/postgres/binaries.ts';
+import { isServerCommand } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { fromProc, fromPs, parsePsLine } from '../../src/platform/db/postgres/process-table.ts';
 import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -2,11 +2,11 @@
 
 import pg from 'pg';
 import t from 'tap';
-import { openDatabase } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { createLog } from '../../src/log.ts';
-import { CLOSE_CODES } from '../../src/protocol/socket/close-codes.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { CLOSE_CODES } from '../../src/contract/protocol/socket/close-codes.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { startNode } from '../support/node.ts';
 import { startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

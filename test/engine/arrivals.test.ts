@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap';
-import { type Announcement, COUNTER_MS, WINDOW } from '../../src/engine/announcement.ts';
-import { Arrivals } from '../../src/engine/arrivals.ts';
-import { Departures } from '../../src/engine/departures.ts';
-import type { Missed } from '../../src/engine/engine.ts';
-import { openEnvelope } from '../../src/engine/envelope.ts';
+import { type Announcement, COUNTER_MS, WINDOW } from '../../src/platform/engine/announcement.ts';
+import { Arrivals } from '../../src/platform/engine/arrivals.ts';
+import { Departures } from '../../src/platform/engine/departures.ts';
+import type { Missed } from '../../src/platform/engine/engine.ts';
+import { openEnvelope } from '../../src/platform/engine/envelope.ts';
 import { Random } from '../support/random.ts';
 
 const A = 'publisher_aa';

@@ -1,4 +1,4 @@
-/** The contract of every engine (src/engine/engine.ts), run on each of them. */
+/** The contract of every engine (src/platform/engine/engine.ts), run on each of them. */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Test } from 'tap';
@@ -8,8 +8,8 @@ import {
   type FrameListener,
   type Missed,
   type Subscription,
-} from '../../src/engine/engine.ts';
-import type { CreatedFrame, Frame } from '../../src/engine/frame.ts';
+} from '../../src/platform/engine/engine.ts';
+import type { CreatedFrame, Frame } from '../../src/platform/engine/frame.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import { openEnvelope, Sealer } from '../../src/engine/envelope.ts';
-import type { CreatedFrame, Frame, PresenceReport } from '../../src/engine/frame.ts';
-import { decodeFrame, encodeFrame, WIRE_KINDS } from '../../src/engine/frame-codec.ts';
-import { packPosition, unpackPosition } from '../../src/engine/text-position.ts';
-import { VERSIONS } from '../../src/protocol/versions.ts';
+import { VERSIONS } from '../../src/contract/protocol/versions.ts';
+import { openEnvelope, Sealer } from '../../src/platform/engine/envelope.ts';
+import type { CreatedFrame, Frame, PresenceReport } from '../../src/platform/engine/frame.ts';
+import { decodeFrame, encodeFrame, WIRE_KINDS } from '../../src/platform/engine/frame-codec.ts';
+import { packPosition, unpackPosition } from '../../src/platform/engine/text-position.ts';
 import { Random } from '../support/random.ts';
 import { makeFrame } from './contract.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { engineContract } from './contract.ts';
 
 engineContract(t, async () => {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { channelOf, PARTITIONS, partitionOf, redisName } from '../../src/engine/partitions.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { channelOf, PARTITIONS, partitionOf, redisName } from '../../src/platform/engine/partitions.ts';
 
 t.test('names are fixed: another hash would reset every counter', async (t) => {
   t.equal(redisName('ch', 'rights'), 'parley:ch:{p130}:rights');

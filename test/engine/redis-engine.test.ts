@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
-import { type Announcement, decodeAnnouncement } from '../../src/engine/announcement.ts';
-import { type Engine, EngineUnavailableError, type Missed } from '../../src/engine/engine.ts';
-import { openEnvelope, Sealer } from '../../src/engine/envelope.ts';
-import { encodeFrame } from '../../src/engine/frame-codec.ts';
-import { redisName } from '../../src/engine/partitions.ts';
-import { RedisEngine } from '../../src/engine/redis-engine.ts';
+import { type Announcement, decodeAnnouncement } from '../../src/platform/engine/announcement.ts';
+import { type Engine, EngineUnavailableError, type Missed } from '../../src/platform/engine/engine.ts';
+import { openEnvelope, Sealer } from '../../src/platform/engine/envelope.ts';
+import { encodeFrame } from '../../src/platform/engine/frame-codec.ts';
+import { redisName } from '../../src/platform/engine/partitions.ts';
+import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { startLinks } from '../support/link-faults.ts';
 import { startRedis, testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/app/app.ts';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { demoFilePath, readDemoFile } from '../../src/demo.ts';
-import { createLog } from '../../src/log.ts';
+import { demoFilePath, readDemoFile } from '../../src/app/demo.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { startPostgres } from '../support/postgres.ts';
 

@@ -3,11 +3,11 @@
 import pg from 'pg';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { INBOX_LOCK } from '../../src/inbox/write-store.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/protocol/resources/inbox-summary.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { InboxSummary } from '../../src/contract/protocol/resources/inbox-summary.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { INBOX_LOCK } from '../../src/core/inbox/write-store.ts';
 import { Client } from '../gateway/fixture.ts';
 import { startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { RedisEngine } from '../../src/engine/redis-engine.ts';
-import { createLog } from '../../src/log.ts';
+import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { makeFrame, newChannel, onCreated } from '../engine/contract.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { startRedis } from '../support/redis.ts';

@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import t from 'tap';
-import { WIRE_KINDS } from '../../src/engine/frame-codec.ts';
+import { WIRE_KINDS } from '../../src/platform/engine/frame-codec.ts';
 import { loseNext, startLinks } from '../support/link-faults.ts';
 import { type Listener, startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

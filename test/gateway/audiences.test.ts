@@ -1,5 +1,5 @@
 /**
- * Every event of src/protocol/socket/events.ts, for the team and for a customer of the same case
+ * Every event of src/contract/protocol/socket/events.ts, for the team and for a customer of the same case
  * (docs/architecture.md#delivery), from the code that produces it: a whole server, asked over REST and sockets, and the
  * reply of an agent on another node. An event that has no entry here fails the test.
  */
@@ -7,15 +7,15 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { Rights } from '../../src/access/rights.ts';
-import { Replies } from '../../src/agents/replies/replies.ts';
-import type { AgentReply } from '../../src/agents/replies/reply.ts';
-import { purgePrefix } from '../../src/compliance/purge.ts';
-import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import { RedisEngine } from '../../src/engine/redis-engine.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { EVENTS, type EventName } from '../../src/protocol/socket/events.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { EVENTS, type EventName } from '../../src/contract/protocol/socket/events.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { Replies } from '../../src/features/agents/replies/replies.ts';
+import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
+import { purgePrefix } from '../../src/features/compliance/purge.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { Conversations, PATH } from '../conversations/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { testRedisUrl } from '../support/redis.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { ClientLimits } from '../../src/gateway/socket/client-limits.ts';
-import { SOCKET_LIMITS } from '../../src/protocol/socket/socket-limits.ts';
+import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
+import { ClientLimits } from '../../src/edge/gateway/socket/client-limits.ts';
 
 const { badFramesPerMinute: MOST } = SOCKET_LIMITS;
 

@@ -2,7 +2,7 @@
 
 import { pino } from 'pino';
 import t from 'tap';
-import { PERMISSIONS } from '../../src/protocol/permissions.ts';
+import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { BINARY, type Client, CONTINUATION, Ground, RawSocket, TEXT } from './fixture.ts';

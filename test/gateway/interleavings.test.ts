@@ -1,8 +1,8 @@
 /** Orders of events that chance brings about once in a million, each brought about on purpose. */
 
 import t from 'tap';
-import { type Statement, statement } from '../../src/db/statement.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { type Statement, statement } from '../../src/platform/db/statement.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground } from './fixture.ts';
 

@@ -2,12 +2,12 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { enqueueRightsChanged } from '../../src/accounts/rights-changed.ts';
-import { setActive } from '../../src/accounts/users.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { enqueueRightsChanged } from '../../src/core/accounts/rights-changed.ts';
+import { setActive } from '../../src/core/accounts/users.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';

@@ -1,11 +1,11 @@
 /** Presence (docs/realtime.md#events), which nodes exchange over the engine alone. */
 
 import t from 'tap';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { ConversationPresence } from '../../src/gateway/presence/conversation-presence.ts';
-import { Presence } from '../../src/gateway/presence/presence.ts';
-import type { Reader } from '../../src/gateway/stream/reader.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { ConversationPresence } from '../../src/edge/gateway/presence/conversation-presence.ts';
+import { Presence } from '../../src/edge/gateway/presence/presence.ts';
+import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 

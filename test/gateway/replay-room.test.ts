@@ -1,7 +1,7 @@
 import t from 'tap';
-import { ReplayRoom } from '../../src/gateway/catch-up/replay-room.ts';
-import type { Reader } from '../../src/gateway/stream/reader.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { ReplayRoom } from '../../src/edge/gateway/catch-up/replay-room.ts';
+import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
 import { until } from '../support/until.ts';
 
 /** A reader whose client takes what it is told to. */

@@ -1,8 +1,8 @@
 /** The op `resume` (docs/realtime.md#catching-up). */
 
 import t from 'tap';
-import { statement } from '../../src/db/statement.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';

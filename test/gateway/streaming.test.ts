@@ -4,11 +4,11 @@
  */
 
 import t from 'tap';
-import type { AgentReply } from '../../src/agents/replies/reply.ts';
-import { connect, type Message } from '../../src/client/index.ts';
-import { publish } from '../../src/engine/publish.ts';
-import { type Reader, topics } from '../../src/gateway/stream/reader.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { connect, type Message } from '../../src/contract/client/index.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { type Reader, topics } from '../../src/edge/gateway/stream/reader.ts';
+import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
+import { publish } from '../../src/platform/engine/publish.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { ReplyNode } from '../support/reply-node.ts';

@@ -1,10 +1,10 @@
 /** Tickets: used once, bound to actor, account and the credential that asked for them (docs/realtime.md#opening). */
 
 import t from 'tap';
-import type { Principal } from '../../src/access/principal.ts';
-import { realtimeRoutes } from '../../src/gateway/routes.ts';
-import { Tickets } from '../../src/gateway/socket/tickets.ts';
-import { CURRENT_VERSION } from '../../src/protocol/versions.ts';
+import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
+import { realtimeRoutes } from '../../src/edge/gateway/routes.ts';
+import { Tickets } from '../../src/edge/gateway/socket/tickets.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
 import { Ground, refusal } from './fixture.ts';
 
 const ground = await Ground.start(t);
@@ -128,7 +128,7 @@ t.test('the endpoint: people, keys and customers, no agents', async (t) => {
 });
 
 // uWS closed one socket in some hundred right behind its hello, or never sent it another frame, for what it
-// read in its memory after an upgrade behind an await (gateway/socket/server.ts, CorkHolder).
+// read in its memory after an upgrade behind an await (edge/gateway/socket/server.ts, CorkHolder).
 t.test('each of 300 sockets that were greeted gets ready, among handshakes that are refused', async (t) => {
   let ready = 0;
   for (let round = 0; round < 15; round++) {

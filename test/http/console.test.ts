@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
-import { connect } from '../../src/client/index.ts';
-import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../../src/http/loopback.ts';
+import { connect } from '../../src/contract/client/index.ts';
+import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../../src/platform/http/loopback.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
@@ -50,7 +50,7 @@ t.test('the demo page, and all that it loads, from this server', async (t) => {
   t.equal(status, 200);
   t.match(headers['content-security-policy'], "frame-ancestors 'none'");
   t.notMatch(text, /parley_|<script(?![^>]*src=)|style=|https?:/, 'no key, nothing inline, no other host');
-  const directory = join(import.meta.dirname, '../../src/console/assets');
+  const directory = join(import.meta.dirname, '../../src/edge/console/assets');
   const names = readdirSync(directory);
   t.ok(names.includes('demo.js'));
   for (const name of names) {

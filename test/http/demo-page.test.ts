@@ -7,12 +7,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { type Client, connect } from '../../src/client/index.ts';
+import { type Client, connect } from '../../src/contract/client/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { FakeElement, fakeDocument } from '../support/fake-document.ts';
 import { until } from '../support/until.ts';
 
-const ASSETS = join(import.meta.dirname, '../../src/console/assets');
+const ASSETS = join(import.meta.dirname, '../../src/edge/console/assets');
 fakeDocument();
 
 t.test('a card comes and goes in the panes of all who may decide, while the page is open', async (t) => {

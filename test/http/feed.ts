@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import { compileQuery } from '../../src/contract/protocol/validation.ts';
 import {
   defineList,
   type Key,
@@ -6,10 +8,8 @@ import {
   readPage,
   SearchQuery,
   toList,
-} from '../../src/http/pagination.ts';
-import { parseQuery } from '../../src/http/query.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import { compileQuery } from '../../src/protocol/validation.ts';
+} from '../../src/platform/http/pagination.ts';
+import { parseQuery } from '../../src/platform/http/query.ts';
 import type { Random } from '../support/random.ts';
 
 export interface Row {

@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
-import type { Principal } from '../../src/access/principal.ts';
-import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
-import { EngineUnavailableError } from '../../src/engine/engine.ts';
-import type { ExchangeLimits } from '../../src/http/exchange.ts';
-import type { HeldLimits } from '../../src/http/held-answers.ts';
-import { defineList, PageQuery, readPage, toList } from '../../src/http/pagination.ts';
-import { createHttp, type HttpOptions } from '../../src/http/pipeline.ts';
-import { Answer, defineRoute, type Route } from '../../src/http/route.ts';
-import { HttpServer } from '../../src/http/server.ts';
-import { createLog } from '../../src/log.ts';
-import { createMetrics, type Metrics } from '../../src/metrics.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
-import { Body, OneOf } from '../../src/protocol/schema.ts';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { Body, OneOf } from '../../src/contract/protocol/schema.ts';
+import type { Principal } from '../../src/platform/access/principal.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
+import type { ExchangeLimits } from '../../src/platform/http/exchange.ts';
+import type { HeldLimits } from '../../src/platform/http/held-answers.ts';
+import { defineList, PageQuery, readPage, toList } from '../../src/platform/http/pagination.ts';
+import { createHttp, type HttpOptions } from '../../src/platform/http/pipeline.ts';
+import { Answer, defineRoute, type Route } from '../../src/platform/http/route.ts';
+import { HttpServer } from '../../src/platform/http/server.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import type { Teardown } from '../support/teardown.ts';
 
 /** The whole HTTP part over a handful of routes, on a free port. */

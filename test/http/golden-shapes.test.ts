@@ -5,9 +5,9 @@
  */
 
 import t from 'tap';
-import { asyncApiDocument } from '../../src/http/openapi/asyncapi.ts';
-import { openApiDocument } from '../../src/http/openapi/openapi.ts';
-import { VERSIONS } from '../../src/protocol/versions.ts';
+import { VERSIONS } from '../../src/contract/protocol/versions.ts';
+import { asyncApiDocument } from '../../src/platform/http/openapi/asyncapi.ts';
+import { openApiDocument } from '../../src/platform/http/openapi/openapi.ts';
 import { startTestApp } from '../support/app.ts';
 import { Golden } from './golden.ts';
 import { type AsyncApi, type OpenApi, shapesAt } from './shapes.ts';

@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { covers, NEWEST_VERSION, VERSIONS, type Version } from '../../src/protocol/versions.ts';
+import { covers, NEWEST_VERSION, VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { openSocket } from '../notifications/readers.ts';
 import { type Refusal, startTestApp } from '../support/app.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { GUIDES, pathOf } from '../../src/http/docs/guides/guides.ts';
+import { GUIDES, pathOf } from '../../src/platform/http/docs/guides/guides.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
@@ -26,7 +26,7 @@ const hooks = await freePort();
 
 /** What stands for the reader's own server, ids and credentials in the examples. */
 const OWN: readonly (readonly [text: string, value: string])[] = [
-  ['https://chat.example.com/v1/client.js', pathToFileURL(join(ROOT, 'src/client/index.ts')).href],
+  ['https://chat.example.com/v1/client.js', pathToFileURL(join(ROOT, 'src/contract/client/index.ts')).href],
   ['https://chat.example.com', app.baseUrl],
   ['acc_…', demo.account_id],
   ['cnv_…', demo.conversations.group],

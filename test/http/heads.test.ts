@@ -2,8 +2,8 @@
 
 import { request } from 'node:http';
 import t from 'tap';
-import { upgradeRoutes } from '../../src/gateway/routes.ts';
-import { MAX_HEAD_BYTES } from '../../src/http/request-head.ts';
+import { upgradeRoutes } from '../../src/edge/gateway/routes.ts';
+import { MAX_HEAD_BYTES } from '../../src/platform/http/request-head.ts';
 import { startNginx } from '../support/nginx.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

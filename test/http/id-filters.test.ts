@@ -1,8 +1,8 @@
 /** Filters of lists and of the search by ids: one that names nothing for the caller is refused, whatever it is an id of. */
 
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 
 const app = await startTestApp(t);

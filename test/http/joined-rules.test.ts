@@ -4,8 +4,8 @@
  */
 
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 
 const app = await startTestApp(t, { PARLEY_MAIL_DOMAINS: 'harbor.example' });

@@ -4,8 +4,8 @@
  */
 
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';

@@ -4,15 +4,15 @@
  */
 
 import t from 'tap';
-import { createAccount, updateAccount } from '../../src/accounts/accounts.ts';
-import { createApiKey, revokeApiKey } from '../../src/accounts/keys.ts';
-import { createRole } from '../../src/accounts/roles.ts';
-import { bodyExampleOf } from '../../src/http/openapi/examples.ts';
-import type { SchemaObject } from '../../src/http/openapi/schemas.ts';
-import type { Route } from '../../src/http/route.ts';
-import { type IdKind, newId } from '../../src/protocol/ids.ts';
-import { PERMISSIONS, type Permission } from '../../src/protocol/permissions.ts';
-import { VERSIONS } from '../../src/protocol/versions.ts';
+import { type IdKind, newId } from '../../src/contract/protocol/ids.ts';
+import { PERMISSIONS, type Permission } from '../../src/contract/protocol/permissions.ts';
+import { VERSIONS } from '../../src/contract/protocol/versions.ts';
+import { createAccount, updateAccount } from '../../src/core/accounts/accounts.ts';
+import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
+import { createRole } from '../../src/core/accounts/roles.ts';
+import { bodyExampleOf } from '../../src/platform/http/openapi/examples.ts';
+import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
+import type { Route } from '../../src/platform/http/route.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { Idempotency } from '../../src/access/idempotency.ts';
-import { createRateLimits } from '../../src/access/rate-limit.ts';
-import { AllowedOrigins } from '../../src/http/origins.ts';
-import { VERSIONS } from '../../src/protocol/versions.ts';
+import { VERSIONS } from '../../src/contract/protocol/versions.ts';
+import { Idempotency } from '../../src/platform/access/idempotency.ts';
+import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
+import { AllowedOrigins } from '../../src/platform/http/origins.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

@@ -1,8 +1,8 @@
 /** A resource names what it can expand, so that a reader that expands nothing still knows it (docs/how-to.md). */
 
 import t from 'tap';
-import type { SchemaObject } from '../../src/http/openapi/schemas.ts';
-import { derivedId, newId, timedId } from '../../src/protocol/ids.ts';
+import { derivedId, newId, timedId } from '../../src/contract/protocol/ids.ts';
+import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
 import { startTestApp } from '../support/app.ts';
 
 const { routes, call } = await startTestApp(t);

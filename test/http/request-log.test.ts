@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import t from 'tap';
-import { createRateLimits } from '../../src/access/rate-limit.ts';
-import { writeLine } from '../../src/log.ts';
+import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
+import { writeLine } from '../../src/platform/log.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { type Fixture, type FixtureOptions, HEADERS, serve } from './fixture.ts';

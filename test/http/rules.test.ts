@@ -1,10 +1,10 @@
 /** Breaks every rule in the schemas of the route table once, by a request made from the schema. */
 
 import t from 'tap';
-import type { SchemaObject } from '../../src/http/openapi/schemas.ts';
-import type { Route } from '../../src/http/route.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
+import type { Route } from '../../src/platform/http/route.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { bodyViolations, queryViolations } from '../support/violations.ts';
 

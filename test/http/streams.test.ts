@@ -2,12 +2,12 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
-import { BodyStream } from '../../src/http/body-stream.ts';
-import { type Connection, Exchange, type ExchangeHost } from '../../src/http/exchange.ts';
-import { HeldAnswers } from '../../src/http/held-answers.ts';
-import type { PublicRoutes } from '../../src/http/public-routes.ts';
-import { readHead } from '../../src/http/request-head.ts';
-import { EXCHANGE_LIMITS } from '../../src/http/server.ts';
+import { BodyStream } from '../../src/platform/http/body-stream.ts';
+import { type Connection, Exchange, type ExchangeHost } from '../../src/platform/http/exchange.ts';
+import { HeldAnswers } from '../../src/platform/http/held-answers.ts';
+import type { PublicRoutes } from '../../src/platform/http/public-routes.ts';
+import { readHead } from '../../src/platform/http/request-head.ts';
+import { EXCHANGE_LIMITS } from '../../src/platform/http/server.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { serve } from './fixture.ts';

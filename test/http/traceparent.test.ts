@@ -2,7 +2,7 @@
 
 import { pino } from 'pino';
 import t from 'tap';
-import { childTrace, formatTraceparent, parseTraceparent } from '../../src/protocol/traceparent.ts';
+import { childTrace, formatTraceparent, parseTraceparent } from '../../src/contract/protocol/traceparent.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { HEADER_LINES, HEADERS, serve } from './fixture.ts';

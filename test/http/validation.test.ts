@@ -1,11 +1,11 @@
 import t from 'tap';
 import { Type } from 'typebox';
-import { parseQuery } from '../../src/http/query.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
-import { isDateTime, isEmail } from '../../src/protocol/formats.ts';
-import { SendMessageBody } from '../../src/protocol/resources/chat-message.ts';
-import { Body, Label, Nullable, OneOf, Text } from '../../src/protocol/schema.ts';
-import { compile, compileQuery, parseObject } from '../../src/protocol/validation.ts';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { isDateTime, isEmail } from '../../src/contract/protocol/formats.ts';
+import { SendMessageBody } from '../../src/contract/protocol/resources/chat-message.ts';
+import { Body, Label, Nullable, OneOf, Text } from '../../src/contract/protocol/schema.ts';
+import { compile, compileQuery, parseObject } from '../../src/contract/protocol/validation.ts';
+import { parseQuery } from '../../src/platform/http/query.ts';
 
 const NOTE = Body({
   title: Type.String({ minLength: 1, maxLength: 5 }),

@@ -1,19 +1,25 @@
-/** The effects of `Since` (src/protocol/since.ts), on resources of the test and on those of the service. */
+/** The effects of `Since` (src/contract/protocol/since.ts), on resources of the test and on those of the service. */
 
 import t from 'tap';
 import { type TSchema, Type } from 'typebox';
-import { cutMarked, markedJson, markedLike, markWhole, unmarkedForm } from '../../src/engine/marked-json.ts';
-import { toFrame } from '../../src/engine/publish.ts';
-import { bytesFor } from '../../src/gateway/stream/forms.ts';
-import { SchemaComponents, type SchemaObject } from '../../src/http/openapi/schemas.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
-import { formAt, shapeOf } from '../../src/protocol/forms.ts';
-import { isMention, mentioned } from '../../src/protocol/mentions.ts';
-import { Body, Include, Nullable } from '../../src/protocol/schema.ts';
-import { Since, schemaAt } from '../../src/protocol/since.ts';
-import { EVENT_DATA } from '../../src/protocol/socket/event-data.ts';
-import { SERVER_FRAMES } from '../../src/protocol/socket/server-frames.ts';
-import { compile, compileQuery } from '../../src/protocol/validation.ts';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { formAt, shapeOf } from '../../src/contract/protocol/forms.ts';
+import { isMention, mentioned } from '../../src/contract/protocol/mentions.ts';
+import { Body, Include, Nullable } from '../../src/contract/protocol/schema.ts';
+import { Since, schemaAt } from '../../src/contract/protocol/since.ts';
+import { EVENT_DATA } from '../../src/contract/protocol/socket/event-data.ts';
+import { SERVER_FRAMES } from '../../src/contract/protocol/socket/server-frames.ts';
+import { compile, compileQuery } from '../../src/contract/protocol/validation.ts';
+import { bytesFor } from '../../src/edge/gateway/stream/forms.ts';
+import {
+  cutMarked,
+  markedJson,
+  markedLike,
+  markWhole,
+  unmarkedForm,
+} from '../../src/platform/engine/marked-json.ts';
+import { toFrame } from '../../src/platform/engine/publish.ts';
+import { SchemaComponents, type SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
 import { startTestApp } from '../support/app.ts';
 
 const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.3.harbor-preview.1'] as const;

@@ -1,12 +1,12 @@
 /** That no durable event can be left out: most of this file is checked by the compiler. */
 
 import t from 'tap';
-import type { runEvents } from '../../src/agents/runs/events.ts';
-import type { Complete, CompleteSource, Unsourced } from '../../src/conversations/event-source.ts';
-import type { conversationEvents } from '../../src/conversations/events.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { EVENT_SOURCES } from '../../src/event-sources.ts';
-import { EVENTS } from '../../src/protocol/socket/events.ts';
+import { EVENTS } from '../../src/contract/protocol/socket/events.ts';
+import type { Complete, CompleteSource, Unsourced } from '../../src/core/conversations/event-source.ts';
+import type { conversationEvents } from '../../src/core/conversations/events.ts';
+import type { runEvents } from '../../src/features/agents/runs/events.ts';
+import { EVENT_SOURCES } from '../../src/features/event-sources.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log } from '../support/timeline.ts';
 

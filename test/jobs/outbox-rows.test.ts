@@ -1,10 +1,10 @@
 /** Which node handles an outbox row: its writer as long as it goes on, then the sweep that takes it over. */
 
 import t from 'tap';
-import { openDatabase } from '../../src/db/database.ts';
-import { InFlightRows } from '../../src/db/in-flight-rows.ts';
-import { takeOverdue } from '../../src/db/outbox.ts';
-import { OverdueRows } from '../../src/jobs/overdue-rows.ts';
+import { OverdueRows } from '../../src/app/jobs/overdue-rows.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { InFlightRows } from '../../src/platform/db/in-flight-rows.ts';
+import { takeOverdue } from '../../src/platform/db/outbox.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log, NO_LISTENERS } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

@@ -1,10 +1,10 @@
 /** What becomes of a mail that came in: its case, its author, its message, its thread. */
 
 import t from 'tap';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { makeMessageId } from '../../src/mail/outgoing/message-ids.ts';
-import { readThread } from '../../src/mail/thread-store.ts';
-import { derivedId, newId } from '../../src/protocol/ids.ts';
+import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
+import { readThread } from '../../src/features/mail/thread-store.ts';
 import { answering, box, openAccepting } from './accepting.ts';
 import { addBridgedCase, addGroup, addInbox } from './fixture.ts';
 

@@ -1,11 +1,11 @@
 /** What a mail that goes out is known by: its Message-ID, its return path, its subject. */
 
 import t from 'tap';
-import { makeBounceAddress, readBounceAddress } from '../../src/mail/outgoing/bounce-address.ts';
-import { makeMessageId, readMessageId } from '../../src/mail/outgoing/message-ids.ts';
-import { SendSchedule } from '../../src/mail/outgoing/send-schedule.ts';
-import { replySubject, withoutPrefixes } from '../../src/mail/outgoing/subject.ts';
-import { derivedId, newId } from '../../src/protocol/ids.ts';
+import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
+import { makeBounceAddress, readBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
+import { makeMessageId, readMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
+import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
+import { replySubject, withoutPrefixes } from '../../src/features/mail/outgoing/subject.ts';
 
 const KEY = 'key of these tests';
 const mailId = derivedId('mail', 'msg_1');

@@ -1,15 +1,15 @@
 /** Two whole servers that write mail to each other: the event, agents that mail starts, and the wall against loops. */
 
 import t from 'tap';
-import { createRole } from '../../src/accounts/roles.ts';
-import { LOOP_LIMIT } from '../../src/mail/incoming/loop-limit.ts';
-import type { MailRow } from '../../src/mail/mail-store.ts';
-import { SendSchedule } from '../../src/mail/outgoing/send-schedule.ts';
-import type { AgentDefinition } from '../../src/protocol/resources/agent-definition.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { MailReceipt } from '../../src/protocol/resources/mail-receipt.ts';
-import type { InboxRow } from '../../src/resources/inbox.ts';
+import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { MailReceipt } from '../../src/contract/protocol/resources/mail-receipt.ts';
+import { createRole } from '../../src/core/accounts/roles.ts';
+import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import { LOOP_LIMIT } from '../../src/features/mail/incoming/loop-limit.ts';
+import type { MailRow } from '../../src/features/mail/mail-store.ts';
+import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
 import { accepted, createdAgent } from '../agents/bodies.ts';
 import { Runs } from '../agents/runs.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';

@@ -4,7 +4,7 @@
  */
 
 import t from 'tap';
-import { authenticateMail } from '../../src/mail/incoming/authentication.ts';
+import { authenticateMail } from '../../src/features/mail/incoming/authentication.ts';
 import { Random } from '../support/random.ts';
 import { readInPieces } from './read-in-pieces.ts';
 

@@ -3,8 +3,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import t from 'tap';
-import { authenticateMail, type Resolve } from '../../src/mail/incoming/authentication.ts';
-import type { Arrival } from '../../src/mail/transports/intake.ts';
+import { authenticateMail, type Resolve } from '../../src/features/mail/incoming/authentication.ts';
+import type { Arrival } from '../../src/features/mail/transports/intake.ts';
 import { box } from './accepting.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', {

@@ -2,12 +2,12 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { acceptMail } from '../../src/mail/incoming/accept.ts';
-import { authenticateMail } from '../../src/mail/incoming/authentication.ts';
-import type { MailHead } from '../../src/mail/mail-store.ts';
-import type { ParsedMail } from '../../src/mail/reading/parsed-mail.ts';
-import { readMailBytes } from '../../src/mail/reading/read-mail.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { acceptMail } from '../../src/features/mail/incoming/accept.ts';
+import { authenticateMail } from '../../src/features/mail/incoming/authentication.ts';
+import type { MailHead } from '../../src/features/mail/mail-store.ts';
+import type { ParsedMail } from '../../src/features/mail/reading/parsed-mail.ts';
+import { readMailBytes } from '../../src/features/mail/reading/read-mail.ts';
 import { Random } from '../support/random.ts';
 import { openAccepting } from './accepting.ts';
 import { BECOMES, type Becomes } from './corpus/becomes.ts';

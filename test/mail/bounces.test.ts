@@ -2,13 +2,13 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { LOOP_LIMIT, mayAnswer } from '../../src/mail/incoming/loop-limit.ts';
-import { readMail } from '../../src/mail/mail-store.ts';
-import { makeBounceAddress } from '../../src/mail/outgoing/bounce-address.ts';
-import { makeMessageId } from '../../src/mail/outgoing/message-ids.ts';
-import type { DeliveryReport } from '../../src/mail/reading/parsed-mail.ts';
-import { derivedId, newId } from '../../src/protocol/ids.ts';
-import { readMessage } from '../../src/resources/message.ts';
+import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
+import { readMessage } from '../../src/core/resources/message.ts';
+import { LOOP_LIMIT, mayAnswer } from '../../src/features/mail/incoming/loop-limit.ts';
+import { readMail } from '../../src/features/mail/mail-store.ts';
+import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
+import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
+import type { DeliveryReport } from '../../src/features/mail/reading/parsed-mail.ts';
 import { box, openAccepting } from './accepting.ts';
 import { addBridgedCase, addInbox, addMail } from './fixture.ts';
 

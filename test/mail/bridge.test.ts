@@ -1,15 +1,23 @@
 /** What a bridged case is to the rest of the server: its inbox, its persona, the mails of its messages. */
 
 import t from 'tap';
-import { Rights } from '../../src/access/rights.ts';
-import { isBridged } from '../../src/conversations/bridge.ts';
-import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { isInboxAddress, readInbox, readInboxesByAddress } from '../../src/mail/inboxes/inbox-store.ts';
-import { presentEmail, readMailOfMessage, readMailsOfConversation } from '../../src/mail/mail-store.ts';
-import { lockThread, readThread, updateThread } from '../../src/mail/thread-store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { type MessageRow, presentMessage } from '../../src/resources/message.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { isBridged } from '../../src/core/conversations/bridge.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { type MessageRow, presentMessage } from '../../src/core/resources/message.ts';
+import {
+  isInboxAddress,
+  readInbox,
+  readInboxesByAddress,
+} from '../../src/features/mail/inboxes/inbox-store.ts';
+import {
+  presentEmail,
+  readMailOfMessage,
+  readMailsOfConversation,
+} from '../../src/features/mail/mail-store.ts';
+import { lockThread, readThread, updateThread } from '../../src/features/mail/thread-store.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { NO_FILES } from '../support/files.ts';
 import { addConversation, createGround } from '../support/timeline.ts';
 import { addBridgedCase, addGroup, addInbox, addMail } from './fixture.ts';

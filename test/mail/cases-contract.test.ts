@@ -1,14 +1,14 @@
 /** Bridged cases over HTTP: how they begin, and which replies are mail (docs/contract.md#email). */
 
 import t from 'tap';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { ConversationEmail } from '../../src/protocol/resources/conversation-email.ts';
-import type { Email } from '../../src/protocol/resources/email.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { ConversationEmail } from '../../src/contract/protocol/resources/conversation-email.ts';
+import type { Email } from '../../src/contract/protocol/resources/email.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { asNeighbour } from '../agents/bodies.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -2,15 +2,15 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { purgeConversation } from '../../src/compliance/purge.ts';
-import { removeOldMails } from '../../src/mail/mail-removal.ts';
-import type { MailRow } from '../../src/mail/mail-store.ts';
-import { removeOldSources } from '../../src/mail/purge-store.ts';
-import { readThread, updateThread } from '../../src/mail/thread-store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Email } from '../../src/protocol/resources/email.ts';
-import type { Erasure } from '../../src/protocol/resources/erasure.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Email } from '../../src/contract/protocol/resources/email.ts';
+import type { Erasure } from '../../src/contract/protocol/resources/erasure.ts';
+import { purgeConversation } from '../../src/features/compliance/purge.ts';
+import { removeOldMails } from '../../src/features/mail/mail-removal.ts';
+import type { MailRow } from '../../src/features/mail/mail-store.ts';
+import { removeOldSources } from '../../src/features/mail/purge-store.ts';
+import { readThread, updateThread } from '../../src/features/mail/thread-store.ts';
 import { ask, downloaded, exported, lines } from '../compliance/export-fixture.ts';
 import { Cases } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';

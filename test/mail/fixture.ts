@@ -1,12 +1,12 @@
 import type { Insertable } from 'kysely';
-import { createActor, createCustomer } from '../../src/accounts/actors.ts';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/conversations/participant-store.ts';
-import type { Database } from '../../src/db/database.ts';
-import type { Schema } from '../../src/db/schema.ts';
-import { type MailRow, readMail } from '../../src/mail/mail-store.ts';
-import { derivedId, newId } from '../../src/protocol/ids.ts';
-import type { InboxRow } from '../../src/resources/inbox.ts';
+import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
+import { createActor, createCustomer } from '../../src/core/accounts/actors.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import type { Schema } from '../../src/platform/db/schema.ts';
 
 /** An account and an actor of it: `demo` of a test app, or a Ground. */
 export interface Owner {

@@ -2,8 +2,8 @@
 
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
-import { ImapPoller, REFUSED_KEYWORD } from '../../src/mail/transports/imap-poller.ts';
+import { ImapPoller, REFUSED_KEYWORD } from '../../src/features/mail/transports/imap-poller.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
 import { startDovecot } from '../support/dovecot.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

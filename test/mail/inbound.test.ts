@@ -2,14 +2,14 @@
 
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { RateLimiter } from '../../src/access/rate-limit.ts';
-import { DatabaseUnavailableError } from '../../src/db/unavailable.ts';
-import { makeBounceAddress } from '../../src/mail/outgoing/bounce-address.ts';
-import { inboundRoutes } from '../../src/mail/transports/inbound-routes.ts';
-import { Places } from '../../src/mail/transports/places.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
-import { derivedId } from '../../src/protocol/ids.ts';
-import type { MailReceipt } from '../../src/protocol/resources/mail-receipt.ts';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { derivedId } from '../../src/contract/protocol/ids.ts';
+import type { MailReceipt } from '../../src/contract/protocol/resources/mail-receipt.ts';
+import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
+import { inboundRoutes } from '../../src/features/mail/transports/inbound-routes.ts';
+import { Places } from '../../src/features/mail/transports/places.ts';
+import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
 import { serve } from '../http/fixture.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

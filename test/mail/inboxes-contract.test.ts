@@ -2,11 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { readInboxAddress } from '../../src/mail/inboxes/inbox-address.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AuditEvent } from '../../src/protocol/resources/audit-event.ts';
-import type { Inbox } from '../../src/protocol/resources/inbox.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
+import type { Inbox } from '../../src/contract/protocol/resources/inbox.ts';
+import { readInboxAddress } from '../../src/features/mail/inboxes/inbox-address.ts';
 import { closed, type Guarded, gatesOf, TIME, walk } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';

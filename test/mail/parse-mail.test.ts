@@ -2,13 +2,13 @@
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { FileStore } from '../../src/attachments/file-store.ts';
-import { FileUrls } from '../../src/attachments/file-urls.ts';
-import type { ObjectStore } from '../../src/attachments/storage.ts';
-import { MailReading } from '../../src/mail/reading/mail-reading.ts';
-import { type MailSource, parseMail } from '../../src/mail/reading/parse-mail.ts';
-import { ReaderThread } from '../../src/mail/reading/reader-thread.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { FileStore } from '../../src/core/attachments/file-store.ts';
+import { FileUrls } from '../../src/core/attachments/file-urls.ts';
+import type { ObjectStore } from '../../src/core/attachments/storage.ts';
+import { MailReading } from '../../src/features/mail/reading/mail-reading.ts';
+import { type MailSource, parseMail } from '../../src/features/mail/reading/parse-mail.ts';
+import { ReaderThread } from '../../src/features/mail/reading/reader-thread.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { base64, eml } from './corpus/corpus-mail.ts';
 

@@ -1,4 +1,4 @@
-import { type ReadMail, readMailBytes } from '../../src/mail/reading/read-mail.ts';
+import { type ReadMail, readMailBytes } from '../../src/features/mail/reading/read-mail.ts';
 
 export interface ReadParts {
   readonly mail: ReadMail;

@@ -1,14 +1,14 @@
 /** The loop that sends mail: what is bounded, what is left to other nodes, and what is never lost. */
 
 import t from 'tap';
-import type { MailRow } from '../../src/mail/mail-store.ts';
-import { readMail } from '../../src/mail/mail-store.ts';
-import { SendSchedule } from '../../src/mail/outgoing/send-schedule.ts';
-import { MailSender } from '../../src/mail/outgoing/sender.ts';
-import type { MailTransport, Tried } from '../../src/mail/outgoing/transport.ts';
-import type { WrittenMail } from '../../src/mail/outgoing/written-mail.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { MailRow } from '../../src/features/mail/mail-store.ts';
+import { readMail } from '../../src/features/mail/mail-store.ts';
+import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
+import { MailSender } from '../../src/features/mail/outgoing/sender.ts';
+import type { MailTransport, Tried } from '../../src/features/mail/outgoing/transport.ts';
+import type { WrittenMail } from '../../src/features/mail/outgoing/written-mail.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { createGround, log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { addMail } from './fixture.ts';

@@ -6,9 +6,9 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallOptions, startTestApp } from '../support/app.ts';
 import { Cases } from './cases.ts';

@@ -1,9 +1,9 @@
 /** Reply drafts over HTTP: proposing, rejecting and approving (docs/contract.md#drafts). */
 
 import t from 'tap';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Cases, message, shownActor, user } from './cases.ts';
 

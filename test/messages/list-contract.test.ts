@@ -2,18 +2,18 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/conversations/participant-store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
 import {
   type ChatMessage,
   IncludeInMessage,
   type MessageInclude,
-} from '../../src/protocol/resources/chat-message.ts';
-import { schemaAt } from '../../src/protocol/since.ts';
-import { NEWEST_VERSION, VERSIONS } from '../../src/protocol/versions.ts';
+} from '../../src/contract/protocol/resources/chat-message.ts';
+import { schemaAt } from '../../src/contract/protocol/since.ts';
+import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 

@@ -1,11 +1,11 @@
 /** Reads of a timeline while its numbers settle. */
 
 import t from 'tap';
-import type { Database } from '../../src/db/database.ts';
-import type { Querier } from '../../src/db/handle.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { readTimeline, readTimelineKeys } from '../../src/messages/reading/list.ts';
-import type { TimelineRange } from '../../src/messages/timeline/timeline-store.ts';
+import { readTimeline, readTimelineKeys } from '../../src/core/messages/reading/list.ts';
+import type { TimelineRange } from '../../src/core/messages/timeline/timeline-store.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import type { Querier } from '../../src/platform/db/handle.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { addConversation, createGround, newMessage, openWritePath } from '../support/timeline.ts';
 
 const ground = await createGround(t);

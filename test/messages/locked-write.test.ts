@@ -1,9 +1,9 @@
 import t from 'tap';
-import { openDatabase } from '../../src/db/database.ts';
-import { EngineUnavailableError } from '../../src/engine/engine.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import {
   createGround,
   type Ground,

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
-import { createUser } from '../../src/accounts/users.ts';
-import type { NewParticipant } from '../../src/conversations/participant-store.ts';
-import { mentionedNames } from '../../src/messages/sending/mentioned-names.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import { MESSAGE_LIMITS } from '../../src/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import { MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { createUser } from '../../src/core/accounts/users.ts';
+import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import { mentionedNames } from '../../src/core/messages/sending/mentioned-names.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { Cases, message, user } from './cases.ts';

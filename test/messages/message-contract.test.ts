@@ -2,15 +2,18 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { AvailableTool } from '../../src/protocol/resources/available-tool.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Conversation } from '../../src/protocol/resources/conversation.ts';
-import type { ConversationFile } from '../../src/protocol/resources/conversation-file.ts';
-import type { MessageRevision } from '../../src/protocol/resources/message-revision.ts';
-import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { AvailableTool } from '../../src/contract/protocol/resources/available-tool.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
+import type { ConversationFile } from '../../src/contract/protocol/resources/conversation-file.ts';
+import type { MessageRevision } from '../../src/contract/protocol/resources/message-revision.ts';
+import type {
+  Notification,
+  NotificationSummary,
+} from '../../src/contract/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createdAgent } from '../agents/bodies.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';

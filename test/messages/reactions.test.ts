@@ -1,15 +1,15 @@
 /** What belongs to a message and changes without it: reactions, threads, pins (docs/contract.md#reactions and behind). */
 
 import t from 'tap';
-import { purgePrefix } from '../../src/compliance/purge.ts';
-import { toEmoji } from '../../src/protocol/emoji.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Pin } from '../../src/protocol/resources/pin.ts';
-import type { MessageReactions, Reaction } from '../../src/protocol/resources/reaction.ts';
-import type { Thread } from '../../src/protocol/resources/thread.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { toEmoji } from '../../src/contract/protocol/emoji.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Pin } from '../../src/contract/protocol/resources/pin.ts';
+import type { MessageReactions, Reaction } from '../../src/contract/protocol/resources/reaction.ts';
+import type { Thread } from '../../src/contract/protocol/resources/thread.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { purgePrefix } from '../../src/features/compliance/purge.ts';
 import { type CallAnswer, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { Cases, user } from './cases.ts';
 

@@ -4,22 +4,22 @@
  */
 
 import t from 'tap';
-import { Rights } from '../../src/access/rights.ts';
-import { lockConversation } from '../../src/conversations/conversation-store.ts';
-import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import { addParticipant, writeParticipant } from '../../src/conversations/participant-store.ts';
-import type { Tx } from '../../src/db/handle.ts';
-import { InFlightRows } from '../../src/db/in-flight-rows.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { OverdueRows } from '../../src/jobs/overdue-rows.ts';
-import { SentEffects, type SentEffectsOptions } from '../../src/jobs/sent-effects.ts';
-import type { MessagesSent } from '../../src/messages/outbox-topics.ts';
-import { Timeline } from '../../src/messages/timeline/timeline.ts';
-import { WritePath } from '../../src/messages/timeline/write-path.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { planNotifications } from '../../src/notifications/notify.ts';
-import { SettingsOfUsers } from '../../src/notifications/settings.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { OverdueRows } from '../../src/app/jobs/overdue-rows.ts';
+import { SentEffects, type SentEffectsOptions } from '../../src/app/jobs/sent-effects.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { lockConversation } from '../../src/core/conversations/conversation-store.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { addParticipant, writeParticipant } from '../../src/core/conversations/participant-store.ts';
+import type { MessagesSent } from '../../src/core/messages/outbox-topics.ts';
+import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
+import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
+import { planNotifications } from '../../src/core/notifications/notify.ts';
+import { SettingsOfUsers } from '../../src/core/notifications/settings.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import type { Tx } from '../../src/platform/db/handle.ts';
+import { InFlightRows } from '../../src/platform/db/in-flight-rows.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from '../support/files.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -1,10 +1,10 @@
 /** Sends are written without being looked for first; what turns out to be a resend costs a number, within bounds. */
 
 import t from 'tap';
-import { openDatabase } from '../../src/db/database.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { keyOf, Resends } from '../../src/messages/timeline/resends.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { keyOf, Resends } from '../../src/core/messages/timeline/resends.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createGround, type Ground, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 

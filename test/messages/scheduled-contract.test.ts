@@ -2,12 +2,12 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import { statement } from '../../src/db/statement.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { MessageOutcome } from '../../src/protocol/resources/message-outcome.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { MessageOutcome } from '../../src/contract/protocol/resources/message-outcome.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';

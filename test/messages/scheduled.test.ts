@@ -1,28 +1,28 @@
 import { sql } from 'kysely';
 import t from 'tap';
-import { RateLimiter } from '../../src/access/rate-limit.ts';
-import { lockConversation } from '../../src/conversations/conversation-store.ts';
-import { addParticipant } from '../../src/conversations/participant-store.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import type { Tx } from '../../src/db/handle.ts';
-import { statement } from '../../src/db/statement.ts';
-import { handle } from '../../src/db/topic.ts';
-import { EngineUnavailableError } from '../../src/engine/engine.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { JobWorker } from '../../src/jobs/job-worker.ts';
-import type { ScheduledJob } from '../../src/messages/schedules/schedule-store.ts';
+import { JobWorker } from '../../src/app/jobs/job-worker.ts';
+import { ApiError } from '../../src/contract/protocol/errors.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { lockConversation } from '../../src/core/conversations/conversation-store.ts';
+import { addParticipant } from '../../src/core/conversations/participant-store.ts';
+import type { ScheduledJob } from '../../src/core/messages/schedules/schedule-store.ts';
 import {
   cancelScheduled,
   reschedule,
   SEND_SCHEDULED,
   scheduleMessage,
-} from '../../src/messages/schedules/scheduled.ts';
-import { ScheduledDelivery } from '../../src/messages/schedules/scheduled-delivery.ts';
-import { lockMessage } from '../../src/messages/store.ts';
-import type { NewMessage } from '../../src/messages/timeline/new-message.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { ApiError } from '../../src/protocol/errors.ts';
-import { newId } from '../../src/protocol/ids.ts';
+} from '../../src/core/messages/schedules/scheduled.ts';
+import { ScheduledDelivery } from '../../src/core/messages/schedules/scheduled-delivery.ts';
+import { lockMessage } from '../../src/core/messages/store.ts';
+import type { NewMessage } from '../../src/core/messages/timeline/new-message.ts';
+import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import type { Tx } from '../../src/platform/db/handle.ts';
+import { statement } from '../../src/platform/db/statement.ts';
+import { handle } from '../../src/platform/db/topic.ts';
+import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import type { Teardown } from '../support/teardown.ts';
 import {
   addConversation,

@@ -1,11 +1,11 @@
 /** Search over HTTP, on a whole server (docs/contract.md#search). */
 
 import t from 'tap';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { SearchHit } from '../../src/protocol/resources/search-hit.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { SearchHit } from '../../src/contract/protocol/resources/search-hit.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -1,19 +1,19 @@
 /** What keeps the index of the search whole: one node at a time, deaths, holes, purges, and messages from before it. */
 
 import t from 'tap';
-import { purgeConversation, purgePrefix } from '../../src/compliance/purge.ts';
-import { deleteEmptyConversation } from '../../src/conversations/conversation-store.ts';
-import { DueWatch } from '../../src/db/due-watch.ts';
-import { insertVoids } from '../../src/messages/timeline/timeline-store.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { absorbed, blocksOf, type IndexedText } from '../../src/search/block.ts';
-import { indexSome } from '../../src/search/index-round.ts';
-import { Indexer } from '../../src/search/indexer.ts';
-import { lexemesOf } from '../../src/search/lexemes.ts';
-import { matchFields } from '../../src/search/match.ts';
-import { parseQuery } from '../../src/search/query.ts';
-import { readWindow, type WalkOptions } from '../../src/search/walk.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { deleteEmptyConversation } from '../../src/core/conversations/conversation-store.ts';
+import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
+import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
+import { absorbed, blocksOf, type IndexedText } from '../../src/features/search/block.ts';
+import { indexSome } from '../../src/features/search/index-round.ts';
+import { Indexer } from '../../src/features/search/indexer.ts';
+import { lexemesOf } from '../../src/features/search/lexemes.ts';
+import { matchFields } from '../../src/features/search/match.ts';
+import { parseQuery } from '../../src/features/search/query.ts';
+import { readWindow, type WalkOptions } from '../../src/features/search/walk.ts';
+import { DueWatch } from '../../src/platform/db/due-watch.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 

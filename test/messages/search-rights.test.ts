@@ -4,15 +4,15 @@
  */
 
 import t, { type Test } from 'tap';
-import { createApiKey } from '../../src/accounts/keys.ts';
-import { findRole } from '../../src/accounts/roles.ts';
-import { createUser } from '../../src/accounts/users.ts';
-import { purgePrefix } from '../../src/compliance/purge.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { SearchHit } from '../../src/protocol/resources/search-hit.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { SearchHit } from '../../src/contract/protocol/resources/search-hit.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { createApiKey } from '../../src/core/accounts/keys.ts';
+import { findRole } from '../../src/core/accounts/roles.ts';
+import { createUser } from '../../src/core/accounts/users.ts';
+import { purgePrefix } from '../../src/features/compliance/purge.ts';
 import { type CallAnswer, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';

@@ -5,18 +5,18 @@
 
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { newApiKey } from '../../src/access/api-keys.ts';
-import { createAccount } from '../../src/accounts/accounts.ts';
-import { createCustomer } from '../../src/accounts/actors.ts';
-import { createApiKey } from '../../src/accounts/keys.ts';
-import { enqueueRightsChanged } from '../../src/accounts/rights-changed.ts';
-import { createRole, findRole } from '../../src/accounts/roles.ts';
-import { createUser } from '../../src/accounts/users.ts';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import type { NewParticipant } from '../../src/conversations/participant-store.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import { type ChatMessage, MESSAGE_LIMITS } from '../../src/protocol/resources/chat-message.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import { type ChatMessage, MESSAGE_LIMITS } from '../../src/contract/protocol/resources/chat-message.ts';
+import { createAccount } from '../../src/core/accounts/accounts.ts';
+import { createCustomer } from '../../src/core/accounts/actors.ts';
+import { createApiKey } from '../../src/core/accounts/keys.ts';
+import { enqueueRightsChanged } from '../../src/core/accounts/rights-changed.ts';
+import { createRole, findRole } from '../../src/core/accounts/roles.ts';
+import { createUser } from '../../src/core/accounts/users.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import { newApiKey } from '../../src/platform/access/api-keys.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { openDatabase } from '../../src/db/database.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { newId } from '../../src/protocol/ids.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 

@@ -1,14 +1,14 @@
 /** `chat.added`: every user that is added to a conversation is notified, once. */
 
 import t from 'tap';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import { enqueueAdded, type ParticipantAdded } from '../../src/conversations/outbox-topics.ts';
-import { addParticipant, type NewParticipant } from '../../src/conversations/participant-store.ts';
-import { notifyAdded } from '../../src/notifications/added.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import type { ParticipantRow } from '../../src/resources/participant.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { enqueueAdded, type ParticipantAdded } from '../../src/core/conversations/outbox-topics.ts';
+import { addParticipant, type NewParticipant } from '../../src/core/conversations/participant-store.ts';
+import { notifyAdded } from '../../src/core/notifications/added.ts';
+import type { ParticipantRow } from '../../src/core/resources/participant.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { newReader, openSocket, type Reader } from './readers.ts';

@@ -1,13 +1,13 @@
 /** The digest of what stayed unseen (docs/contract.md#digests): what is queued and when, and the text of the mail. */
 
 import t from 'tap';
-import { runAdmin } from '../../src/admin/run.ts';
-import { readConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { digestMail } from '../../src/push/digest-mail.ts';
-import { type DigestRow, MAX_NAMED, readDigest } from '../../src/push/digest-store.ts';
-import { Digests } from '../../src/push/digests.ts';
+import { runAdmin } from '../../src/app/admin/run.ts';
+import { digestMail } from '../../src/features/push/digest-mail.ts';
+import { type DigestRow, MAX_NAMED, readDigest } from '../../src/features/push/digest-store.ts';
+import { Digests } from '../../src/features/push/digests.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { startTestApp } from '../support/app.ts';
 import { insertRow, newReader, type Reader } from './readers.ts';
 

@@ -2,11 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createRole } from '../../src/accounts/roles.ts';
-import { MARK_ALL_BATCH } from '../../src/notifications/mark.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type {
+  Notification,
+  NotificationSummary,
+} from '../../src/contract/protocol/resources/notification.ts';
+import { createRole } from '../../src/core/accounts/roles.ts';
+import { MARK_ALL_BATCH } from '../../src/core/notifications/mark.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { insertRow, newReader, openSocket, type Reader } from './readers.ts';

@@ -1,10 +1,10 @@
 import t from 'tap';
-import type { ConversationFacts, Member } from '../../src/conversations/directory.ts';
-import { planNotifications } from '../../src/notifications/notify.ts';
-import type { Actor, ActorType } from '../../src/protocol/resources/actor.ts';
-import type { Participant } from '../../src/protocol/resources/participant.ts';
-import type { MessageRow } from '../../src/resources/message.ts';
-import { preview } from '../../src/resources/preview.ts';
+import type { Actor, ActorType } from '../../src/contract/protocol/resources/actor.ts';
+import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
+import type { ConversationFacts, Member } from '../../src/core/conversations/directory.ts';
+import { planNotifications } from '../../src/core/notifications/notify.ts';
+import type { MessageRow } from '../../src/core/resources/message.ts';
+import { preview } from '../../src/core/resources/preview.ts';
 
 t.test('every user of the conversation is notified once, except the author', async (t) => {
   const facts = conversation([member('ada'), member('grace'), member('vera'), member('bot', 'agent')]);

@@ -5,13 +5,13 @@
 
 import { sql } from 'kysely';
 import t from 'tap';
-import { statement } from '../../src/db/statement.ts';
-import { insertDue } from '../../src/messages/timeline/notified-store.ts';
-import type { NewNotification } from '../../src/notifications/insert-store.ts';
-import { notifyUsers } from '../../src/notifications/notify-users.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import { readMessage } from '../../src/resources/message.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { insertDue } from '../../src/core/messages/timeline/notified-store.ts';
+import type { NewNotification } from '../../src/core/notifications/insert-store.ts';
+import { notifyUsers } from '../../src/core/notifications/notify-users.ts';
+import { readMessage } from '../../src/core/resources/message.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 import { Cases, message } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -2,32 +2,32 @@
 
 import pg from 'pg';
 import t, { type Test } from 'tap';
-import type { Database } from '../../src/db/database.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import type { Tx } from '../../src/db/handle.ts';
-import type { KeysetPage } from '../../src/db/keyset.ts';
-import { bindable, type Statement, type Value } from '../../src/db/statement.ts';
-import { readChanges } from '../../src/gateway/catch-up/changes.ts';
-import { insertDue } from '../../src/messages/timeline/notified-store.ts';
+import { insertDue } from '../../src/core/messages/timeline/notified-store.ts';
 import {
   type FeedFilters,
   readFeedKeys,
   readFeedRows,
   readFeedRowsById,
   readSummary,
-} from '../../src/notifications/feed-store.ts';
-import { insertNotifications, type NewNotification } from '../../src/notifications/insert-store.ts';
+} from '../../src/core/notifications/feed-store.ts';
+import { insertNotifications, type NewNotification } from '../../src/core/notifications/insert-store.ts';
 import {
   lockNotification,
   moveAll,
   moveOne,
   moveRead,
   readReadAlready,
-} from '../../src/notifications/mark-store.ts';
-import { readChanged, writePreviews } from '../../src/notifications/store.ts';
-import { withdrawOfMessage, withdrawOfSubject } from '../../src/notifications/withdraw-store.ts';
-import type { MessageRow } from '../../src/resources/message.ts';
-import { type NotificationRow, readNotifications } from '../../src/resources/notification.ts';
+} from '../../src/core/notifications/mark-store.ts';
+import { readChanged, writePreviews } from '../../src/core/notifications/store.ts';
+import { withdrawOfMessage, withdrawOfSubject } from '../../src/core/notifications/withdraw-store.ts';
+import type { MessageRow } from '../../src/core/resources/message.ts';
+import { type NotificationRow, readNotifications } from '../../src/core/resources/notification.ts';
+import { readChanges } from '../../src/edge/gateway/catch-up/changes.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import type { Tx } from '../../src/platform/db/handle.ts';
+import type { KeysetPage } from '../../src/platform/db/keyset.ts';
+import { bindable, type Statement, type Value } from '../../src/platform/db/statement.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

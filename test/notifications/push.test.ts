@@ -5,28 +5,28 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { Rights } from '../../src/access/rights.ts';
-import { updateAccount } from '../../src/accounts/accounts.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { createLog } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
-import { SettingsOfUsers } from '../../src/notifications/settings.ts';
-import { AddressGuard } from '../../src/outbound/address-guard.ts';
-import { GuardedPost } from '../../src/outbound/guarded-post.ts';
-import { Lanes } from '../../src/outbound/lanes.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import {
   MAX_PUSH_SUBSCRIPTIONS,
   type PushKey,
   type PushSubscription,
-} from '../../src/protocol/resources/push-subscription.ts';
-import type { Pushed } from '../../src/push/delivery-store.ts';
-import { MAX_PAYLOAD_BYTES, payloadOf } from '../../src/push/payload.ts';
-import { Pushes } from '../../src/push/pushes.ts';
-import { readSubscribers } from '../../src/push/subscription-store.ts';
-import { Vapid } from '../../src/push/vapid.ts';
-import { readNotifications } from '../../src/resources/notification.ts';
+} from '../../src/contract/protocol/resources/push-subscription.ts';
+import { updateAccount } from '../../src/core/accounts/accounts.ts';
+import { SettingsOfUsers } from '../../src/core/notifications/settings.ts';
+import { readNotifications } from '../../src/core/resources/notification.ts';
+import type { Pushed } from '../../src/features/push/delivery-store.ts';
+import { MAX_PAYLOAD_BYTES, payloadOf } from '../../src/features/push/payload.ts';
+import { Pushes } from '../../src/features/push/pushes.ts';
+import { readSubscribers } from '../../src/features/push/subscription-store.ts';
+import { Vapid } from '../../src/features/push/vapid.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
+import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
+import { GuardedPost } from '../../src/platform/outbound/guarded-post.ts';
+import { Lanes } from '../../src/platform/outbound/lanes.ts';
 import { Cases, user } from '../messages/cases.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { type Browser, decryptPush, startPushService } from '../support/push-service.ts';

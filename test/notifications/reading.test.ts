@@ -3,11 +3,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import t from 'tap';
-import { markConversationRead } from '../../src/notifications/mark-conversation.ts';
-import { notifyUsers } from '../../src/notifications/notify-users.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Notification, NotificationSummary } from '../../src/protocol/resources/notification.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type {
+  Notification,
+  NotificationSummary,
+} from '../../src/contract/protocol/resources/notification.ts';
+import { markConversationRead } from '../../src/core/notifications/mark-conversation.ts';
+import { notifyUsers } from '../../src/core/notifications/notify-users.ts';
 import { cursorOf, resume } from '../gateway/missed.ts';
 import { Cases } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';

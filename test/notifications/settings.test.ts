@@ -1,11 +1,11 @@
 /** What a user wants to be notified of, and when (docs/contract.md#notification-settings). */
 
 import t from 'tap';
-import { notifyUsers } from '../../src/notifications/notify-users.ts';
-import { mayInterrupt, reachesSockets } from '../../src/notifications/settings.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
-import type { NotificationSettings } from '../../src/protocol/resources/notification-settings.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import type { NotificationSettings } from '../../src/contract/protocol/resources/notification-settings.ts';
+import { notifyUsers } from '../../src/core/notifications/notify-users.ts';
+import { mayInterrupt, reachesSockets } from '../../src/core/notifications/settings.ts';
 import type { Client } from '../gateway/fixture.ts';
 import { cursorOf, resume } from '../gateway/missed.ts';
 import { Cases } from '../messages/cases.ts';

@@ -1,12 +1,12 @@
 /** What waits for a person notifies those that can act, until one has (docs/contract.md#work-that-waits). */
 
 import t from 'tap';
-import { createRole } from '../../src/accounts/roles.ts';
-import { RUN_APPROVAL } from '../../src/agents/runs/outbox-topics.ts';
-import { enqueue } from '../../src/db/outbox.ts';
-import type { List } from '../../src/protocol/lists.ts';
-import type { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { createRole } from '../../src/core/accounts/roles.ts';
+import { RUN_APPROVAL } from '../../src/features/agents/runs/outbox-topics.ts';
+import { enqueue } from '../../src/platform/db/outbox.ts';
 import { Runs } from '../agents/runs.ts';
 import { Cases, message } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Lanes } from '../../src/outbound/lanes.ts';
+import { Lanes } from '../../src/platform/outbound/lanes.ts';
 
 interface One {
   readonly lane: string;

@@ -1,26 +1,26 @@
 /** Rows that are kept as JSON: what a page gets, what is kept, what is removed. */
 
 import t from 'tap';
-import { createMetrics } from '../../src/metrics.ts';
-import { formAt } from '../../src/protocol/forms.ts';
-import { ChatMessage } from '../../src/protocol/resources/chat-message.ts';
-import { Notification } from '../../src/protocol/resources/notification.ts';
-import { VERSIONS, type Version } from '../../src/protocol/versions.ts';
+import { formAt } from '../../src/contract/protocol/forms.ts';
+import { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
 import {
   EncodedRows,
   type Form,
   parseKeys,
   type RowKey,
   withFields,
-} from '../../src/resources/encoded-rows.ts';
+} from '../../src/core/resources/encoded-rows.ts';
 import {
   completeMessage,
   MESSAGES,
   type MessageExpansions,
   presentMessage,
   type TimelineRow,
-} from '../../src/resources/message.ts';
-import { type FeedRow, NOTIFICATIONS, presentNotification } from '../../src/resources/notification.ts';
+} from '../../src/core/resources/message.ts';
+import { type FeedRow, NOTIFICATIONS, presentNotification } from '../../src/core/resources/notification.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';
 

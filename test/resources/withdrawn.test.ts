@@ -1,8 +1,8 @@
 /** Two nodes that show the same rows: content that is withdrawn on one leaves the memory of the other. */
 
 import t from 'tap';
-import type { List } from '../../src/protocol/lists.ts';
-import type { Notification } from '../../src/protocol/resources/notification.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { createGroup, startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';
 import { until } from '../support/until.ts';

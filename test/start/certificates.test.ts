@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import t from 'tap';
 import WebSocket from 'ws';
-import type { DemoFile } from '../../src/demo.ts';
+import type { DemoFile } from '../../src/app/demo.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import t from 'tap';
-import { type Config, ConfigError, type Environment, readConfig } from '../../src/config.ts';
-import { SOCKET_LIMITS } from '../../src/protocol/socket/socket-limits.ts';
+import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
+import { type Config, ConfigError, type Environment, readConfig } from '../../src/platform/config.ts';
 
 t.test('an empty environment is a newcomer on their own machine', async (t) => {
   t.match(readConfig({}), {

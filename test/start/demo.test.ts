@@ -2,12 +2,12 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import t from 'tap';
-import { Tokens } from '../../src/access/tokens.ts';
-import { isValidApiKey, revokeApiKey } from '../../src/accounts/keys.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/demo.ts';
-import { createLog } from '../../src/log.ts';
-import { readInbox } from '../../src/mail/inboxes/inbox-store.ts';
+import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/app/demo.ts';
+import { isValidApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
+import { readInbox } from '../../src/features/mail/inboxes/inbox-store.ts';
+import { Tokens } from '../../src/platform/access/tokens.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { GatheredLines } from '../../src/log.ts';
+import { GatheredLines } from '../../src/platform/log.ts';
 import { until } from '../support/until.ts';
 
 /** Lines with a destination that keeps each write. */

@@ -3,7 +3,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { DemoFile } from '../../src/demo.ts';
+import type { DemoFile } from '../../src/app/demo.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';

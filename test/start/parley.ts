@@ -1,4 +1,4 @@
-/** The real `node src/main.ts` as a child process, as a stranger runs it. */
+/** The real `node src/app/main.ts` as a child process, as a stranger runs it. */
 
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 export const PARLEY = [
   process.execPath,
   `--import=${join(ROOT, 'test/support/quick-start.js')}`,
-  join(ROOT, 'src/main.ts'),
+  join(ROOT, 'src/app/main.ts'),
 ] as const;
 
 export interface Finished {

@@ -6,8 +6,8 @@ import t from 'tap';
 import { copyCheckout } from './checkout.ts';
 import { runProgram } from './parley.ts';
 
-const SOURCE = 'src/main.ts';
-const USAGE = 'usage: node src/main.ts';
+const SOURCE = 'src/app/main.ts';
+const USAGE = 'usage: node src/app/main.ts';
 
 t.test('a source without types serves while its content is the same', async (t) => {
   const checkout = copyCheckout(t);
@@ -25,7 +25,7 @@ t.test('a source without types serves while its content is the same', async (t) 
   t.match(await help(checkout), { stdout: 'changed' }, 'at the first start after the change');
   t.match(await help(checkout), { stdout: 'changed' }, 'from what that start kept');
 
-  const config = JSON.parse(readFileSync(file, 'utf8'))['src/config.ts'];
+  const config = JSON.parse(readFileSync(file, 'utf8'))['src/platform/config.ts'];
   writeFileSync(file, JSON.stringify({ 'src/gone.ts': config, [SOURCE]: config }));
   t.match(await help(checkout), { stdout: 'changed' }, 'an entry of another source does not serve');
   const names = Object.keys(JSON.parse(readFileSync(file, 'utf8')));
@@ -46,7 +46,7 @@ t.test('an error in a changed source is reported with its place', async (t) => {
 
 t.test('a cache that cannot be read or written changes nothing', async (t) => {
   const checkout = copyCheckout(t);
-  for (const content of ['', 'null', '[]', '{"src/main.ts":null}', '{"src/main.ts":{"digest":7}}']) {
+  for (const content of ['', 'null', '[]', '{"src/app/main.ts":null}', '{"src/app/main.ts":{"digest":7}}']) {
     mkdirSync(dirname(strippedFile(checkout)), { recursive: true });
     writeFileSync(strippedFile(checkout), content);
     t.match(

@@ -72,7 +72,7 @@ t.test(`Node ${NEXT_NODE} could run it, but for the addon`, async (t) => {
   t.match(await runProgram(node, ['--version'], {}), { stdout: new RegExp(`^v${NEXT_NODE}\\.`) });
   const loaded = await runProgram(node, ['test/support/load-everything.js'], {});
   t.match(loaded, { code: 0, stdout: /^loaded [1-9]\d{2,} modules\n$/ }, loaded.stderr);
-  const help = await runProgram(node, ['src/main.ts', 'admin', '--help'], {});
+  const help = await runProgram(node, ['src/app/main.ts', 'admin', '--help'], {});
   t.match(help, { code: 0, stdout: /account create/ }, help.stderr);
   const types = await runProgram(node, ['node_modules/typescript/bin/tsc', '--noEmit'], {});
   t.match(types, { code: 0 }, types.stdout);

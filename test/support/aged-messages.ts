@@ -1,5 +1,5 @@
-import type { Db } from '../../src/db/handle.ts';
-import { statement } from '../../src/db/statement.ts';
+import type { Db } from '../../src/platform/db/handle.ts';
+import { statement } from '../../src/platform/db/statement.ts';
 
 /** Makes messages of a conversation and their notifications so many days older, those up to this number and those without one. */
 export async function ageMessages(

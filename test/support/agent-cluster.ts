@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { Message } from '../../src/client/index.ts';
-import { connect } from '../../src/client/index.ts';
+import type { Message } from '../../src/contract/client/index.ts';
+import { connect } from '../../src/contract/client/index.ts';
 import type { FaultProxy } from './fault-proxy.ts';
 import { startLinks } from './link-faults.ts';
 import { ModelServer } from './model-server.ts';

@@ -1,11 +1,11 @@
-import { Tokens } from '../../src/access/tokens.ts';
 import { type AppOptions, startApp } from '../../src/app/app.ts';
-import { readConfig } from '../../src/config.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { type DemoFile, demoFilePath, readDemoFile } from '../../src/demo.ts';
-import type { Route } from '../../src/http/route.ts';
-import { createLog, type Logger } from '../../src/log.ts';
-import type { ErrorObject } from '../../src/protocol/errors.ts';
+import { type DemoFile, demoFilePath, readDemoFile } from '../../src/app/demo.ts';
+import type { ErrorObject } from '../../src/contract/protocol/errors.ts';
+import { Tokens } from '../../src/platform/access/tokens.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import type { Route } from '../../src/platform/http/route.ts';
+import { createLog, type Logger } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { Contract } from './contract.ts';
 import { DEFAULT_VERSION } from './default-version.ts';

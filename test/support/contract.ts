@@ -1,9 +1,14 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { codeOf } from '../../src/protocol/error-envelope.ts';
-import { ERRORS, type ErrorCondition } from '../../src/protocol/errors.ts';
-import { schemaAt, sinceOf } from '../../src/protocol/since.ts';
-import { NEWEST_VERSION, VERSIONS, type Version, versionNamed } from '../../src/protocol/versions.ts';
+import { codeOf } from '../../src/contract/protocol/error-envelope.ts';
+import { ERRORS, type ErrorCondition } from '../../src/contract/protocol/errors.ts';
+import { schemaAt, sinceOf } from '../../src/contract/protocol/since.ts';
+import {
+  NEWEST_VERSION,
+  VERSIONS,
+  type Version,
+  versionNamed,
+} from '../../src/contract/protocol/versions.ts';
 
 /** An answer as it was received. */
 export interface WireAnswer {

@@ -38,8 +38,7 @@ export async function checkOutEarlier(t: Teardown, commit: string): Promise<Earl
   if (lock(root) === lock(ROOT)) {
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(root, 'node_modules'));
   } else await run('npm', ['ci'], { cwd: root });
-  const start = `--import=${join(root, 'test/support/quick-start.js')}`;
-  return { root, command: [process.execPath, start, join(root, 'src/main.ts'), 'start'] };
+  return { root, command: [process.execPath, join(root, 'bin/parley.cjs'), 'start'] };
 }
 
 const run = promisify(execFile);

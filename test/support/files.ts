@@ -1,4 +1,4 @@
-import type { Downloads } from '../../src/resources/attachment.ts';
+import type { Downloads } from '../../src/core/resources/attachment.ts';
 
 /** For code that delivers messages without files. */
 export const NO_FILES: Downloads = {

@@ -20,9 +20,9 @@ module.registerHooks({
 });
 
 // Modules that run something when they are loaded: the command, and the workers, which get some input.
-const MAIN = 'src/main.ts';
-const HTML_WORKER = 'src/agents/tools/html-worker.ts';
-const MAIL_WORKER = 'src/mail/reading/reader-worker.ts';
+const MAIN = 'src/app/main.ts';
+const HTML_WORKER = 'src/features/agents/tools/html-worker.ts';
+const MAIL_WORKER = 'src/features/mail/reading/reader-worker.ts';
 
 const paths = globSync('{src,migrations}/**/*.ts').filter((path) => path !== MAIN);
 const workers = [HTML_WORKER, MAIL_WORKER];
@@ -31,7 +31,7 @@ const worker = new Worker(pathToFileURL(HTML_WORKER), {
   workerData: { html: '<p>hello</p>', url: 'http://127.0.0.1/' },
 });
 await once(worker, 'message');
-const { parseMail } = await import('../../src/mail/reading/parse-mail.ts');
+const { parseMail } = await import('../../src/features/mail/reading/parse-mail.ts');
 const source = Buffer.from('Subject: Hello\r\n\r\nA mail.\r\n');
 const file = {
   size: source.length,

@@ -1,7 +1,7 @@
 /** Holds the node lock until a test kills it: `node node-lock-child.ts <url> <mode>`. Prints `{held}`. */
 
-import { acquireNodeLock } from '../../src/db/node-lock.ts';
-import { createLog } from '../../src/log.ts';
+import { acquireNodeLock } from '../../src/platform/db/node-lock.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 const [url = '', mode = ''] = process.argv.slice(2);
 const lock = await acquireNodeLock({

@@ -11,11 +11,14 @@ import { createServer, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { openDatabase } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
-import { isOwned } from '../../src/db/postgres/owner-file.ts';
-import { createLog } from '../../src/log.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { isOwned } from '../../src/platform/db/postgres/owner-file.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { seedCluster } from './seed-cluster.ts';
 
 const IDLE_MS = 5_000;

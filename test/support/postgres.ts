@@ -11,8 +11,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
-import { createLog } from '../../src/log.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
 import { hangTree, resumeTree } from './process-tree.ts';
 import { seedCluster } from './seed-cluster.ts';
 import type { Teardown } from './teardown.ts';
@@ -151,7 +154,11 @@ async function sharedDirectory(): Promise<string> {
   const hash = createHash('sha256');
   const migrations = join(root, 'migrations');
   const files = (await readdir(migrations)).sort().map((name) => join(migrations, name));
-  for (const file of [...files, join(root, 'src/db/migrate.ts'), join(root, 'src/db/indexes.ts')])
+  for (const file of [
+    ...files,
+    join(root, 'src/platform/db/migrate.ts'),
+    join(root, 'src/platform/db/indexes.ts'),
+  ])
     hash.update(await readFile(file));
   const checkout = createHash('sha256').update(root).digest('hex').slice(0, 8);
   const user = process.getuid?.() ?? 0;

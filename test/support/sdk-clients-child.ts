@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import { type Client, connect } from '../../src/client/index.ts';
+import { type Client, connect } from '../../src/contract/client/index.ts';
 import { historyProblems, type Received } from './check-delivery.ts';
 import type { Order, SdkClientsOptions, SdkReport, Word } from './sdk-clients.ts';
 import { until } from './until.ts';

@@ -4,8 +4,8 @@ import { chmod, lstat, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { startEmbeddedPostgres } from '../../src/db/postgres/embedded-postgres.ts';
-import { createLog } from '../../src/log.ts';
+import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 /**
  * Puts a new cluster into a data directory by copying one that was made once per checkout: 60 ms, where initdb takes
@@ -22,7 +22,9 @@ async function seedDirectory(): Promise<string> {
   const root = resolve(import.meta.dirname, '../..');
   const user = process.getuid?.() ?? 0;
   const family = `parley-seed-${user}-${digest(root)}-`;
-  const makers = ['src/db/postgres/cluster.ts', 'package.json'].map((path) => readFile(join(root, path)));
+  const makers = ['src/platform/db/postgres/cluster.ts', 'package.json'].map((path) =>
+    readFile(join(root, path)),
+  );
   const directory = join(tmpdir(), family + digest(Buffer.concat(await Promise.all(makers))));
   const found = await lstat(directory).catch(() => undefined);
   if (found !== undefined) {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../../src/db/handle.ts';
+import type { Db } from '../../src/platform/db/handle.ts';
 import { until } from './until.ts';
 
 /**

@@ -1,9 +1,9 @@
 /** A whole node whose clock of retries to webhooks runs a thousand times faster. */
 
 import { startApp } from '../../src/app/app.ts';
-import { loadConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
-import { RetrySchedule } from '../../src/webhooks/retry-schedule.ts';
+import { RetrySchedule } from '../../src/features/webhooks/retry-schedule.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { createLog } from '../../src/platform/log.ts';
 
 const SPEED = 1_000;
 

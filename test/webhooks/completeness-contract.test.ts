@@ -2,15 +2,15 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import type { List } from '../../src/protocol/lists.ts';
-import type { NewWebhook } from '../../src/protocol/resources/webhook.ts';
+import type { List } from '../../src/contract/protocol/lists.ts';
+import type { NewWebhook } from '../../src/contract/protocol/resources/webhook.ts';
 import type {
   ConversationCompleteness,
   WebhookReplay,
-} from '../../src/protocol/resources/webhook-completeness.ts';
-import type { WebhookDelivery } from '../../src/protocol/resources/webhook-delivery.ts';
-import { wireTime } from '../../src/protocol/times.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+} from '../../src/contract/protocol/resources/webhook-completeness.ts';
+import type { WebhookDelivery } from '../../src/contract/protocol/resources/webhook-delivery.ts';
+import { wireTime } from '../../src/contract/protocol/times.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { TIME } from '../accounts/fixture.ts';
 import { Conversations } from '../conversations/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';

@@ -1,21 +1,21 @@
 /** Random histories of messages and deliveries: what is claimed to be delivered against a slow recount. */
 
 import t from 'tap';
-import { Rights } from '../../src/access/rights.ts';
-import { createConversation } from '../../src/conversations/conversation-store.ts';
-import { ConversationDirectory } from '../../src/conversations/directory.ts';
-import { MemoryEngine } from '../../src/engine/memory-engine.ts';
-import { readSentMessages } from '../../src/messages/store.ts';
-import { insertMessages } from '../../src/messages/timeline/insert-store.ts';
-import { insertVoids } from '../../src/messages/timeline/timeline-store.ts';
-import type { DeliveryStatus } from '../../src/protocol/resources/webhook-delivery.ts';
-import { withParts } from '../../src/resources/message.ts';
-import { Completeness } from '../../src/webhooks/completeness.ts';
-import type { Deliveries } from '../../src/webhooks/delivery.ts';
-import { DUE, insertDeliveries } from '../../src/webhooks/delivery-store.ts';
-import { readListeningWebhooks } from '../../src/webhooks/listening-webhooks.ts';
-import { EventRecorder } from '../../src/webhooks/record-events.ts';
-import { advanceReplays, requestReplay } from '../../src/webhooks/replay-store.ts';
+import type { DeliveryStatus } from '../../src/contract/protocol/resources/webhook-delivery.ts';
+import { createConversation } from '../../src/core/conversations/conversation-store.ts';
+import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { readSentMessages } from '../../src/core/messages/store.ts';
+import { insertMessages } from '../../src/core/messages/timeline/insert-store.ts';
+import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
+import { withParts } from '../../src/core/resources/message.ts';
+import { Completeness } from '../../src/features/webhooks/completeness.ts';
+import type { Deliveries } from '../../src/features/webhooks/delivery.ts';
+import { DUE, insertDeliveries } from '../../src/features/webhooks/delivery-store.ts';
+import { readListeningWebhooks } from '../../src/features/webhooks/listening-webhooks.ts';
+import { EventRecorder } from '../../src/features/webhooks/record-events.ts';
+import { advanceReplays, requestReplay } from '../../src/features/webhooks/replay-store.ts';
+import { Rights } from '../../src/platform/access/rights.ts';
+import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { NO_FILES } from '../support/files.ts';
 import { Random } from '../support/random.ts';
 import { createGround, log, newMessage } from '../support/timeline.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { changeListeners } from '../../src/accounts/listeners.ts';
-import type { Database } from '../../src/db/database.ts';
-import { newId } from '../../src/protocol/ids.ts';
-import { NEWEST_VERSION } from '../../src/protocol/versions.ts';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
+import { changeListeners } from '../../src/core/accounts/listeners.ts';
+import type { Database } from '../../src/platform/db/database.ts';
 import { until } from '../support/until.ts';
 
 export interface WebhookOptions {

@@ -1,4 +1,4 @@
-import type { EmailPurpose, EmailStatus } from '../../../src/protocol/resources/email.ts';
+import type { EmailPurpose, EmailStatus } from '../../../src/contract/protocol/resources/email.ts';
 
 /**
  * The second column of the corpus: what becomes of a mail in an account where Cleo has a case, whose last mail to her is

@@ -1,4 +1,4 @@
-import type { DeliveryReport, Mailbox } from '../../../src/mail/reading/parsed-mail.ts';
+import type { DeliveryReport, Mailbox } from '../../../src/features/mail/reading/parsed-mail.ts';
 
 /**
  * A mail of the corpus, and what must be read of it. What becomes of it in an account is in becomes.ts, under the same name.

@@ -1,0 +1,181 @@
+/** The syntax of the command line: commands of one or two words, with options that all take a value, most of them by name. */
+
+import { parseArgs } from 'node:util';
+import { nearestName } from '../../contract/protocol/nearest-name.ts';
+
+/** The command line is wrong; nothing was done. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export interface Option {
+  /** One line about its meaning. */
+  readonly help: string;
+  /** Its value in the usage text. */
+  readonly value: string;
+  readonly required?: true;
+  /** The form of the value, which the refusal names. */
+  readonly check?: { readonly accepts: string; readonly test: (text: string) => boolean };
+}
+
+export interface Command<Context> {
+  /** One line about the command. */
+  readonly help: string;
+  readonly options: Readonly<Record<string, Option>>;
+  /** The option whose value may stand without its name. */
+  readonly first?: string;
+  /** It uses nothing but the configuration and files: no database is looked for or started. */
+  readonly offline?: true;
+  /**
+   * Resolves with the object to print; undefined if it has printed by itself. Required options are present, and every value
+   * has passed its check.
+   */
+  readonly run: (context: Context, options: Options) => Promise<object | undefined>;
+}
+
+export type Options = Readonly<Record<string, string>>;
+export type Commands<Context> = Readonly<Record<string, Command<Context>>>;
+
+export function wantsHelp(args: readonly string[]): boolean {
+  return args[0] === HELP || args.some((arg) => arg === '--help' || arg === '-h');
+}
+
+/** Throws UsageError. */
+export function parseCommand<Context>(
+  commands: Commands<Context>,
+  args: readonly string[],
+): { readonly command: Command<Context>; readonly options: Options } {
+  const words = wordsOf(args);
+  const name = words.slice(0, 2).join(' ');
+  const command = commands[name];
+  if (command === undefined) throw new UsageError(unknownCommand(Object.keys(commands), name));
+  const options = parseOptions(args.slice(words.length), name, command);
+  for (const [option, { required, value, check }] of Object.entries(command.options)) {
+    const text = options[option];
+    if (text === undefined) {
+      if (required) throw new UsageError(`${name} needs --${option} ${value}`);
+    } else if (text.trim() === '' || check?.test(text) === false) {
+      throw new UsageError(`--${option} must be ${check?.accepts ?? 'some text'}`);
+    }
+  }
+  return { command, options };
+}
+
+/** Returns one line for each command that begins with `args`, and the options if there is only one. */
+export function usageOf<Context>(
+  commands: Commands<Context>,
+  program: string,
+  args: readonly string[],
+): string {
+  const wanted = wordsOf(args[0] === HELP ? args.slice(1) : args).join(' ');
+  const matching = Object.entries(commands).filter(([name]) => `${name} `.startsWith(`${wanted} `));
+  const [first, ...others] = matching;
+  if (first === undefined || others.length > 0) {
+    const shown = matching.length > 0 ? matching : Object.entries(commands);
+    const lines = columns(shown.map(([name, { help }]) => [name, help]));
+    return `usage: ${program} <command> [--option value …]\n\n${lines}\n\nOptions of a command: ${program} <command> --help\n`;
+  }
+  const [name, { help, options, first: unnamed }] = first;
+  const words = Object.entries(options).map(([option, { value, required }]) => {
+    const flag = option === unnamed ? `[--${option}]` : `--${option}`;
+    return required ? ` ${flag} ${value}` : ` [${flag} ${value}]`;
+  });
+  const lines = columns(Object.entries(options).map(([option, { help }]) => [`--${option}`, help]));
+  return `usage: ${program} ${name}${words.join('')}\n\n${help}\n${lines === '' ? '' : `\n${lines}\n`}`;
+}
+
+export function oneOf(help: string, values: readonly string[]): Option {
+  return {
+    help,
+    value: values.join('|'),
+    check: { accepts: `one of ${values.join(', ')}`, test: (text) => values.includes(text) },
+  };
+}
+
+const HELP = 'help';
+
+/** Returns the words before the options: the command, or the beginning of one. */
+function wordsOf(args: readonly string[]): readonly string[] {
+  const end = args.findIndex((arg) => arg.startsWith('-'));
+  return (end === -1 ? args : args.slice(0, end)).slice(0, 2);
+}
+
+function unknownCommand(names: readonly string[], name: string): string {
+  const nearest = nearestName(name, names);
+  const meant = nearest === undefined ? `there are ${names.join(', ')}` : `did you mean "${nearest}"?`;
+  return `${name === '' ? 'no command' : `no command "${name}"`}; ${meant}`;
+}
+
+function parseOptions<Context>(
+  args: readonly string[],
+  name: string,
+  { options, first }: Command<Context>,
+): Options {
+  const config = Object.fromEntries(
+    Object.keys(options).map((option) => [option, { type: 'string' as const }]),
+  );
+  const { values, positionals } = parseStrictly(withDashedValues(args, config), config, name);
+  const [value, ...others] = positionals;
+  if (value === undefined) return values;
+  if (first !== undefined && values[first] === undefined && others.length === 0) {
+    return { ...values, [first]: value };
+  }
+  throw new UsageError(unnamedValue(args, name, options));
+}
+
+function parseStrictly(
+  args: string[],
+  options: Readonly<Record<string, { readonly type: 'string' }>>,
+  name: string,
+): { readonly values: Options; readonly positionals: readonly string[] } {
+  try {
+    const { values, positionals } = parseArgs({ args, options, strict: true, allowPositionals: true });
+    return { values: values as Options, positionals };
+  } catch (error) {
+    const known = Object.keys(options).map((option) => `--${option}`);
+    const { message, code } = error as NodeJS.ErrnoException;
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(message.split('\n')[0]);
+    const [, unknown = ''] = /'(--?[^']*)'/.exec(message) ?? [];
+    const nearest = nearestName(unknown, known);
+    const has = known.length > 0 ? `has ${known.join(', ')}` : 'has no options';
+    throw new UsageError(
+      `${name} has no ${unknown}; ${nearest === undefined ? `it ${has}` : `did you mean ${nearest}?`}`,
+    );
+  }
+}
+
+/**
+ * Joins an option and a value that begins with a dash, as one in 64 public keys does: parseArgs would take the value for an
+ * option and call it ambiguous. What looks like an option stays one, so that a misspelt name is still found.
+ */
+function withDashedValues(args: readonly string[], options: Readonly<Record<string, unknown>>): string[] {
+  const joined: string[] = [];
+  for (const arg of args) {
+    const option = joined.at(-1);
+    const isValue = arg.startsWith('-') && !/^--?[a-z-]+(=|$)/.test(arg);
+    const isAwaited = option?.startsWith('--') && option.slice(2) in options;
+    if (isValue && isAwaited) joined[joined.length - 1] = `${option}=${arg}`;
+    else joined.push(arg);
+  }
+  return joined;
+}
+
+/** A value without the name of its option: it was probably meant for the first one that is required and was not given. */
+function unnamedValue(args: readonly string[], name: string, options: Command<unknown>['options']): string {
+  const named = new Set(args.map((arg) => arg.split('=')[0]));
+  const value = args.find((arg, i) => !arg.startsWith('-') && !/^--[^=]+$/.test(args[i - 1] ?? '')) ?? '';
+  const meant = Object.keys(options).find((option) => options[option]?.required && !named.has(`--${option}`));
+  const known = Object.keys(options).map((option) => `--${option}`);
+  const remedy =
+    meant !== undefined
+      ? `did you mean --${meant} ${value}?`
+      : known.length > 0
+        ? `its options are ${known.join(', ')}`
+        : 'it has no options';
+  return `${name} takes no "${value}" without the name of an option; ${remedy}`;
+}
+
+function columns(rows: readonly (readonly [left: string, right: string])[]): string {
+  const width = Math.max(0, ...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n');
+}

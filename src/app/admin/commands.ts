@@ -1,0 +1,393 @@
+/** The operator's commands. Modules of a command are loaded when it runs, because each call is a process of its own. */
+
+import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
+import type { AccountList } from '../../core/accounts/account-list.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
+
+export interface AdminContext {
+  /** With the schema of this version. */
+  readonly database: Database;
+  readonly config: Pick<Config, 'tokenSecret' | 'auditKey' | 'auditOldKeys' | 'dataDir'>;
+  /** Prints an object on a line of its own; resolves when more can be printed. */
+  readonly print: (line: object) => Promise<void>;
+}
+
+const ACCOUNT: Option = { help: 'id of the account', value: 'acc_…', required: true };
+const NAME: Option = { help: 'name that people see', value: 'N', required: true };
+const USER: Option = { help: 'id of the user', value: 'act_…', required: true };
+const SEARCH: Option = {
+  help: 'only those with this text in their name (or e-mail address), case ignored',
+  value: 'TEXT',
+};
+const MAX_ROWS = 10_000;
+const LIMIT: Option = {
+  help: 'how many at most, newest first; 100 if left out',
+  value: 'N',
+  check: {
+    accepts: `a whole number from 1 to ${MAX_ROWS}`,
+    test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MAX_ROWS,
+  },
+};
+// Repeats contract/protocol/resources/account.ts, which takes a tenth of a second to load; the types check that they are equal.
+const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
+const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
+  'active',
+  'inactive',
+] satisfies AccountPlan[]);
+const ROLE: Option = {
+  help: 'role of the account, by its name or id',
+  value: 'admin|member|viewer|rol_…',
+  required: true,
+};
+const EMAIL: Option = {
+  help: 'e-mail address, unique within the account',
+  value: 'E',
+  required: true,
+  check: { accepts: 'an e-mail address', test: (text) => /^[^\s@]+@[^\s@]+$/.test(text) },
+};
+const EXPIRES: Option = {
+  help: 'when the key ends; never if left out',
+  value: 'T',
+  check: {
+    accepts: 'a future time such as 2030-01-31T00:00:00Z',
+    test: (text) => /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) && Date.parse(text) > Date.now(),
+  },
+};
+
+export const COMMANDS: Commands<AdminContext> = {
+  'account create': {
+    help: 'Create an account with the roles admin, member, viewer, agent, scanner and sales_rep',
+    options: { name: NAME, plan: PLAN },
+    run: inTransaction(async (tx, { name = '', plan }) => {
+      const { createAccount } = await import('../../core/accounts/accounts.ts');
+      const { addedRolesOf } = await import('../../core/accounts/roles.ts');
+      const { account, roles } = await createAccount(tx, { name, ...(plan && { plan: plan as Plan }) });
+      const all = [...Object.values(roles), ...(await addedRolesOf(tx, account.id))];
+      const shown = all.map(({ id, name, type }) => ({ id, name, type }));
+      return { object: 'account', ...account, roles: shown };
+    }),
+  },
+  'account set': {
+    help: 'Change the plan or the subscription of an account',
+    options: {
+      id: ACCOUNT,
+      plan: { ...PLAN, help: 'another plan' },
+      subscription: SUBSCRIPTION,
+    },
+    run: inTransaction(async (tx, { id = '', plan, subscription }) => {
+      if (!plan && !subscription) throw new UsageError('account set needs --plan or --subscription');
+      const { updateAccount } = await import('../../core/accounts/accounts.ts');
+      const account = await updateAccount(tx, id, {
+        ...(plan && { plan: plan as Plan }),
+        ...(subscription && { subscription: subscription as AccountPlan }),
+      });
+      return { object: 'account', ...account };
+    }),
+  },
+  'account list': {
+    help: 'List the accounts of this deployment',
+    options: { search: SEARCH, limit: LIMIT },
+    async run({ database }, { search, limit }) {
+      const { listAccounts } = await import('../../core/accounts/accounts.ts');
+      return listOf('account', limit, (fetch) => listAccounts(database, { search: search ?? null, fetch }));
+    },
+  },
+  'account show': {
+    help: 'Show an account with its roles and the number of its users and keys',
+    options: { id: ACCOUNT },
+    async run({ database }, { id = '' }) {
+      const { countMembers, findAccount } = await import('../../core/accounts/accounts.ts');
+      const { ROLES } = await import('../../core/accounts/roles.ts');
+      const account = await findAccount(database, id);
+      const roles = await readPage(ROLES, database, id, undefined, MAX_ROWS);
+      return {
+        object: 'account',
+        ...account,
+        roles: roles.map(({ id, name, type }) => ({ id, name, type })),
+        ...(await countMembers(database, id)),
+      };
+    },
+  },
+  'account delete': {
+    help: 'Delete an account for good, unless a conversation of it is under legal hold; running nodes remove it',
+    options: {
+      id: ACCOUNT,
+      confirm: {
+        help: 'the same id again; without it nothing is deleted, and what would be is shown',
+        value: 'acc_…',
+      },
+    },
+    run: inTransaction(async (tx, { id = '', confirm }) => {
+      if (confirm !== undefined && confirm !== id)
+        throw new UsageError(`--confirm must be ${id}, the id of the account`);
+      const { countMembers, findAccount } = await import('../../core/accounts/accounts.ts');
+      const { readHead } = await import('../../core/audit/chain-store.ts');
+      const { beginAccountRemoval, requireUnheld } = await import(
+        '../../features/compliance/account-removal.ts'
+      );
+      const { name } = await findAccount(tx, id);
+      await requireUnheld(tx, id);
+      const shown = { object: 'account_deletion', account_id: id, name, ...(await countMembers(tx, id)) };
+      if (confirm === undefined)
+        return { ...shown, deleted_at: null, to_delete: `account delete --id ${id} --confirm ${id}` };
+      const { deleted_at } = await beginAccountRemoval(tx, id);
+      const { head } = await readHead(tx, id);
+      return { ...shown, deleted_at, audit_head: head };
+    }),
+  },
+  'key create': {
+    help: 'Create an API key; its secret is printed this once',
+    options: {
+      account: ACCOUNT,
+      name: NAME,
+      role: { help: 'role of the key, by its name or id; admin if left out', value: ROLE.value },
+      expires: EXPIRES,
+    },
+    run: inTransaction(async (tx, { account = '', name = '', role = 'admin', expires }) => {
+      const { findAccount } = await import('../../core/accounts/accounts.ts');
+      const { createApiKey } = await import('../../core/accounts/keys.ts');
+      const { findRole } = await import('../../core/accounts/roles.ts');
+      const { id: accountId } = await findAccount(tx, account);
+      const { id: roleId } = await findRole(tx, accountId, role);
+      const { key, apiKey } = await createApiKey(tx, {
+        accountId,
+        name,
+        roleId,
+        ...(expires && { expiresAt: expires }),
+      });
+      const { hash: _, ...shown } = apiKey;
+      return { object: 'api_key', ...shown, role_id: roleId, key };
+    }),
+  },
+  'key list': {
+    help: 'List the API keys of an account, revoked and expired ones included, without their secrets',
+    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
+    async run({ database }, { account = '', search, limit }) {
+      const { API_KEYS } = await import('../../core/accounts/keys.ts');
+      return accountList('api_key', API_KEYS, database, account, { search, limit });
+    },
+  },
+  'key revoke': {
+    help: 'End an API key at once and for good',
+    options: { id: { help: 'id of the key, see "key list"', value: 'key_…', required: true } },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { revokeApiKey } = await import('../../core/accounts/keys.ts');
+      const { hash: _, ...shown } = await revokeApiKey(tx, id);
+      return { object: 'api_key', ...shown };
+    }),
+  },
+  'role list': {
+    help: 'List the roles of an account with their permissions',
+    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
+    async run({ database }, { account = '', search, limit }) {
+      const { ROLES } = await import('../../core/accounts/roles.ts');
+      return accountList('role', ROLES, database, account, { search, limit });
+    },
+  },
+  'user create': {
+    help: 'Create a user of an account',
+    options: { account: ACCOUNT, name: NAME, email: EMAIL, role: ROLE },
+    run: inTransaction(async (tx, { account = '', name = '', email = '', role = '' }) => {
+      const { findAccount } = await import('../../core/accounts/accounts.ts');
+      const { findRole } = await import('../../core/accounts/roles.ts');
+      const { createUser } = await import('../../core/accounts/users.ts');
+      const { id: accountId } = await findAccount(tx, account);
+      const { id: roleId } = await findRole(tx, accountId, role);
+      const { user } = await createUser(tx, { accountId, name, email, roleId });
+      return { object: 'user', ...user, name, role_id: roleId, avatar_url: null };
+    }),
+  },
+  'user list': {
+    help: 'List the users of an account',
+    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
+    async run({ database }, { account = '', search, limit }) {
+      const { USERS } = await import('../../core/accounts/users.ts');
+      return accountList('user', USERS, database, account, { search, limit });
+    },
+  },
+  'user show': {
+    help: 'Show a user, deactivated or not',
+    options: { id: USER },
+    async run({ database }, { id = '' }) {
+      const { findAnyUser } = await import('../../core/accounts/users.ts');
+      return { object: 'user', ...(await findAnyUser(database, id)) };
+    },
+  },
+  'user deactivate': {
+    help: 'End the sessions and tokens of a user for good; their messages stay',
+    options: { id: USER },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { setActive } = await import('../../core/accounts/users.ts');
+      return { object: 'user', ...(await setActive(tx, id, false)) };
+    }),
+  },
+  'user activate': {
+    help: 'Let a deactivated user sign in again, with the role and memberships of before',
+    options: { id: USER },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { setActive } = await import('../../core/accounts/users.ts');
+      return { object: 'user', ...(await setActive(tx, id, true)) };
+    }),
+  },
+  'token create': {
+    help: 'Issue an access and a refresh token for a user (set PARLEY_TOKEN_SECRET as on the nodes)',
+    options: { user: USER },
+    async run({ database, config }, { user = '' }) {
+      const { Tokens } = await import('../../platform/access/tokens.ts');
+      const { issueTokenPair } = await import('../../core/accounts/sessions/token-pairs.ts');
+      const { findAnyUser } = await import('../../core/accounts/users.ts');
+      const { id, account_id, role_id, deactivated } = await findAnyUser(database, user);
+      if (deactivated) throw new Error(`the user ${id} is deactivated: no token would be accepted`);
+      if (role_id === null) throw new Error(`the user ${id} has no role: no token would be accepted`);
+      const tokens = await Tokens.open({ database, secret: config.tokenSecret });
+      const pair = await issueTokenPair(database, tokens, { accountId: account_id, actorId: id });
+      return { ...pair, user_id: id, account_id };
+    },
+  },
+  'digest list': {
+    help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',
+    options: { limit: LIMIT },
+    run: async ({ database }, { limit }) => {
+      const { readDigests } = await import('../../features/push/digest-store.ts');
+      return listOf('digest', limit, async (fetch) =>
+        (await readDigests(database, fetch)).map(({ actor_id, notification_ids, ...digest }) => ({
+          ...{ user_id: actor_id, notifications: notification_ids.length, ...digest },
+        })),
+      );
+    },
+  },
+  'digest show': {
+    help: 'Show the mail that a digest would be now',
+    options: { user: USER },
+    async run({ database }, { user = '' }) {
+      const { readDigestMail } = await import('../../features/push/digests.ts');
+      const mail = await readDigestMail(database, user);
+      if (mail === undefined) throw new Error(`nothing is to be mailed to the user ${user}`);
+      return { object: 'digest_mail', user_id: user, ...mail };
+    },
+  },
+  'audit key': {
+    help: 'Show the id and the public key of what signs the audit; makes the key if there is none',
+    options: {},
+    async run({ config }) {
+      const { SigningKey } = await import('../../core/audit/signing-key.ts');
+      const { auditKey: key, auditOldKeys: oldKeys, dataDir } = config;
+      const { id, publicKey, trusted } = await SigningKey.open({ key, oldKeys, dataDir });
+      return { object: 'audit_key', key_id: id, public_key: publicKey, trusted_key_ids: trusted.ids };
+    },
+  },
+  'export verify': {
+    first: 'file',
+    help: 'Check an export offline: its signature, every hash, and that nothing was added or is missing',
+    options: {
+      file: { help: 'path of the downloaded export', value: 'exp_….zip', required: true },
+      key: {
+        help: 'public key that must have signed it, from "audit key"; if left out, the keys of this deployment',
+        value: 'K',
+      },
+    },
+    offline: true,
+    async run({ config }, { file = '', key }) {
+      const { SigningKey, TrustedKeys } = await import('../../core/audit/signing-key.ts');
+      const { verifyArchive } = await import('../../features/compliance/exports/verify-archive.ts');
+      const { auditKey, auditOldKeys: oldKeys, dataDir } = config;
+      const keys =
+        key === undefined
+          ? (await SigningKey.open({ key: auditKey, oldKeys, dataDir })).trusted
+          : new TrustedKeys([key]);
+      return { object: 'verified_export', valid: true, ...(await verifyArchive(file, keys)) };
+    },
+  },
+  'audit export': {
+    help: 'Print the audit of an account as a chain of links, one JSON object a line, for "audit verify"',
+    options: { account: ACCOUNT },
+    async run({ database, print }, { account = '' }) {
+      const { findAccount } = await import('../../core/accounts/accounts.ts');
+      const { exportAudit } = await import('../../core/audit/export.ts');
+      const { id } = await findAccount(database, account);
+      await exportAudit(database, id, print);
+      return undefined;
+    },
+  },
+  'audit verify': {
+    first: 'file',
+    help: 'Verify an export of the audit, without a database; the first row that does not hold is named',
+    options: {
+      file: { help: 'what "audit export" printed', value: 'FILE', required: true },
+      head: {
+        help: 'file of a head that was kept, as GET /v1/account/audit/head answered or as it was logged; several, one a line',
+        value: 'FILE',
+      },
+      key: {
+        help: 'public keys that may have signed, by commas, as "audit key" shows them; if left out, those of the kept heads, else that of the export itself',
+        value: 'K',
+      },
+    },
+    offline: true,
+    async run(_context, { file = '', head, key }) {
+      const { verifyFile } = await import('../../core/audit/verify-file.ts');
+      return verifyFile({ file, headFile: head, publicKeys: key?.split(',') });
+    },
+  },
+  migrate: {
+    help: 'Migrate the database to the schema of this version, as a start does',
+    options: {},
+    run: async ({ database }) => ({ object: 'database', ...(await schemaOf(database)) }),
+  },
+};
+
+function inTransaction(run: (tx: Tx, options: Options) => Promise<object>) {
+  return ({ database }: AdminContext, options: Options) => database.transaction((tx) => run(tx, options));
+}
+
+interface ListOptions {
+  readonly search?: string | undefined;
+  readonly limit?: string | undefined;
+}
+
+async function accountList<Row extends object>(
+  object: string,
+  list: AccountList<Row>,
+  database: Database,
+  account: string,
+  { search, limit }: ListOptions,
+): Promise<object> {
+  const { findAccount } = await import('../../core/accounts/accounts.ts');
+  const { id } = await findAccount(database, account);
+  return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
+}
+
+function readPage<Row extends object>(
+  list: AccountList<Row>,
+  database: Database,
+  accountId: string,
+  search: string | undefined,
+  fetch: number,
+): Promise<Row[]> {
+  return list.readPage(database, accountId, {
+    direction: 'next',
+    after: null,
+    fetch,
+    search: search ?? null,
+  });
+}
+
+/** Reads one row more than it shows, which tells whether there are more. */
+async function listOf(
+  object: string,
+  limit = '100',
+  read: (fetch: number) => Promise<object[]>,
+): Promise<object> {
+  const rows = await read(Number(limit) + 1);
+  const data = rows.slice(0, Number(limit)).map((row) => ({ object, ...row }));
+  return { object: 'list', data, has_more: rows.length > data.length };
+}
+
+async function schemaOf(database: Database): Promise<object> {
+  const { appliedMigrations } = await import('../../platform/db/migrated.ts');
+  const names = await appliedMigrations(database);
+  return { server_version: database.serverVersion, migration: names.at(-1) ?? null };
+}

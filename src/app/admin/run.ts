@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import type { Config } from '../../platform/config.ts';
+import { type Database, openDatabase } from '../../platform/db/database.ts';
+import { isMigrated } from '../../platform/db/migrated.ts';
+import { Disposer } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import { parseCommand } from './command-line.ts';
+import { type AdminContext, COMMANDS } from './commands.ts';
+
+/**
+ * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print; undefined if the command has
+ * printed by itself. Uses DATABASE_URL, else the embedded Postgres of a Parley that runs on the same data directory, else
+ * starts that Postgres for the duration. Rejects with UsageError, or with an Error of one line; a command that rejects has
+ * changed nothing.
+ */
+export async function runAdmin(
+  args: readonly string[],
+  config: Config,
+  log: Logger,
+): Promise<object | undefined> {
+  const { command, options } = parseCommand(COMMANDS, args);
+  if (command.offline) return command.run(offline(config), options);
+  const disposer = new Disposer();
+  try {
+    const database = await connect(config, log, disposer);
+    return await command.run({ database, config, print }, options);
+  } finally {
+    await disposer.close();
+  }
+}
+
+function offline(config: Config): AdminContext {
+  return {
+    config,
+    print,
+    get database(): Database {
+      throw new Error('an offline command has no database');
+    },
+  };
+}
+
+async function print(line: object): Promise<void> {
+  if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
+}
+
+async function connect(config: Config, log: Logger, disposer: Disposer): Promise<Database> {
+  const url = config.databaseUrl ?? (await embeddedUrl(config.dataDir, log, disposer));
+  const database = disposer.add('database', await openDatabase({ url, log, maxConnections: 1 }), (it) =>
+    it.close(),
+  );
+  // The first account of a new deployment may be made before its first start.
+  if (await isMigrated(database)) return database;
+  const { migrate } = await import('../../platform/db/migrate.ts');
+  await migrate(database, log);
+  return database;
+}
+
+async function embeddedUrl(dataDir: string, log: Logger, disposer: Disposer): Promise<string> {
+  const { findRunningPostgres } = await import('../../platform/db/postgres/running-postgres.ts');
+  const running = await findRunningPostgres(dataDir);
+  if (running !== undefined) return running;
+  const { startEmbeddedPostgres } = await import('../../platform/db/postgres/embedded-postgres.ts');
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: true, log });
+  return disposer.add('embedded Postgres', postgres, (it) => it.stop()).url;
+}

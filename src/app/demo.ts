@@ -1,0 +1,410 @@
+/**
+ * The demo account (README.md), with which newcomers try Parley and from which black-box checks start. Its rows are made once
+ * in a database, however many nodes start on it; `demo.json` is written at every start of a node, with new access tokens.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { sql } from 'kysely';
+import { CURRENT_VERSION } from '../contract/protocol/versions.ts';
+import { createAccount } from '../core/accounts/accounts.ts';
+import { createCustomer } from '../core/accounts/actors.ts';
+import { createApiKey, isValidApiKey } from '../core/accounts/keys.ts';
+import { findRole } from '../core/accounts/roles.ts';
+import { createUser } from '../core/accounts/users.ts';
+import { createConversation, directKeyOf } from '../core/conversations/conversation-store.ts';
+import type { NewParticipant } from '../core/conversations/participant-store.ts';
+import { insertAgent, updateAgent } from '../features/agents/store.ts';
+import type { ToolSetting } from '../features/agents/tools/rules.ts';
+import { insertInbox } from '../features/mail/inboxes/inbox-store.ts';
+import type { Tokens } from '../platform/access/tokens.ts';
+import type { Database } from '../platform/db/database.ts';
+import type { Db, Tx } from '../platform/db/handle.ts';
+
+/** The content of `demo.json`. */
+export interface DemoFile extends Demo {
+  readonly base_url: string;
+}
+
+export interface Demo {
+  readonly service_version: string;
+  readonly account_id: string;
+  /** Has an admin role. */
+  readonly api_key: string;
+  readonly users: Readonly<Record<'ada' | 'grace' | 'vera', DemoUser>>;
+  readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
+  /** The external person of the case. */
+  readonly customer: {
+    readonly participant_id: string;
+    readonly actor_id: string;
+    readonly access_token: string;
+  };
+  /** A member of the group that answers when it is mentioned. */
+  readonly agent: { readonly id: string; readonly actor_id: string; readonly slug: string };
+  /** An address for customers, and a case whose replies leave from it as mail. */
+  readonly inbox: { readonly id: string; readonly address: string; readonly conversation: string };
+  readonly other_account: { readonly account_id: string; readonly api_key: string };
+}
+
+interface DemoUser {
+  readonly id: string;
+  readonly email: string;
+  /** Valid for 24 hours from the start. */
+  readonly access_token: string;
+}
+
+export interface SeedOptions {
+  readonly database: Database;
+  readonly tokens: Pick<Tokens, 'issueAccess'>;
+  /** The file of an earlier start, whose API keys are kept while they are valid: see demoFilePath. */
+  readonly path: string;
+}
+
+export function demoFilePath(dataDir: string): string {
+  return join(dataDir, 'demo.json');
+}
+
+/** Makes what does not exist yet. Safe on several nodes of a database at once. */
+export async function seedDemo({ database, tokens, path }: SeedOptions): Promise<Demo> {
+  const previous = readDemoFile(path);
+  const { rows, apiKey, otherApiKey } = await database.transaction(async (tx) => {
+    const rows = await demoRows(tx);
+    return {
+      rows,
+      apiKey: await keyFor(tx, rows.accountId, previous?.api_key),
+      otherApiKey: await keyFor(tx, rows.otherAccountId, previous?.other_account?.api_key),
+    };
+  });
+  const tokenOf = async (actorId: string) => {
+    const { token } = await tokens.issueAccess({ accountId: rows.accountId, actorId, ttlS: DAY_S });
+    return token;
+  };
+  const user = async ({ id, email }: { id: string; email: string }) => {
+    return { id, email, access_token: await tokenOf(id) };
+  };
+  return {
+    service_version: CURRENT_VERSION,
+    account_id: rows.accountId,
+    api_key: apiKey,
+    users: {
+      ada: await user(rows.users.ada),
+      grace: await user(rows.users.grace),
+      vera: await user(rows.users.vera),
+    },
+    conversations: rows.conversations,
+    customer: {
+      participant_id: rows.customer.participantId,
+      actor_id: rows.customer.actorId,
+      access_token: await tokenOf(rows.customer.actorId),
+    },
+    agent: { id: rows.agent.id, actor_id: rows.agent.actorId, slug: rows.agent.slug },
+    inbox: rows.inbox,
+    other_account: { account_id: rows.otherAccountId, api_key: otherApiKey },
+  };
+}
+
+/**
+ * Replaces the file in one step, readable for its owner only. Synchronous: it is called in the tick in which the server
+ * begins to listen, so the file exists before the first request is answered, also if the port was 0.
+ */
+export function writeDemoFile(path: string, demo: Demo, baseUrl: string): DemoFile {
+  const file: DemoFile = { base_url: baseUrl, ...demo };
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  mkdirSync(dirname(path), { recursive: true });
+  try {
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  return file;
+}
+
+/** Returns undefined if there is no readable file. */
+export function readDemoFile(path: string): DemoFile | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns two commands to paste, each on one line: one shows a conversation, one sends to it. */
+export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; send: string } {
+  const { group } = demo.conversations;
+  const tail = `npm run -s tail -- ${group}`;
+  const place = dataDir === resolve(DEFAULT_DATA_DIR) ? '' : `PARLEY_DATA_DIR=${quoted(dataDir)} `;
+  const send = [
+    `curl -sS ${demo.base_url}/v1/messaging/conversations/${group}/messages`,
+    `-H 'Authorization: Bearer ${demo.api_key}'`,
+    `-H 'Service-Version: ${demo.service_version}' -H 'Service-Account: ${demo.account_id}'`,
+    // A new client_message_id at each use: a repeated one would get the first message as its answer.
+    `-H 'Content-Type: application/json' -d '{"body":"Hello","client_message_id":"'"$(date +%s%N)"'"}'`,
+  ].join(' ');
+  return { tail: `${place}${tail}`, send };
+}
+
+/** Prints to standard output. `hasPage`: whether the demo page is served. */
+export function printWelcome(demo: DemoFile, dataDir: string, hasPage: boolean): void {
+  const { tail, send } = demoCommands(demo, dataDir);
+  const page = hasPage ? `Look at it:      ${demo.base_url}/demo\n` : '';
+  process.stdout.write(`
+Parley is ready at ${demo.base_url} with a demo account; its keys and ids are in ${demoFilePath(dataDir)}
+
+${page}Read about it:   ${demo.base_url}/docs
+
+Watch a conversation over a socket, in a second terminal:
+
+${tail}
+
+Send a message to it, in a third:
+
+${send}
+
+Ctrl-C stops everything.
+`);
+}
+
+/** Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose panes it shows. */
+export async function demoSession(demo: Demo, db: Db, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
+  const { account_id, users, customer, conversations, agent, inbox } = demo;
+  const stored = await readStored(db);
+  const person = async (name: string, id: string, detail: string) => {
+    const { token } = await tokens.issueAccess({ accountId: account_id, actorId: id, ttlS: SESSION_S });
+    return { id, name, detail, token };
+  };
+  return {
+    account_id,
+    service_version: CURRENT_VERSION,
+    conversations: { ...conversations, mail: inbox.conversation, launch: stored?.day?.launch ?? null },
+    agent: { id: agent.id, actor_id: agent.actor_id, slug: agent.slug },
+    people: {
+      ada: await person(NAMES.ada, users.ada.id, 'Admin'),
+      grace: await person(NAMES.grace, users.grace.id, 'Member'),
+      carl: await person(NAMES.carl, customer.actor_id, 'Customer'),
+    },
+  };
+}
+
+const SESSION_S = 15 * 60;
+const NAMES = {
+  ada: 'Ada Lovelace',
+  grace: 'Grace Hopper',
+  vera: 'Vera Rubin',
+  carl: 'Carl Customer',
+  agent: 'Assistant',
+  mona: 'Mona Mailer',
+} as const;
+
+const DAY_S = 86_400;
+const DEFAULT_DATA_DIR = './.data';
+const SETTING = 'demo';
+
+/** Ids of the seeded rows, as kept in `settings`. */
+export interface DemoRows {
+  readonly accountId: string;
+  readonly otherAccountId: string;
+  readonly users: Readonly<Record<'ada' | 'grace' | 'vera', { id: string; email: string }>>;
+  readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
+  readonly customer: { readonly actorId: string; readonly participantId: string };
+  readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
+  readonly inbox: Demo['inbox'];
+  /** Conversations of the day that app/demo/day.ts writes; undefined until it has. */
+  readonly day?: DemoDay;
+}
+
+interface DemoDay {
+  readonly launch: string;
+}
+
+/** The rows that the first release made. */
+type FirstRows = Omit<DemoRows, 'inbox' | 'day'>;
+
+/** As an earlier release may have left them. */
+type StoredRows = FirstRows & Partial<Pick<DemoRows, 'inbox' | 'day'>> & { readonly hasTools?: true };
+
+async function demoRows(tx: Tx): Promise<DemoRows> {
+  const known = await lockStored(tx);
+  if (known?.hasTools === true && known.inbox !== undefined) return { ...known, inbox: known.inbox };
+  const first = known ?? (await insertRows(tx));
+  if (known !== undefined && known.hasTools !== true) await attachTools(tx, known.agent.id);
+  const rows = { ...first, inbox: known?.inbox ?? (await addInbox(tx, first)) };
+  await writeStored(tx, { ...rows, hasTools: true });
+  return rows;
+}
+
+/**
+ * Returns the rows of a demo account that is there and complete, for what is added to it once;
+ * undefined without one. Nodes that start together wait here for one another until `tx` ends.
+ */
+export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
+  const known = await lockStored(tx);
+  return known?.inbox && { ...known, inbox: known.inbox };
+}
+
+/** Records that the day was written. Under `lockDemo`. */
+export function addDay(tx: Tx, rows: DemoRows, day: DemoDay): Promise<void> {
+  return writeStored(tx, { ...rows, hasTools: true, day });
+}
+
+/** Nodes that start together wait here for the first one, and then read what it made. */
+async function lockStored(tx: Tx): Promise<StoredRows | undefined> {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx.kysely);
+  const stored = await readStored(tx);
+  return stored && (await areThere(tx, [stored.accountId, stored.otherAccountId])) ? stored : undefined;
+}
+
+async function readStored(db: Db): Promise<StoredRows | undefined> {
+  const seeded = await db.kysely
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', SETTING)
+    .executeTakeFirst();
+  return seeded && JSON.parse(seeded.value);
+}
+
+async function writeStored(tx: Tx, rows: StoredRows): Promise<void> {
+  const value = JSON.stringify(rows);
+  await tx.kysely
+    .insertInto('settings')
+    .values({ name: SETTING, value })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+    .execute();
+}
+
+/** An operator may have deleted one of them. */
+async function areThere(tx: Tx, accountIds: readonly string[]): Promise<boolean> {
+  const rows = await tx.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', 'in', accountIds)
+    .where('deleted_at', 'is', null)
+    .execute();
+  return rows.length === accountIds.length;
+}
+
+async function insertRows(tx: Tx): Promise<FirstRows> {
+  const { account, roles } = await createAccount(tx, { name: 'Demo', plan: 'pro' });
+  const accountId = account.id;
+  const user = async (name: string, email: string, roleId: string) => {
+    const { user } = await createUser(tx, { accountId, name, email, roleId });
+    return { id: user.id, email: user.email };
+  };
+  const ada = await user(NAMES.ada, 'ada@example.com', roles.admin.id);
+  const grace = await user(NAMES.grace, 'grace@example.com', roles.member.id);
+  const vera = await user(NAMES.vera, 'vera@example.com', roles.viewer.id);
+  const customer = await createCustomer(tx, { accountId, name: NAMES.carl, email: 'carl@example.net' });
+  const agent = await demoAgent(tx, accountId, roles.agent.id);
+
+  const owner = (actorId: string): NewParticipant => ({ type: 'user', actorId, role: 'owner' });
+  const member = (actorId: string): NewParticipant => ({ type: 'user', actorId });
+  const group = await createConversation(tx, {
+    accountId,
+    type: 'group',
+    title: 'Demo group',
+    participants: [
+      owner(ada.id),
+      member(grace.id),
+      member(vera.id),
+      { type: 'agent', actorId: agent.actorId, triggerPolicy: 'mention' },
+    ],
+  });
+  const direct = await createConversation(tx, {
+    accountId,
+    type: 'direct_message',
+    directKey: directKeyOf([ada.id, grace.id]),
+    participants: [member(ada.id), member(grace.id)],
+  });
+  const supportCase = await createConversation(tx, {
+    accountId,
+    type: 'group',
+    audience: 'customer',
+    title: 'Where is my order?',
+    participants: [owner(ada.id), member(grace.id), { type: 'customer', actorId: customer.id }],
+  });
+  const participant = supportCase.participants.find(({ actor_id }) => actor_id === customer.id);
+  const other = await createAccount(tx, { name: 'Demo neighbour' });
+  return {
+    accountId,
+    otherAccountId: other.account.id,
+    users: { ada, grace, vera },
+    conversations: {
+      group: group.conversation.id,
+      direct: direct.conversation.id,
+      case: supportCase.conversation.id,
+    },
+    customer: { actorId: customer.id, participantId: participant!.id },
+    agent,
+  };
+}
+
+async function demoAgent(tx: Tx, accountId: string, roleId: string) {
+  const agent = await insertAgent(tx, {
+    accountId,
+    name: NAMES.agent,
+    slug: 'assistant',
+    description: 'Answers when it is mentioned.',
+    categoryCode: 'general',
+    triggerType: 'chat',
+    roleId,
+    systemPrompt: 'You are a helpful colleague. Answer briefly.',
+    tools: TOOLS,
+  });
+  return { id: agent.id, actorId: agent.actor_id, slug: agent.slug };
+}
+
+/** A mutating tool, so that each call waits for an approval. */
+const TOOLS: readonly ToolSetting[] = [
+  { tool: 'create_artifact', review_requirement: 'required', config: null, sort_order: 0 },
+];
+
+/** Runs once, also for demo accounts of earlier releases. */
+async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['inbox']> {
+  const name = 'Demo support';
+  const insert = (address: string) =>
+    insertInbox(tx, { account_id: accountId, created_by: users.ada.id, name, address });
+  // The inbox of a demo account that is being removed has the address until that is done.
+  const { id, address } = await insert('support@demo.example').catch(() =>
+    insert(`support-${randomBytes(4).toString('hex')}@demo.example`),
+  );
+  const customer = await createCustomer(tx, { accountId, name: NAMES.mona, email: 'mona@example.net' });
+  const { conversation } = await createConversation(tx, {
+    accountId,
+    type: 'group',
+    audience: 'customer',
+    title: 'A question by mail',
+    inboxId: id,
+    participants: [
+      { type: 'user', actorId: users.ada.id, role: 'owner' },
+      { type: 'user', actorId: users.grace.id },
+      { type: 'customer', actorId: customer.id },
+    ],
+  });
+  return { id, address, conversation: conversation.id };
+}
+
+/** Runs once: demo accounts of earlier releases had an agent without tools. */
+async function attachTools(tx: Tx, agentId: string): Promise<void> {
+  const agent = await tx.kysely
+    .selectFrom('agent_definitions')
+    .selectAll()
+    .where('id', '=', agentId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (agent?.tools.length === 0) await updateAgent(tx, agent, { fields: {}, tools: TOOLS });
+}
+
+/** Returns the key of the last start while it is valid, else a new one: the database has only its hash. */
+async function keyFor(tx: Tx, accountId: string, previous: string | undefined): Promise<string> {
+  if (previous !== undefined && (await isValidApiKey(tx, accountId, previous))) return previous;
+  const role = await findRole(tx, accountId, 'admin');
+  const { key } = await createApiKey(tx, { accountId, name: 'Demo', roleId: role.id });
+  return key;
+}
+
+/** Quotes the text as one word of a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,331 @@
+import { readFile } from 'node:fs/promises';
+import { sql } from 'kysely';
+import { derivedId, newId } from '../../contract/protocol/ids.ts';
+import { CUSTOMER_SERVICE } from '../../core/accounts/accounts.ts';
+import { createCustomer } from '../../core/accounts/actors.ts';
+import type { ObjectStore } from '../../core/attachments/storage.ts';
+import { insertUpload } from '../../core/attachments/uploads.ts';
+import { createConversation } from '../../core/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../core/conversations/participant-store.ts';
+import { announceCreated } from '../../core/conversations/start-conversation.ts';
+import { moveWorkflow } from '../../core/conversations/workflow.ts';
+import { writePin } from '../../core/messages/pins/pin-store.ts';
+import { insertReaction, lockReactions } from '../../core/messages/reactions/reaction-store.ts';
+import { insertMessages, type NumberedMessage } from '../../core/messages/timeline/insert-store.ts';
+import type { NewAttachment } from '../../core/messages/timeline/new-message.ts';
+import { RUN_ENDED } from '../../features/agents/runs/outbox-topics.ts';
+import { updateThread } from '../../features/mail/thread-store.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import { addDay, type DemoRows, lockDemo } from '../demo.ts';
+import {
+  CUSTOMERS,
+  DAY,
+  type DayConversation,
+  type DayMessage,
+  LAUNCH,
+  type Person,
+  type Picture,
+} from './day-content.ts';
+import { dateDay } from './day-store.ts';
+
+export interface DayOptions {
+  readonly database: Database;
+  readonly store: Pick<ObjectStore, 'put' | 'accountBytes'>;
+}
+
+/**
+ * Gives the demo account a day of conversations, once in a database, however many nodes start on
+ * it: all of it in one transaction. Messages, reactions and the others are written by the
+ * statements that write them everywhere else, and their outbox rows have the same effects:
+ * notifications, rows of the inbox, blocks of the search. Only the times are set back, before the
+ * commit, so that no reader ever sees others.
+ */
+export async function seedDay({ database, store }: DayOptions): Promise<void> {
+  await database.transaction(async (tx) => {
+    const demo = await lockDemo(tx);
+    if (demo === undefined || demo.day !== undefined) return;
+    const writer = new DayWriter(tx, demo, store);
+    const ids = await writer.write();
+    await addDay(tx, demo, { launch: ids.get(LAUNCH)! });
+  });
+}
+
+/** A message with the row that it becomes. */
+interface Written extends NumberedMessage {
+  readonly said: DayMessage;
+}
+
+class DayWriter {
+  readonly #tx: Tx;
+  readonly #demo: DemoRows;
+  readonly #store: DayOptions['store'];
+  readonly #actors = new Map<Person, string>();
+  #persona = '';
+
+  constructor(tx: Tx, demo: DemoRows, store: DayOptions['store']) {
+    this.#tx = tx;
+    this.#demo = demo;
+    this.#store = store;
+  }
+
+  /** Returns the ids of the conversations, by their titles. */
+  async write(): Promise<ReadonlyMap<string, string>> {
+    const { accountId, users, agent } = this.#demo;
+    this.#actors.set('ada', users.ada.id).set('grace', users.grace.id).set('assistant', agent.actorId);
+    for (const [person, { name, email }] of Object.entries(CUSTOMERS)) {
+      const { id } = await createCustomer(this.#tx, { accountId, name, email });
+      this.#actors.set(person as Person, id);
+    }
+    const { actor_id } = await this.#tx.kysely
+      .selectFrom('messaging_groups')
+      .select('actor_id')
+      .where('account_id', '=', accountId)
+      .where('name', '=', CUSTOMER_SERVICE)
+      .executeTakeFirstOrThrow();
+    this.#persona = actor_id;
+
+    const ids = new Map<string, string>();
+    const written: Written[] = [];
+    for (const conversation of DAY) {
+      const id = await this.#create(conversation);
+      ids.set(conversation.title, id);
+      written.push(...(await this.#compose(id, conversation)));
+    }
+    await insertMessages(this.#tx, written);
+    for (const message of written) await this.#follow(message);
+    await dateDay(
+      this.#tx,
+      written.map(({ message, said }) => ({ id: message.id, ago: said.ago, isSent: said.mail === 'sent' })),
+    );
+    return ids;
+  }
+
+  async #create(said: DayConversation): Promise<string> {
+    const tx = this.#tx;
+    const { accountId, users, inbox } = this.#demo;
+    const participants: NewParticipant[] = [
+      { type: 'user', actorId: users.ada.id, role: 'owner' },
+      { type: 'user', actorId: users.grace.id },
+      ...(said.hasAgent ? [{ type: 'agent', actorId: this.#of('assistant') } as const] : []),
+      ...(said.customer ? [{ type: 'customer', actorId: this.#of(said.customer.person) } as const] : []),
+    ];
+    const created = await createConversation(tx, {
+      accountId,
+      type: 'group',
+      audience: said.customer === undefined ? 'internal' : 'customer',
+      title: said.title,
+      inboxId: said.customer?.byMail ? inbox.id : null,
+      assigneeId: said.assignee === undefined ? null : this.#of(said.assignee),
+      participants,
+    });
+    const { id } = created.conversation;
+    const began = ago(said.messages[0]!.ago + 1);
+    const conversation = await tx.kysely
+      .updateTable('conversations')
+      .set({ created_at: began, assigned_at: said.assignee === undefined ? null : began })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    for (const { id: participantId, actor_id: actorId, type } of created.participants) {
+      const [person] = [...this.#actors].find(([, actor]) => actor === actorId)!;
+      const unread = person === 'ada' || person === 'grace' ? (said.unread[person] ?? 0) : 0;
+      const read = type === 'user' ? said.messages.length - unread : 0;
+      await tx.kysely
+        .updateTable('participants')
+        .set({ created_at: began, read_sequence: read })
+        .where('id', '=', participantId)
+        .execute();
+    }
+    await announceCreated(tx, { ...created, conversation }, null);
+    return id;
+  }
+
+  /**
+   * Builds the messages of a conversation, with their numbers, the files that they have and the run
+   * that wrote one.
+   */
+  async #compose(conversationId: string, { customer, messages }: DayConversation): Promise<Written[]> {
+    const named = new Map<string, string>();
+    const written: Written[] = [];
+    for (const [index, said] of messages.entries()) {
+      const id = newId('message');
+      if (said.name !== undefined) named.set(said.name, id);
+      const author = this.#of(said.by);
+      const isCustomer = said.by === customer?.person;
+      const asked = said.answerTo === undefined ? undefined : named.get(said.answerTo)!;
+      const isMailIn = typeof said.mail === 'object';
+      written.push({
+        said,
+        sequence: index + 1,
+        message: {
+          id,
+          account_id: this.#demo.accountId,
+          conversation_id: conversationId,
+          kind: isMailIn ? 'email' : said.by === 'assistant' ? 'agent' : 'chat',
+          visibility: said.external ? 'external' : 'internal',
+          channel: said.mail === undefined ? 'message' : 'email',
+          body: said.text,
+          subject: isMailIn ? SUBJECT : null,
+          cc: null,
+          mentions: mentionsIn(said.text).map((person) => this.#of(person)),
+          sender_id: said.external && !isCustomer ? this.#persona : author,
+          author_id: author,
+          reply_to_id: said.replyTo === undefined ? null : named.get(said.replyTo)!,
+          resource_type: null,
+          resource_id: null,
+          agent_run_id: asked === undefined ? null : await this.#run(conversationId, asked, id, said),
+          streaming_state: asked === undefined ? null : 'complete',
+          client_message_id: isMailIn ? mailIdOf(id) : null,
+          attachments: said.picture === undefined ? [] : [await this.#attach(author, said.picture)],
+        },
+      });
+    }
+    return written;
+  }
+
+  /** The key of a picture is derived, so that a second try writes the same file again. */
+  async #attach(actorId: string, picture: Picture): Promise<NewAttachment> {
+    const { accountId } = this.#demo;
+    const bytes = await readFile(new URL(`pictures/${picture}.png`, import.meta.url));
+    const file = {
+      s3_key: derivedId('upload', `demo ${accountId} ${picture}`),
+      filename: `${picture}.png`,
+      content_type: 'image/png',
+      size_bytes: bytes.length,
+    };
+    const { accountBytes } = this.#store;
+    await insertUpload(this.#tx, { ...file, account_id: accountId, actor_id: actorId }, accountBytes);
+    await this.#store.put({ key: file.s3_key, contentType: file.content_type }, bytes);
+    const [url, resource_type, resource_id] = [null, null, null];
+    return { id: newId('attachment'), position: 0, kind: 'image', ...file, url, resource_type, resource_id };
+  }
+
+  /**
+   * The run behind the answer of the agent. Its key is the message that it answers, by which the
+   * effects of that message find that the agent has been started.
+   */
+  async #run(conversationId: string, askedId: string, answerId: string, said: DayMessage): Promise<string> {
+    const tx = this.#tx;
+    const { accountId, agent, users } = this.#demo;
+    const [began, ended] = [ago(said.ago + 0.1), ago(said.ago)];
+    const times = { created_at: began, started_at: began, completed_at: ended, updated_at: ended };
+    const { id } = await tx.kysely
+      .insertInto('agent_runs')
+      .values({
+        id: newId('agentRun'),
+        account_id: accountId,
+        agent_id: agent.id,
+        actor_id: agent.actorId,
+        trigger_type: 'chat',
+        trigger_key: askedId,
+        status: 'completed',
+        input: JSON.stringify({ conversation_id: conversationId, message_id: askedId }),
+        output: JSON.stringify({ text: said.text, message_id: answerId }),
+        triggered_by: users.ada.id,
+        conversation_id: conversationId,
+        trigger_message_id: askedId,
+        reply_message_id: answerId,
+        fence: 1,
+        ...times,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    await tx.kysely
+      .insertInto('agent_run_steps')
+      .values({
+        ...{ id: newId('agentStep'), run_id: id, position: 1, status: 'completed', text: said.text },
+        ...{ provider: 'demo', model: 'demo', cost_usd: 0, ...times },
+      })
+      .execute();
+    await enqueue(tx, RUN_ENDED, { run_id: id });
+    return id;
+  }
+
+  /**
+   * Writes what belongs to a message that is there: its mail, the case's lane, reactions, a pin.
+   */
+  async #follow({ message, said }: Written): Promise<void> {
+    const tx = this.#tx;
+    const { id, conversation_id: conversationId } = message;
+    if (said.mail !== undefined) await this.#mail(message, said);
+    if (said.external) {
+      const isReply = message.sender_id === this.#persona;
+      const conversation = {
+        id: conversationId,
+        account_id: message.account_id,
+        audience: 'customer',
+      } as const;
+      const [move, by] = isReply
+        ? (['reply_sent', message.author_id] as const)
+        : (['customer_wrote', null] as const);
+      await moveWorkflow(tx, conversation, move, by);
+    }
+    if (said.reactions !== undefined) await lockReactions(tx, message);
+    for (const [emoji, people] of Object.entries(said.reactions ?? {})) {
+      for (const person of people) {
+        const key = { messageId: id, emoji, actorId: this.#of(person) };
+        await insertReaction(tx, key, { conversationId, customer: person in CUSTOMERS });
+      }
+    }
+    if (said.pinnedBy !== undefined) await writePin(tx, message, this.#of(said.pinnedBy));
+  }
+
+  /** The mail of a message. One that was sent is over: none leaves this server. */
+  async #mail(message: Written['message'], { mail, ago: minutes, text }: DayMessage): Promise<void> {
+    const { id: inboxId, address } = this.#demo.inbox;
+    const { name, email } = CUSTOMERS.ines;
+    const [id, at] = [mailIdOf(message.id), ago(minutes)];
+    const isIn = typeof mail === 'object';
+    const subject = isIn ? SUBJECT : `Re: ${SUBJECT}`;
+    const recipient = {
+      address: isIn ? address : email,
+      kind: 'to',
+      status: isIn ? null : 'sent',
+      code: null,
+    };
+    await this.#tx.kysely
+      .insertInto('mails')
+      .values({
+        ...{ id, account_id: message.account_id, inbox_id: inboxId, rfc_id: `${id}@demo.example` },
+        ...{ conversation_id: message.conversation_id, message_id: message.id, subject },
+        ...{ recipients: JSON.stringify([recipient]), created_at: at, updated_at: at },
+        ...(isIn
+          ? {
+              ...{ direction: 'in', purpose: 'message', status: 'accepted', actor_id: message.author_id },
+              ...{ from_address: email, from_name: name, body_text: text, body_html: mail.html },
+              verdict: JSON.stringify(UNPROVEN),
+            }
+          : {
+              ...{ direction: 'out', purpose: 'reply', status: 'sent', sent_at: at, attempts: 1 },
+              ...{ from_address: address, from_name: CUSTOMER_SERVICE },
+            }),
+      })
+      .execute();
+    await updateThread(this.#tx, message.conversation_id, {
+      subject: SUBJECT,
+      ...(isIn ? { last_in_id: id } : { last_out_id: id }),
+    });
+  }
+
+  #of(person: Person): string {
+    return this.#actors.get(person)!;
+  }
+}
+
+const SUBJECT = 'VAT number on invoice 2214';
+const UNPROVEN = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' };
+
+/** Before the transaction, which is the moment at which the day is written. */
+function ago(minutes: number) {
+  return sql<string>`now() - make_interval(secs => ${minutes * 60})`;
+}
+
+function mailIdOf(messageId: string): string {
+  return derivedId('mail', messageId);
+}
+
+function mentionsIn(text: string): Person[] {
+  return [...text.matchAll(/@(ada|grace|assistant)\b/g)].map(([, person]) => person as Person);
+}

@@ -1,0 +1,150 @@
+import type { Database } from '../../platform/db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/due-watch.ts';
+import type { InFlightRows } from '../../platform/db/in-flight-rows.ts';
+import { buryDead, HAS_OVERDUE, measureOutbox } from '../../platform/db/outbox.ts';
+import type { OutboxRow } from '../../platform/db/outbox-row.ts';
+import { byTopic, type TopicHandler } from '../../platform/db/topic.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import { Loop } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { HeldLeases } from './held-leases.ts';
+import { OverdueRows } from './overdue-rows.ts';
+
+export interface OutboxWorkerOptions {
+  readonly database: Database;
+  readonly engine: Pick<Engine, 'onMissed'>;
+  readonly inFlight: InFlightRows;
+  readonly watch: Pick<DueWatch, 'add'>;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+const MAX_ROWS = 100;
+
+/** Milliseconds between two looks for rows that keep failing. */
+const BURY_EVERY_MS = 10 * 60 * 1_000;
+
+/**
+ * After this many attempts the failure of a row is logged as an error that needs attention. The row is still retried.
+ */
+const ALARMING_ATTEMPTS = 10;
+
+/**
+ * Handles the rows that this node's transactions write into the outbox as soon as they have committed, and takes over
+ * rows that their writer has not handled: those of a node that died between commit and publish, those whose publish
+ * failed, and those of commands outside any node. When the link between nodes returns, the rows that failed meanwhile
+ * are tried at once instead of at the end of their leases.
+ */
+export class OutboxWorker {
+  readonly #options: OutboxWorkerOptions;
+  #handlers: ReadonlyMap<string, TopicHandler['run']> = new Map();
+  #loop: Loop | undefined;
+  #burials: Loop | undefined;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #overdue: OverdueRows;
+  /** Leases of the rows that failed in a sweep of this node. */
+  readonly #held = new HeldLeases();
+  /** Whether the link has returned and `#held` is not given back yet. */
+  #hasLinkReturned = false;
+  #stopListening: (() => void) | undefined;
+
+  constructor(options: OutboxWorkerOptions) {
+    this.#options = options;
+    this.#overdue = new OverdueRows(options.database, options.inFlight);
+    options.watch.add({ name: 'outbox', condition: HAS_OVERDUE, onDue: () => this.#loop?.wake() });
+  }
+
+  /**
+   * Registers one handler for each topic; a row whose handler rejects stays and is retried. Separate from the
+   * constructor because handlers need parts that write into the outbox, and must therefore be closed before it. Rows
+   * that are committed before this call are left to the first sweep.
+   */
+  start(handlers: readonly TopicHandler[]): void {
+    const { database, engine, log } = this.#options;
+    this.#handlers = byTopic(handlers);
+    database.onCommitted((rows) => this.#committed(rows));
+    const loop = new Loop({
+      intervalMs: UNWOKEN_EVERY_MS,
+      run: (signal) => this.#sweep(signal),
+      onError: (error) => log.warn({ err: error }, 'outbox sweep failed'),
+    });
+    this.#loop = loop;
+    this.#burials = new Loop({
+      intervalMs: BURY_EVERY_MS,
+      run: () => this.bury(),
+      onError: (error) => log.warn({ err: error }, 'looking for dead outbox rows failed'),
+    });
+    this.#stopListening = engine.onMissed(({ reason }) => {
+      if (reason !== 'link') return;
+      this.#hasLinkReturned = true;
+      loop.wake();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening?.();
+    await Promise.all([this.#loop?.close(), this.#burials?.close()]);
+    await Promise.all(this.#underWay);
+  }
+
+  /** Gives up rows that have failed for a week. */
+  async bury(): Promise<void> {
+    const { database, metrics, log } = this.#options;
+    const { given, left } = await buryDead(database);
+    metrics.outboxDead.set(left);
+    for (const { id, topic, attempts } of given) {
+      log.error({ outbox_id: id, topic, attempts }, 'outbox row is not tried any more');
+    }
+  }
+
+  /** Every handler has begun before this returns, so the transaction's caller can rely on its synchronous part. */
+  #committed(rows: readonly OutboxRow[]): void {
+    for (const row of rows) {
+      this.#options.inFlight.begin(row.id);
+      const handled = this.#handle(row).finally(() => this.#underWay.delete(handled));
+      this.#underWay.add(handled);
+    }
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { database, inFlight, metrics } = this.#options;
+    // Here and not when the link returns: a sweep that is under way then may still have failures to record.
+    if (this.#hasLinkReturned) {
+      await this.#held.giveBack(database);
+      this.#hasLinkReturned = false;
+    }
+    const { lagSeconds } = await measureOutbox(database);
+    metrics.outboxLagSeconds.set(lagSeconds);
+    for (let more = true; more && !signal.aborted; ) {
+      const rows = await this.#overdue.take(MAX_ROWS);
+      // Those behind the first ones may wait for longer than their leases.
+      for (const { id } of rows) inFlight.begin(id);
+      for (const row of rows) await this.#handle(row);
+      more = rows.length === MAX_ROWS;
+    }
+  }
+
+  /**
+   * A failure affects only its own row, which stays and is retried when its lease is over, or when the link between
+   * nodes returns.
+   */
+  async #handle(row: OutboxRow): Promise<void> {
+    const { inFlight, log } = this.#options;
+    const { revision } = inFlight;
+    try {
+      const run = this.#handlers.get(row.topic);
+      if (run === undefined) throw new Error(`no handler for the outbox topic ${row.topic}`);
+      await run(row.payload, row.attempts > 0);
+      inFlight.done([row.id], revision);
+    } catch (error) {
+      inFlight.release([row.id]);
+      this.#held.add(row);
+      const level = row.attempts >= ALARMING_ATTEMPTS ? 'error' : 'warn';
+      log[level](
+        { err: error, outbox_id: row.id, topic: row.topic, attempts: row.attempts },
+        'outbox handler failed',
+      );
+    }
+  }
+}

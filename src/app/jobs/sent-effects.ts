@@ -1,0 +1,271 @@
+import { readRosterVersions } from '../../core/conversations/conversation-store.ts';
+import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import { showAgain } from '../../core/conversations/own-state.ts';
+import type { MessagesSent } from '../../core/messages/outbox-topics.ts';
+import { readSentMessages } from '../../core/messages/store.ts';
+import {
+  type DueNotifications,
+  insertDue,
+  readNotificationsOf,
+} from '../../core/messages/timeline/notified-store.ts';
+import type { Committed, CommittedMessage } from '../../core/messages/timeline/outgoing.ts';
+import type { Timeline } from '../../core/messages/timeline/timeline.ts';
+import { markReadAlready } from '../../core/notifications/mark-conversation.ts';
+import { planNotifications } from '../../core/notifications/notify.ts';
+import { publishNew } from '../../core/notifications/publish-new.ts';
+import type { SettingsOfUsers } from '../../core/notifications/settings.ts';
+import type { Downloads } from '../../core/resources/attachment.ts';
+import {
+  type MessageRow,
+  type MessageWithParts,
+  messageEvent,
+  withParts,
+} from '../../core/resources/message.ts';
+import type { NotificationRow } from '../../core/resources/notification.ts';
+import type { EventRecorder } from '../../features/webhooks/record-events.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { InFlightRows } from '../../platform/db/in-flight-rows.ts';
+import type { ListenersRevision } from '../../platform/db/listeners-revision.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import { publish } from '../../platform/engine/publish.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+
+export interface SentEffectsOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly engine: Engine;
+  readonly directory: ConversationDirectory;
+  readonly settings: SettingsOfUsers;
+  readonly timeline: Pick<Timeline, 'settle'>;
+  readonly inFlight: Pick<InFlightRows, 'revision' | 'begin' | 'done' | 'release'>;
+  /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
+  readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
+  readonly recorder?: Pick<EventRecorder, 'sent'>;
+  /**
+   * Effects of new notifications, in groups of one account each. Called like `onMessages`; undefined: there is nothing to
+   * wait for.
+   */
+  readonly onNotified?: (groups: readonly (readonly NotificationRow[])[]) => Promise<void> | undefined;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Maximum number of outbox rows whose effects are handled together. */
+const MAX_ROWS = 64;
+
+/**
+ * The effects of messages that entered the timeline. Their events are published to the other nodes, with those of the
+ * notifications that were committed with them; then follow the notifications of the others and the agents that they
+ * start, and the outbox row is removed. Every step may be repeated (a node that takes over starts at the first):
+ * readers recognize events by number, and a notification that is made again is the same one.
+ */
+export class SentEffects {
+  readonly #options: SentEffectsOptions;
+  #queue: PublishedRow[] = [];
+  #running: Promise<void> | undefined;
+  /** Rows that wait for webhooks alone. */
+  readonly #recording = new Set<Promise<void>>();
+
+  constructor(options: SentEffectsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Handles what this node's write path committed. Events are published before this returns, in the order of the
+   * calls; the other effects follow in batches. A failure leaves the row in the outbox, where a sweep takes it up. Resolves
+   * when the effects were made or have failed, without waiting for webhooks.
+   */
+  committed({ outboxId, messages }: Committed): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#options.inFlight.begin(outboxId);
+    this.#queue.push({ outboxId, messages, published: this.#publish(messages), over: resolve });
+    this.#options.metrics.outboxPending.inc();
+    this.#running ??= this.#runAll();
+    return promise;
+  }
+
+  /** Handles rows that another node left behind (the sweep's handler). Rejects if something is left to do. */
+  async takeOver(payload: MessagesSent): Promise<void> {
+    const { database, files, directory } = this.#options;
+    const rows = await readSentMessages(
+      database,
+      payload.messages.map(({ id }) => id),
+    );
+    const [parts, rosters, notifications] = await Promise.all([
+      withParts(database, files, rows),
+      readRosterVersions(database, conversationsOf(rows)),
+      readNotificationsOf(
+        database,
+        rows.map(({ id }) => id),
+      ),
+    ]);
+    const notificationsOf = Map.groupBy(notifications, ({ message_id }) => message_id);
+    const messages: CommittedMessage[] = [];
+    for (const message of parts) {
+      const { id, conversation_id } = message.row;
+      const rosterVersion = rosters.get(conversation_id) ?? 0;
+      const facts = await directory.factsSince(conversation_id, rosterVersion);
+      if (facts === undefined) continue;
+      // Those of one message are written together: if there are some, there are all.
+      const made = notificationsOf.get(id);
+      messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
+    }
+    const isPublished = await this.#publish(messages);
+    await Promise.all([this.#options.recorder?.sent(messages, true), this.#cause(messages)]);
+    // The other node may have ended between making notifications and comparing them with what was read.
+    await markReadAlready(
+      this.#options,
+      messages.map(({ row }) => row.id),
+    );
+    if (!isPublished) throw new Error('publish failed on some nodes');
+  }
+
+  /**
+   * Handles texts whose streaming has ended: notifications were withheld at their beginning and follow now. May be
+   * called again.
+   */
+  async finished(ids: readonly string[]): Promise<void> {
+    const { database, files } = this.#options;
+    const rows = await readSentMessages(database, ids);
+    const rosters = await readRosterVersions(database, conversationsOf(rows));
+    const messages = await withParts(database, files, rows);
+    await this.#cause(
+      messages.map((message) => ({
+        ...message,
+        rosterVersion: rosters.get(message.row.conversation_id) ?? 0,
+      })),
+    );
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
+    await this.#running;
+    await Promise.all(this.#recording);
+  }
+
+  /** Returns whether the events reached every node; local readers have them when it returns. Never rejects. */
+  async #publish(messages: readonly CommittedMessage[]): Promise<boolean> {
+    const { engine, metrics } = this.#options;
+    const sent = messages.map((message) =>
+      publish(engine, messageEvent('message.created', message, message.audience)),
+    );
+    for (const { notifications } of messages) {
+      if (notifications !== undefined) sent.push(...publishNew(this.#options, notifications));
+    }
+    const failed = (await Promise.allSettled(sent)).filter(({ status }) => status === 'rejected');
+    metrics.publishFailures.inc(failed.length);
+    return failed.length === 0;
+  }
+
+  async #runAll(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const rows = this.#queue.splice(0, MAX_ROWS);
+      try {
+        await this.#run(rows);
+      } catch (error) {
+        this.#fail(rows, error);
+      }
+      for (const { over } of rows) over();
+      this.#options.metrics.outboxPending.dec(rows.length);
+    }
+    this.#running = undefined;
+  }
+
+  async #run(rows: readonly PublishedRow[]): Promise<void> {
+    const { inFlight, recorder } = this.#options;
+    const { revision } = inFlight;
+    const messages = rows.flatMap((row) => row.messages);
+    const recorded = recorder?.sent(messages, false);
+    // Where the other effects fail too, theirs is the failure that is logged.
+    recorded?.catch(() => {});
+    await this.#cause(messages);
+    const removed = this.#removeDone(rows, revision, recorded);
+    if (recorded === undefined) await removed;
+    else this.#finishBeside(rows, removed);
+  }
+
+  async #removeDone(
+    rows: readonly PublishedRow[],
+    revision: ListenersRevision,
+    recorded: Promise<void> | undefined,
+  ): Promise<void> {
+    const published = await Promise.all(rows.map((row) => row.published));
+    await recorded;
+    const { inFlight } = this.#options;
+    inFlight.done(idsOf(rows.filter((_, index) => published[index])), revision);
+    inFlight.release(idsOf(rows.filter((_, index) => !published[index])));
+  }
+
+  /** Lets rows wait for their webhooks beside the next rows: a slow receiver holds up no other effect. */
+  #finishBeside(rows: readonly PublishedRow[], removed: Promise<void>): void {
+    const finished = removed
+      .catch((error: unknown) => this.#fail(rows, error))
+      .finally(() => this.#recording.delete(finished));
+    this.#recording.add(finished);
+  }
+
+  #fail(rows: readonly PublishedRow[], error: unknown): void {
+    this.#options.inFlight.release(idsOf(rows));
+    this.#options.log.warn(
+      { err: error },
+      'effects of sent messages failed, the next outbox sweep retries them',
+    );
+  }
+
+  async #cause(messages: readonly Caused[]): Promise<void> {
+    const { database, directory } = this.#options;
+    const made = await this.#notify(messages.filter(({ notifications }) => notifications === undefined));
+    const pushed = this.#options.onNotified?.([
+      ...made,
+      ...messages.map(({ notifications = [] }) => notifications),
+    ]);
+    if (pushed !== undefined) await pushed;
+    await showAgain(
+      database,
+      directory,
+      messages.map(({ row }) => row),
+    );
+    await this.#options.onMessages?.(messages);
+  }
+
+  /** Returns the notifications of these messages, those of each account together. */
+  async #notify(messages: readonly Caused[]): Promise<(readonly NotificationRow[])[]> {
+    const { database, directory } = this.#options;
+    const due: DueNotifications[] = [];
+    for (const { row, sender, rosterVersion } of messages) {
+      const facts = await directory.factsSince(row.conversation_id, rosterVersion);
+      const plan = facts && planNotifications(row, sender, facts);
+      if (plan !== undefined) due.push({ row, plan });
+    }
+    const made = Map.groupBy(await insertDue(database, due), ({ account_id }) => account_id);
+    const groups = [...made.values()];
+    await Promise.all(groups.flatMap((rows) => publishNew(this.#options, rows)));
+    if (due.length > 0) {
+      await markReadAlready(
+        this.#options,
+        due.map(({ row }) => row.id),
+      );
+    }
+    return groups;
+  }
+}
+
+function conversationsOf(rows: readonly MessageRow[]): string[] {
+  return [...new Set(rows.map(({ conversation_id }) => conversation_id))];
+}
+
+function idsOf(rows: readonly PublishedRow[]): number[] {
+  return rows.map(({ outboxId }) => outboxId);
+}
+
+/** A message whose effects are due. */
+type Caused = MessageWithParts & Pick<CommittedMessage, 'rosterVersion' | 'notifications' | 'trace'>;
+
+interface PublishedRow {
+  readonly outboxId: number;
+  readonly messages: readonly CommittedMessage[];
+  readonly published: Promise<boolean>;
+  /** Called when its effects were made or have failed. */
+  readonly over: () => void;
+}

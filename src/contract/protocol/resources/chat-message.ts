@@ -1,0 +1,375 @@
+import { type Static, Type } from 'typebox';
+import {
+  Body,
+  demand,
+  describe,
+  Include,
+  Label,
+  LineOrNone,
+  Nullable,
+  OneOf,
+  Text,
+  Timestamp,
+  where,
+} from '../schema.ts';
+import { type MembersSince, Since } from '../since.ts';
+import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
+import { AgentRun } from './agent-run.ts';
+import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
+import { Conversation } from './conversation.ts';
+import { SENT_EMAIL_STATUSES } from './email.ts';
+import { MentionedMessage } from './mentioned-message.ts';
+import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
+import { Thread } from './thread.ts';
+
+export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
+export const MESSAGE_STATUSES = [
+  'draft',
+  'scheduled',
+  'sent',
+  'canceled',
+  'rejected',
+  'failed',
+  'superseded',
+] as const;
+export const VISIBILITIES = ['internal', 'external', 'system'] as const;
+export const CHANNELS = ['message', 'email'] as const;
+
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+export type Visibility = (typeof VISIBILITIES)[number];
+export type Channel = (typeof CHANNELS)[number];
+
+/** Sizes of a message (docs/contract.md#sizes). */
+export const MESSAGE_LIMITS = {
+  bodyCharacters: 40_000,
+  attachments: 20,
+  mentions: 50,
+  cc: 50,
+  clientMessageIdCharacters: 255,
+  subjectCharacters: 998,
+  urlCharacters: 2_048,
+  redactionReasonCharacters: 500,
+} as const;
+
+/** What a tombstone says of its redaction (docs/contract.md#redaction). */
+export const MessageRedaction = Type.Object({
+  by: Nullable(Type.String()),
+  reason: Nullable(Type.String()),
+  at: Timestamp,
+});
+export type MessageRedaction = Static<typeof MessageRedaction>;
+
+describe(MessageRedaction, {
+  by: 'Id of the actor that redacted the message. Null to customers.',
+  reason: 'Why, as that actor stated it. Null to customers.',
+  at: 'When the message was redacted.',
+});
+
+/** A message (docs/contract.md#messages). Sub-objects are null unless the caller asked for them. */
+export const ChatMessage = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat_message'),
+  kind: OneOf(MESSAGE_KINDS),
+  status: OneOf(MESSAGE_STATUSES),
+  visibility: OneOf(VISIBILITIES),
+  conversation: Nullable(Conversation),
+  sequence: Nullable(Type.Integer({ minimum: 1 })),
+  body: Nullable(Type.String()),
+  subject: Nullable(Type.String()),
+  sender: Nullable(Actor),
+  author: Nullable(Actor),
+  attachments: Nullable(Type.Array(Attachment)),
+  reply_to: Nullable(MentionedMessage),
+  resource: Nullable(Entity),
+  channel: OneOf(CHANNELS),
+  scheduled_at: Nullable(Timestamp),
+  agent_run: Nullable(AgentRun),
+  streaming_state: Nullable(OneOf(['streaming', 'complete'])),
+  client_message_id: Nullable(Type.String()),
+  edited_at: Nullable(Timestamp),
+  deleted_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  sender_id: Since('1.2.harbor', Nullable(Type.String())),
+  author_id: Since('1.2.harbor', Nullable(Type.String())),
+  edited_by: Since('1.2.harbor', Nullable(Type.String())),
+  sent_at: Since('1.2.harbor', Nullable(Timestamp)),
+  cc: Since('1.2.harbor', Nullable(Type.Array(Type.String()))),
+  redaction: Since('1.2.harbor', Nullable(MessageRedaction)),
+  email_status: Since('1.2.harbor', Nullable(OneOf(SENT_EMAIL_STATUSES))),
+  reply_to_id: Since('1.2.harbor', Nullable(Type.String())),
+  reactions: Since('1.2.harbor', Nullable(Type.Array(MessageReaction, { maxItems: REACTION_LIMITS.kinds }))),
+  thread: Since('1.2.harbor', Nullable(Thread)),
+  mentions: Since('1.2.harbor', Nullable(Type.Array(Type.String()))),
+  conversation_id: Since('1.2.harbor', Type.String()),
+  resource_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
+  resource_id: Since('1.2.harbor', Nullable(Type.String())),
+  agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
+});
+export type ChatMessage = Static<typeof ChatMessage>;
+
+declare module './mentioned-message.ts' {
+  interface MentionedMessage extends ChatMessage {}
+}
+
+describe(ChatMessage, {
+  kind: 'What the message is: `chat` was written by a person, `agent` by an automated agent, `scheduled` was sent at its time, `system_event` and `alert` come from the service, and `email` came in by mail.',
+  status:
+    'Where the message stands. Only `sent` messages are in the timeline; `draft` waits for approval, `scheduled` for its time, and the others have ended without being sent.',
+  visibility:
+    'Who can read the message: `internal` is a note of the team, `external` was exchanged with the customer, and `system` is an event that both see. Customers are shown `external` and `system` messages alone.',
+  conversation: 'The conversation that the message belongs to. Null unless expanded.',
+  sequence:
+    'Position in the timeline of the conversation, growing from message to message. Null unless `status` is `sent`.',
+  body: 'The text. Null for deleted messages and for messages without text.',
+  subject: 'Email subject of a customer reply. Null for every other message.',
+  sender:
+    'The actor as displayed: the persona where the message was sent under one, otherwise its author. Null for messages of the service, and unless expanded.',
+  author:
+    'The actor behind the message. Null for messages of the service, where the caller may not see past a persona, and unless expanded.',
+  attachments: 'Files, images, links and resources of the message. Null unless expanded.',
+  reply_to: 'The message that this one replies to. Null where there is none, and unless expanded.',
+  resource: 'The app resource that the message links to. Null where there is none, and unless expanded.',
+  channel:
+    'How the message travels: `message` in the conversation, `email` through the bridged inbox. For a draft, how it will be delivered once approved.',
+  scheduled_at:
+    'When a scheduled message is due. Null for messages that were not scheduled, and to customers for those of the team.',
+  agent_run: 'The agent run that wrote the message. Null for messages of people, and unless expanded.',
+  streaming_state:
+    '`streaming` while an agent writes the body, `complete` once it is final. Null for ordinary messages.',
+  client_message_id:
+    'The key under which the author sent the message, for deduplication. Only shown to the author, and null for messages of the service.',
+  edited_at:
+    'When the message was last edited. Null if it never was; to customers also where that was before it was sent.',
+  deleted_at:
+    'When the message was deleted; the tombstone keeps its place in the timeline. Null unless deleted.',
+  created_at: 'When the message was written; to customers, when it was sent.',
+  sender_id: 'Id of the actor that `sender` expands. Null for messages of the service.',
+  author_id: 'Id of the actor that `author` expands. Null for messages of the service, and to customers.',
+  edited_by:
+    'Id of the actor that edited the message last. Null if it never was edited, for drafts edited before this field existed, and to customers.',
+  sent_at: 'When the message entered the timeline. Null unless `status` is `sent`.',
+  cc: 'Further email recipients of a customer reply. Null for every other message, and to customers.',
+  redaction:
+    'By whom and why the message was redacted, and when. Null for every other message, deleted ones included.',
+  email_status:
+    'What became of the mail of a customer reply: `queued`, `sent` to the next server, `deferred` until its next try, `bounced`, `failed`, or `canceled` before it left. Null for messages that are not sent by mail, and to customers.',
+  reply_to_id:
+    'Id of the message that `reply_to` expands. Null where there is none, and to customers for messages of the team.',
+  reactions:
+    'The reactions to the message, by emoji, in the order in which each emoji was first used. Null unless expanded.',
+  thread: 'The replies to the message in numbers. Null unless expanded.',
+  mentions:
+    'Ids of the actors that the message mentions, those that its text names included. Null to customers.',
+  conversation_id: 'Id of the conversation that `conversation` expands.',
+  resource_type: 'Kind of the resource that `resource_id` names. Null where there is none.',
+  resource_id: 'Id of the app resource that `resource` expands. Null where there is none.',
+  agent_run_id: 'Id of the run that `agent_run` expands. Null for messages of people, and to customers.',
+});
+
+/** What `include[]` of Send Message may name (docs/contract.md#expansion). */
+const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource', 'attachments', 'reply_to'] as const;
+
+/**
+ * The parameter `include[]` of Send Message, and of the others that answer with one message that a
+ * caller wrote.
+ */
+export const IncludeInSend = Include(SEND_MESSAGE_INCLUDES, {
+  attachments: '1.2.harbor',
+  reply_to: '1.2.harbor',
+});
+
+/** What `include[]` of the companions that show messages may name (docs/contract.md#expansion). */
+export const MESSAGE_INCLUDES = [
+  'conversation',
+  'sender',
+  'author',
+  'attachments',
+  'reply_to',
+  'resource',
+  'agent_run',
+  'reactions',
+  'thread',
+] as const;
+export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
+
+const MESSAGE_INCLUDES_SINCE: MembersSince<MessageInclude> = {
+  reactions: '1.2.harbor',
+  thread: '1.2.harbor',
+};
+
+/** The parameter `include[]` of these companions. */
+export const IncludeInMessage = Include(MESSAGE_INCLUDES, MESSAGE_INCLUDES_SINCE);
+
+const Mentions = Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions, uniqueItems: true });
+const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });
+
+const AttachmentInput = Body({
+  kind: OneOf(ATTACHMENT_KINDS),
+  s3_key: Type.Optional(Text(1_024)),
+  filename: Type.Optional(LineOrNone(255)),
+  content_type: Type.Optional(Text(255)),
+  size_bytes: Type.Optional(Type.Integer({ minimum: 0 })),
+  url: Type.Optional(Text(MESSAGE_LIMITS.urlCharacters)),
+  resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
+  resource_id: Type.Optional(Text(64)),
+});
+describe(AttachmentInput, {
+  kind: 'What is attached: an uploaded `file` or `image`, a `link` to another site, or a `resource` of the app.',
+  s3_key: 'Key of the upload, from Create Upload URL. Required for `file` and `image`.',
+  filename: 'Original name of the file, for `file` and `image`.',
+  content_type: 'MIME type of the file, for `file` and `image`.',
+  size_bytes: 'Size of the file in bytes, for `file` and `image`.',
+  url: 'Address with `http:` or `https:`. Required for `link`.',
+  resource_type: 'Kind of the resource that `resource_id` names. Required for `resource`.',
+  resource_id: 'Id of the resource. Required for `resource`.',
+});
+export type AttachmentInput = Static<typeof AttachmentInput>;
+const KINDS_OF_ATTACHMENT = [
+  where('kind', 'file', 's3_key'),
+  where('kind', 'image', 's3_key'),
+  where('kind', 'link', 'url'),
+  where('kind', 'resource', 'resource_type', 'resource_id'),
+];
+demand(AttachmentInput, KINDS_OF_ATTACHMENT);
+
+/** An attachment in an edit: one that the message has, by its id alone, or a new one. */
+const { kind: inputKind, ...inputFields } = AttachmentInput.properties;
+const EditedAttachment = Body({
+  id: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Id of an attachment that the message keeps; alone.' }),
+  ),
+  kind: Type.Optional(inputKind),
+  ...inputFields,
+});
+demand(EditedAttachment, [
+  { required: ['id'] },
+  ...KINDS_OF_ATTACHMENT.map((kind) => ({ ...kind, required: ['kind', ...(kind.required ?? [])] })),
+]);
+
+/**
+ * Body of Send Message (docs/contract.md#sending-a-message). core/messages/sending/send-rules.ts checks what one field demands of
+ * another (body or attachment, client_message_id in mode send, paired link fields).
+ */
+export const SendMessageBody = Body({
+  body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
+  mode: Type.Optional(OneOf(['send', 'draft'])),
+  channel: Type.Optional(OneOf(CHANNELS)),
+  source_thread_message_id: Type.Optional(Text(64)),
+  client_message_id: Type.Optional(Text(MESSAGE_LIMITS.clientMessageIdCharacters)),
+  audience: Type.Optional(OneOf(['internal', 'customer'])),
+  subject: Type.Optional(LineOrNone(MESSAGE_LIMITS.subjectCharacters)),
+  cc: Type.Optional(Addresses),
+  scheduled_at: Type.Optional(Timestamp),
+  reply_to_message_id: Type.Optional(Text(64)),
+  link_resource_type: Type.Optional(OneOf(ENTITY_TYPES)),
+  link_resource_id: Type.Optional(Text(64)),
+  attachments: Type.Optional(Type.Array(AttachmentInput, { maxItems: MESSAGE_LIMITS.attachments })),
+  mentions: Type.Optional(Mentions),
+});
+export type SendMessageBody = Static<typeof SendMessageBody>;
+
+describe(SendMessageBody, {
+  body: 'The text. Required unless the message has an attachment or a resource link; an empty or blank text counts as absent.',
+  mode: '`send` delivers the message now, or at `scheduled_at`. `draft` proposes a customer reply that a person approves or rejects; it requires `channel`. Default `send`.',
+  channel:
+    'Channel of a customer reply: `message` in the conversation, `email` through the bridged inbox. Required when `mode` is `draft`; `email` requires a case with a bridged inbox.',
+  source_thread_message_id:
+    'The internal message that a draft is composed from. A newer draft for the same message supersedes the open one, and a newer draft of an agent its own. Only with `mode` `draft`.',
+  client_message_id:
+    "The sender's own key for this message: sending it again with the same key returns the first message. Required when `mode` is `send`; ignored for drafts.",
+  audience:
+    '`customer` sends a reply that the customer sees, under the persona Customer Service or that of the inbox of the case; `internal` is for the team alone. Default `internal`. A draft is always for the customer: `internal` is refused there.',
+  subject: 'Email subject of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
+  cc: 'Further email recipients of a customer reply. Only on a case with a bridged inbox, with `channel` `email`.',
+  scheduled_at:
+    'A time in the future at which to send the message; until then its status is `scheduled`. Not with `mode` `draft`.',
+  reply_to_message_id: 'The message of the same conversation that this one replies to.',
+  link_resource_type: 'Kind of the resource that the message links to. Required with `link_resource_id`.',
+  link_resource_id: 'Id of the resource that the message links to. Required with `link_resource_type`.',
+  attachments: 'What the message carries beside its text.',
+  mentions:
+    "Actor ids of participants who are mentioned. They are notified even where they have muted the conversation. `@slug` of an agent and `@name`, the part of a user's email address before its `@`, mention participants in the body as well, outside of code, URLs and addresses; at most 50 together.",
+});
+demand(
+  SendMessageBody,
+  [
+    { required: ['body'], properties: { body: { minLength: 1 } } },
+    { required: ['attachments'], properties: { attachments: { minItems: 1 } } },
+    { required: ['link_resource_type', 'link_resource_id'] },
+  ],
+  [where('mode', 'draft', 'mode', 'channel'), where('mode', 'send', 'client_message_id')],
+  [
+    { required: ['link_resource_type', 'link_resource_id'] },
+    { not: { anyOf: [{ required: ['link_resource_type'] }, { required: ['link_resource_id'] }] } },
+  ],
+);
+
+/**
+ * Body of Update Message (docs/contract.md#editing-and-deleting): absent fields stay, "" and [] clear.
+ * core/messages/editing/edit-rules.ts checks which fields a message accepts in its state.
+ */
+export const EditMessageBody = Body({
+  body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
+  subject: Type.Optional(LineOrNone(MESSAGE_LIMITS.subjectCharacters)),
+  cc: Type.Optional(Addresses),
+  scheduled_at: Type.Optional(Timestamp),
+  mentions: Since('1.2.harbor', Mentions),
+  attachments: Since('1.2.harbor', Type.Array(EditedAttachment, { maxItems: MESSAGE_LIMITS.attachments })),
+});
+export type EditMessageBody = Static<typeof EditMessageBody>;
+
+describe(EditMessageBody, {
+  body: 'The new text. An empty text clears it, which needs an attachment or a resource link.',
+  subject: 'The new email subject of a customer reply; an empty text clears it.',
+  cc: 'The new email recipients in copy; an empty list clears them.',
+  scheduled_at: 'The new time of a scheduled message, in the future. Only while it is scheduled.',
+  mentions:
+    'Actor ids of the participants that the message mentions from now on, beside those that its text names. Participants that are mentioned for the first time are notified.',
+  attachments:
+    'What the message carries from now on, in this order: attachments that it has, by `id`, and new ones. The others are removed, which a legal hold prevents.',
+});
+
+/** Body of Forward Message (docs/contract.md#forwarding). */
+export const ForwardMessageBody = Body({
+  conversation_id: Text(64),
+  client_message_id: Text(MESSAGE_LIMITS.clientMessageIdCharacters),
+  body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
+  audience: Type.Optional(OneOf(['internal', 'customer'])),
+});
+export type ForwardMessageBody = Static<typeof ForwardMessageBody>;
+
+describe(ForwardMessageBody, {
+  conversation_id: 'Id of the conversation that gets the message. The caller must be able to send there.',
+  client_message_id:
+    "The sender's own key for the new message: forwarding again with the same key returns the first one.",
+  body: "The sender's own words. They stand before the text, with an empty line between.",
+  audience:
+    '`customer` sends a reply that the customer of the case sees; `internal` is for the team alone. Default `internal`, whatever the audience of the message was.',
+});
+
+/** Body of Redact Message (docs/contract.md#redaction). */
+export const RedactMessageBody = Body({
+  reason: Label(MESSAGE_LIMITS.redactionReasonCharacters),
+});
+export type RedactMessageBody = Static<typeof RedactMessageBody>;
+
+describe(RedactMessageBody, {
+  reason:
+    'Why the message is redacted. The team sees it on the tombstone and in the audit: it must not repeat the text.',
+});
+
+/** Body of Approve Reply Draft (docs/contract.md#drafts): the versions that the approver has seen. */
+export const ApproveDraftBody = Body({
+  if_version: Type.Optional(Timestamp),
+  if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+export type ApproveDraftBody = Static<typeof ApproveDraftBody>;
+
+describe(ApproveDraftBody, {
+  if_version:
+    'The `updated_at` of the draft as the approver has read it. A draft that was changed since answers `resource_conflict`.',
+  if_last_sequence:
+    'The highest `sequence` of the conversation that the approver has read. A newer message answers `resource_conflict`.',
+});

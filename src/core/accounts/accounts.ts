@@ -1,0 +1,182 @@
+import { sql } from 'kysely';
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { newId } from '../../contract/protocol/ids.ts';
+import type { Permission } from '../../contract/protocol/permissions.ts';
+import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
+import type { RoleType } from '../../contract/protocol/resources/role.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { escapeLike } from '../../platform/db/keyset.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { AccountRow } from '../resources/account.ts';
+import type { GroupRow } from '../resources/group.ts';
+import type { RoleRow } from '../resources/role.ts';
+import { createGroup } from './groups.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
+import { createRole } from './roles.ts';
+
+/** The persona behind every customer-visible reply (docs/contract.md#groups). */
+export const CUSTOMER_SERVICE = 'Customer Service';
+
+export interface NewAccount {
+  readonly account: AccountRow;
+  /** By their names, which are these keys. */
+  readonly roles: Readonly<Record<DefaultRole, RoleRow>>;
+  readonly customerService: GroupRow;
+}
+
+/**
+ * Creates an account with the roles below and the 'Customer Service' persona. A trigger of Postgres adds the roles of
+ * stations and representatives (migrations/0027).
+ */
+export async function createAccount(
+  tx: Tx,
+  input: { readonly name: string; readonly plan?: Plan },
+): Promise<NewAccount> {
+  const account = await tx.kysely
+    .insertInto('accounts')
+    .values({ id: newId('account'), name: input.name, plan: input.plan ?? 'free' })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const make = (name: DefaultRole) => createRole(tx, { accountId: account.id, name, ...DEFAULT_ROLES[name] });
+  return {
+    account,
+    roles: {
+      admin: await make('admin'),
+      member: await make('member'),
+      viewer: await make('viewer'),
+      agent: await make('agent'),
+    },
+    customerService: await createGroup(tx, { accountId: account.id, name: CUSTOMER_SERVICE }),
+  };
+}
+
+/** Locks the account until the transaction ends: changes of its admins are made one after the other. */
+export async function lockAccount(tx: Tx, id: string): Promise<void> {
+  await tx.kysely.selectFrom('accounts').select('id').where('id', '=', id).forNoKeyUpdate().execute();
+}
+
+/** Throws `resource_not_found`. */
+export async function findAccount(db: Db, id: string): Promise<AccountRow> {
+  const account = await db.kysely.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+  if (account === undefined) throw noSuchAccount(id);
+  return account;
+}
+
+/** Returns every account of the deployment, newest first; for the operator. */
+export function listAccounts(
+  db: Db,
+  { search, fetch }: { readonly search: string | null; readonly fetch: number },
+): Promise<AccountRow[]> {
+  const pattern = search === null ? null : `%${escapeLike(search)}%`;
+  return db.query(LIST_ACCOUNTS, pattern, fetch);
+}
+
+/** Counts the users and keys that may act now. */
+export async function countMembers(
+  db: Db,
+  accountId: string,
+): Promise<{ readonly active_users: number; readonly active_keys: number }> {
+  const [counts] = await db.query(COUNT_MEMBERS, accountId);
+  return counts!;
+}
+
+/**
+ * Updates an account; absent fields stay. Announces the change, since nodes cache the subscription among rights.
+ * Throws `resource_not_found`.
+ */
+export async function updateAccount(
+  tx: Tx,
+  id: string,
+  changes: { readonly name?: string; readonly plan?: Plan; readonly subscription?: AccountPlan },
+): Promise<AccountRow> {
+  const account = await tx.kysely
+    .updateTable('accounts')
+    .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  if (account === undefined) throw noSuchAccount(id);
+  await enqueueRightsChanged(tx, [id]);
+  return account;
+}
+
+/**
+ * Ends every credential of an account for good, on all nodes within a second: it is going to be removed. Throws
+ * `resource_not_found`.
+ */
+export async function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
+  const account = await tx.kysely
+    .updateTable('accounts')
+    .set({
+      deleted_at: sql<string>`coalesce(deleted_at, clock_timestamp())`,
+      // What acts without a credential, such as schedules, asks for the subscription alone.
+      subscription: 'inactive',
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  if (account === undefined) throw noSuchAccount(id);
+  await enqueueRightsChanged(tx, [id]);
+  return account;
+}
+
+/** Returns accounts that are to be removed, and of which no node can have a right in memory any more. */
+export async function readRemovableAccounts(db: Db): Promise<string[]> {
+  const rows = await db.query(READ_REMOVABLE);
+  return rows.map(({ id }) => id);
+}
+
+/** A default role's name. */
+export type DefaultRole = 'admin' | 'member' | 'viewer' | 'agent';
+
+interface RoleGrant {
+  readonly type: RoleType;
+  readonly permissions: readonly Permission[];
+}
+
+const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
+  // An admin role holds every permission, including those of later versions.
+  admin: { type: 'admin', permissions: [] },
+  member: {
+    type: 'user',
+    permissions: [
+      'messaging:read',
+      'messaging:create',
+      'messaging:update',
+      'agents:read',
+      'agents:create',
+      'agents:run',
+      'inboxes:read',
+    ],
+  },
+  viewer: { type: 'user', permissions: ['messaging:read'] },
+  // Without messaging:send_external: its replies to customers are drafts that a person approves.
+  agent: { type: 'agent', permissions: ['messaging:read', 'messaging:create'] },
+};
+
+function noSuchAccount(id: string): ApiError {
+  return new ApiError('resource_not_found', `There is no account ${id}.`, { param: 'id' });
+}
+
+const LIST_ACCOUNTS = statement<[pattern: string | null, fetch: number], AccountRow>({
+  name: 'list-accounts',
+  text: `SELECT * FROM accounts WHERE $1::text IS NULL OR name ILIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2`,
+});
+
+/** Rights are cached for 30 seconds at most (platform/access/rights.ts). */
+const READ_REMOVABLE = statement<[], { id: string }>({
+  name: 'read-removable-accounts',
+  text: `
+    SELECT id FROM accounts WHERE deleted_at < clock_timestamp() - interval '35 seconds' ORDER BY deleted_at LIMIT 10`,
+});
+
+const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; active_keys: number }>({
+  name: 'count-members',
+  text: `
+    SELECT
+      (SELECT count(*) FROM users u JOIN actors a ON a.id = u.id
+        WHERE u.account_id = $1 AND a.deactivated_at IS NULL) AS active_users,
+      (SELECT count(*) FROM api_keys k WHERE k.account_id = $1 AND k.revoked_at IS NULL
+        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys`,
+});

@@ -1,0 +1,56 @@
+import type { Insertable } from 'kysely';
+import { newId } from '../../contract/protocol/ids.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { ActorRow } from '../resources/actor.ts';
+
+/** Creates an actor only; agents, personas and customers are created with one. */
+export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'id'>): Promise<ActorRow> {
+  return db.kysely
+    .insertInto('actors')
+    .values({ id: newId('actor'), ...actor })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * Returns the account's customer with this e-mail address, case ignored; the oldest if there are several. Holds a lock on
+ * the address until the transaction ends, so that two requests that find no customer do not both create one.
+ */
+export async function findCustomer(
+  tx: Tx,
+  { accountId, email }: { readonly accountId: string; readonly email: string },
+): Promise<string | undefined> {
+  await tx.query(LOCK_ADDRESS, `${accountId} ${email.toLowerCase()}`);
+  const [found] = await tx.query(FIND_CUSTOMER, accountId, email);
+  return found?.id;
+}
+
+/** Creates the external person of a case: a user without a role. */
+export function createCustomer(
+  db: Db,
+  customer: { readonly accountId: string; readonly name: string; readonly email?: string },
+): Promise<ActorRow> {
+  const { accountId, name, email } = customer;
+  return createActor(db, {
+    account_id: accountId,
+    type: 'user',
+    customer: true,
+    name,
+    handle: email ?? null,
+  });
+}
+
+const LOCK_ADDRESS = statement<[address: string]>({
+  name: 'lock-customer-address',
+  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
+});
+
+const FIND_CUSTOMER = statement<[accountId: string, email: string], { id: string }>({
+  name: 'find-customer-by-address',
+  text: `
+    SELECT id FROM actors
+    WHERE account_id = $1 AND customer AND lower(handle) = lower($2)
+    ORDER BY created_at, id LIMIT 1`,
+});

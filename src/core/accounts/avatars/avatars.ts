@@ -1,0 +1,126 @@
+import { sql } from 'kysely';
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { readImage, type UploadedImage } from '../../attachments/images.ts';
+import type { FileBytes, ObjectStore } from '../../attachments/storage.ts';
+import { withdrawUploads } from '../../attachments/uploads.ts';
+import { enqueueActorChanged } from '../actor-changed.ts';
+
+/** The path below which avatars are served; the id of the avatar follows. */
+export const AVATARS_PATH = '/v1/avatars/';
+
+export interface AvatarsOptions {
+  readonly database: Database;
+  readonly store: Pick<ObjectStore, 'read' | 'sizeOf' | 'open'>;
+  /** The base URL at which callers reach this server, without a trailing slash; called at each use. */
+  readonly baseUrl: () => string;
+}
+
+/**
+ * The images of actors (docs/contract.md#avatars). Each is an upload with an id of its own, which is a part of its public
+ * address: the id is random, and a new image has a new one.
+ */
+export class Avatars {
+  readonly #options: AvatarsOptions;
+
+  constructor(options: AvatarsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns the image that a body names by `avatar_s3_key`, checked; null and undefined, which a body may have there, as
+   * they are. Outside a transaction, since it reads from the store. Rejects as readImage.
+   */
+  async find<Key extends string | null | undefined>(
+    accountId: string,
+    key: Key,
+  ): Promise<UploadedImage | Exclude<Key, string>> {
+    if (typeof key !== 'string') return key as Exclude<Key, string>;
+    const { database, store } = this.#options;
+    return readImage(database, store, { accountId, key, param: 'avatar_s3_key' });
+  }
+
+  /**
+   * Gives an actor an image in place of the one before, whose file is removed unless something else has it; null: it has none
+   * any more; undefined: it stays as it is. Every node shows the change within a second.
+   */
+  async set(
+    tx: Tx,
+    { accountId, actorId }: { readonly accountId: string; readonly actorId: string },
+    image: UploadedImage | null | undefined,
+  ): Promise<void> {
+    if (image === undefined) return;
+    await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
+    await removeAvatar(tx, actorId, image?.s3_key);
+    const id = newId('avatar');
+    if (image !== null) {
+      await tx.kysely
+        .insertInto('avatars')
+        .values({ id, account_id: accountId, actor_id: actorId, ...image })
+        .execute();
+    }
+    await tx.kysely
+      .updateTable('actors')
+      .set({ avatar_url: image && this.#urlOf(id), updated_at: sql<string>`later_than(updated_at)` })
+      .where('id', '=', actorId)
+      .execute();
+    await enqueueActorChanged(tx, actorId);
+  }
+
+  /** Returns the bytes and the type of an avatar; undefined if there is no such one. */
+  async open(id: string): Promise<{ readonly bytes: FileBytes; readonly contentType: string } | undefined> {
+    const { database, store } = this.#options;
+    const [avatar] = ID.test(id) ? await database.query(FIND, id) : [];
+    if (avatar === undefined) return undefined;
+    const bytes = await store.open(avatar.s3_key);
+    return bytes && { bytes, contentType: avatar.content_type };
+  }
+
+  /** Has actors show addresses of this server, which may be another one than when they were set. */
+  async readdress(): Promise<void> {
+    await this.#options.database.query(READDRESS, this.#urlOf(''));
+  }
+
+  #urlOf(id: string): string {
+    return `${this.#options.baseUrl()}${AVATARS_PATH}${id}`;
+  }
+}
+
+/** Removes the image of an actor, if it has one; its file too, unless it is `kept`. The caller clears `avatar_url`. */
+export async function removeAvatar(tx: Tx, actorId: string, kept?: string): Promise<void> {
+  const removed = await tx.kysely
+    .deleteFrom('avatars')
+    .where('actor_id', '=', actorId)
+    .returning('s3_key')
+    .executeTakeFirst();
+  if (removed !== undefined && removed.s3_key !== kept) await withdrawUploads(tx, [removed.s3_key]);
+}
+
+/** Returns the key of the file of an actor's image, for exports; undefined if it has none. */
+export async function readAvatarKey(db: Db, actorId: string): Promise<string | undefined> {
+  const [file] = await db.query(FIND_OF_ACTOR, actorId);
+  return file?.s3_key;
+}
+
+const ID = /^ava_\w{24}$/;
+
+const FIND = statement<[id: string], { readonly s3_key: string; readonly content_type: string }>({
+  name: 'find-avatar',
+  text: `
+    SELECT v.s3_key, v.content_type FROM avatars v JOIN accounts c ON c.id = v.account_id AND c.deleted_at IS NULL
+    WHERE v.id = $1`,
+});
+
+const FIND_OF_ACTOR = statement<[actorId: string], { readonly s3_key: string }>({
+  name: 'find-avatar-of-actor',
+  text: 'SELECT s3_key FROM avatars WHERE actor_id = $1',
+});
+
+const READDRESS = statement<[prefix: string]>({
+  name: 'readdress-avatars',
+  text: `
+    UPDATE actors a SET avatar_url = $1 || v.id FROM avatars v
+    WHERE v.actor_id = a.id AND a.avatar_url IS DISTINCT FROM $1 || v.id`,
+});

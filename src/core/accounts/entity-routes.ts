@@ -1,0 +1,58 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import { Entity } from '../../contract/protocol/resources/actor.ts';
+import { CreateEntityBody } from '../../contract/protocol/resources/entity.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { presentEntity } from '../resources/entity.ts';
+import { keyOf } from './account-list.ts';
+import { createEntity, ENTITIES, findEntity } from './entities.ts';
+
+export function entityRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'create_entity',
+      method: 'POST',
+      path: '/v1/entities',
+      summary: "Create a pointer to a resource of the account's own application",
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      body: CreateEntityBody,
+      status: 201,
+      response: Entity,
+      async change(tx, call) {
+        return presentEntity(await createEntity(tx, { accountId: call.principal.accountId, ...call.body }));
+      },
+    }),
+    defineRoute({
+      name: 'list_entities',
+      method: 'GET',
+      path: '/v1/entities',
+      summary: 'List the entities of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      query: SearchQuery({}),
+      status: 200,
+      response: ListOf(Entity),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await ENTITIES.readPage(database, principal.accountId, page);
+        return toList(rows, page, url, keyOf, presentEntity);
+      },
+    }),
+    defineRoute({
+      name: 'get_entity',
+      method: 'GET',
+      path: '/v1/entities/:id',
+      summary: 'Get an entity',
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      status: 200,
+      response: Entity,
+      handle: async ({ principal, params }) =>
+        presentEntity(await findEntity(database, principal.accountId, params.id!)),
+    }),
+  ];
+}
+
+const LIST = defineList('entities', ['time', 'text']);

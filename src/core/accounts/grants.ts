@@ -1,0 +1,29 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import type { RoleType } from '../../contract/protocol/resources/role.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+
+/** The permissions that a role gives; an `admin` role gives all of them, whatever it lists. */
+export interface Grant {
+  readonly type: RoleType;
+  readonly permissions: readonly string[];
+}
+
+/**
+ * A caller cannot grant more than it holds (docs/contract.md#limits-of-agents). Checked when a role is made, and when one is
+ * given to a user, a key or an agent. Throws ApiError `insufficient_permissions`.
+ */
+export function requireGrant(principal: Principal, { type, permissions }: Grant): void {
+  if (principal.admin) return;
+  if (type === 'admin') {
+    throw new ApiError(
+      'insufficient_permissions',
+      'Only callers with an admin role can assign an admin role, or change those that have it.',
+    );
+  }
+  const beyond = permissions.find((permission) => !principal.permissions.has(permission));
+  if (beyond === undefined) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    `The role behind this credential does not grant ${beyond}, so it can neither assign it nor change those that have it.`,
+  );
+}

@@ -1,0 +1,118 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import { MessagingGroup } from '../../contract/protocol/resources/actor.ts';
+import { CreateGroupBody, GROUP_INCLUDES, UpdateGroupBody } from '../../contract/protocol/resources/group.ts';
+import { Body, Include } from '../../contract/protocol/schema.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { IMAGE_REFUSALS } from '../attachments/images.ts';
+import { type GroupRow, presentGroup, readMembers } from '../resources/group.ts';
+import { keyOf } from './account-list.ts';
+import type { Avatars } from './avatars/avatars.ts';
+import { changeGroup, removeGroup } from './group-changes.ts';
+import { createGroup, findGroup, GROUPS } from './groups.ts';
+
+export function groupRoutes(database: Database, avatars: Avatars): Route[] {
+  const ofOne = {
+    path: '/v1/messaging/groups/:id',
+    since: '1.2.harbor',
+    query: Body({ 'include[]': Include(GROUP_INCLUDES) }),
+    status: 200,
+    response: MessagingGroup,
+  } as const;
+  return [
+    defineRoute({
+      name: 'create_group',
+      method: 'POST',
+      path: '/v1/messaging/groups',
+      summary: 'Create a roster of users and agents that conversations can start from',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      query: Body({ 'include[]': Include(GROUP_INCLUDES) }),
+      body: CreateGroupBody,
+      status: 201,
+      response: MessagingGroup,
+      async change(tx, { principal, body, query }) {
+        const { name, members = [] } = body;
+        const group = await createGroup(tx, { accountId: principal.accountId, name, members });
+        return presentOne(tx, group, query);
+      },
+    }),
+    defineRoute({
+      name: 'list_groups',
+      method: 'GET',
+      path: '/v1/messaging/groups',
+      summary: 'List the groups of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      query: SearchQuery({ 'include[]': Include(GROUP_INCLUDES) }),
+      status: 200,
+      response: ListOf(MessagingGroup),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await GROUPS.readPage(database, principal.accountId, page);
+        const shown = await present(database, rows, query['include[]']);
+        return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'get_group',
+      method: 'GET',
+      summary: 'Get a group',
+      permission: 'messaging:read',
+      handle: async ({ principal, params, query }) =>
+        presentOne(database, await findGroup(database, principal.accountId, params.id!), query),
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'update_group',
+      method: 'PATCH',
+      summary: 'Rename a group, replace its members, or give it an avatar',
+      permission: 'messaging:update',
+      body: UpdateGroupBody,
+      refuses: ['resource_exists', ...IMAGE_REFUSALS],
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, { principal, params, body, query }, image) {
+        const { accountId } = principal;
+        const { id, actor_id: actorId } = await changeGroup(tx, principal, params.id!, body);
+        await avatars.set(tx, { accountId, actorId }, image);
+        return presentOne(tx, await findGroup(tx, accountId, id), query);
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'delete_group',
+      method: 'DELETE',
+      summary: 'Delete a group that owns no conversation and no inbox names',
+      permission: 'messaging:update',
+      change: async (tx, { principal, params, query }) =>
+        presentOne(tx, await removeGroup(tx, principal, params.id!), query),
+    }),
+  ];
+}
+
+const LIST = defineList('groups', ['time', 'text']);
+
+async function presentOne(
+  db: Db,
+  row: GroupRow,
+  query: { readonly 'include[]'?: readonly (typeof GROUP_INCLUDES)[number][] },
+): Promise<MessagingGroup> {
+  return (await present(db, [row], query['include[]'])).get(row)!;
+}
+
+async function present(
+  db: Db,
+  rows: readonly GroupRow[],
+  include: readonly (typeof GROUP_INCLUDES)[number][] = [],
+): Promise<ReadonlyMap<GroupRow, MessagingGroup>> {
+  const members = include.includes('members')
+    ? await readMembers(
+        db,
+        rows.map(({ id }) => id),
+      )
+    : null;
+  return new Map(rows.map((row) => [row, presentGroup(row, members && (members.get(row.id) ?? []))]));
+}

@@ -1,0 +1,148 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import {
+  API_KEY_INCLUDES,
+  ApiKey,
+  CreateApiKeyBody,
+  NewApiKey,
+} from '../../contract/protocol/resources/api-key.ts';
+import { Body, Include } from '../../contract/protocol/schema.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { type ApiKeyProfile, presentApiKey } from '../resources/api-key.ts';
+import { readRoles } from '../resources/role.ts';
+import { keyOf } from './account-list.ts';
+import { requireGrant } from './grants.ts';
+import {
+  API_KEYS,
+  createApiKey,
+  findApiKey,
+  requireFutureExpiry,
+  revokeApiKey,
+  rotateApiKey,
+} from './keys.ts';
+import { findRoleById } from './roles.ts';
+
+/** Permitted in admin roles only, whatever other roles hold (docs/contract.md#permissions). */
+export function apiKeyRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'create_api_key',
+      method: 'POST',
+      path: '/v1/api-keys',
+      summary: 'Create an API key; its secret is shown this once',
+      since: '1.1.harbor',
+      permission: 'api_keys:create',
+      agents: false,
+      secret: true,
+      query: IncludeQuery,
+      body: CreateApiKeyBody,
+      rules: ({ body: { expires_at: at } }) =>
+        at === undefined ? undefined : requireFutureExpiry(database, at),
+      status: 201,
+      response: NewApiKey,
+      async change(tx, { principal, body, query }) {
+        const { accountId } = principal;
+        const { name, expires_at: expiresAt } = body;
+        const role = await findRoleById(tx, accountId, body.role_id);
+        requireGrant(principal, role);
+        const { key, apiKey } = await createApiKey(tx, {
+          accountId,
+          name,
+          roleId: role.id,
+          ...(expiresAt !== undefined && { expiresAt }),
+        });
+        return { ...(await show(tx, accountId, apiKey.id, query['include[]'])), key };
+      },
+    }),
+    defineRoute({
+      name: 'list_api_keys',
+      method: 'GET',
+      path: '/v1/api-keys',
+      summary: 'List the API keys of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'api_keys:read',
+      agents: false,
+      query: SearchQuery({ 'include[]': Include(API_KEY_INCLUDES) }),
+      status: 200,
+      response: ListOf(ApiKey),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await API_KEYS.readPage(database, principal.accountId, page);
+        const shown = await present(database, rows, query['include[]']);
+        return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
+      },
+    }),
+    defineRoute({
+      name: 'get_api_key',
+      method: 'GET',
+      path: '/v1/api-keys/:id',
+      summary: 'Get an API key, without its secret',
+      since: '1.2.harbor',
+      permission: 'api_keys:read',
+      agents: false,
+      query: IncludeQuery,
+      status: 200,
+      response: ApiKey,
+      handle: ({ principal, params, query }) =>
+        show(database, principal.accountId, params.id!, query['include[]']),
+    }),
+    defineRoute({
+      name: 'revoke_api_key',
+      method: 'POST',
+      path: '/v1/api-keys/:id/actions/revoke',
+      summary: 'Revoke an API key, at once and for good',
+      since: '1.1.harbor',
+      permission: 'api_keys:update',
+      agents: false,
+      query: IncludeQuery,
+      status: 200,
+      response: ApiKey,
+      async change(tx, { principal, params, query }) {
+        const { id } = await revokeApiKey(tx, params.id!, principal.accountId);
+        return show(tx, principal.accountId, id, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'rotate_api_key',
+      method: 'POST',
+      path: '/v1/api-keys/:id/actions/rotate',
+      summary:
+        'Put a new API key of the same actor and expiration in the place of this one, which is revoked at once',
+      since: '1.1.harbor',
+      permission: 'api_keys:update',
+      agents: false,
+      secret: true,
+      query: IncludeQuery,
+      status: 201,
+      response: NewApiKey,
+      async change(tx, { principal, params, query }) {
+        const { key, apiKey } = await rotateApiKey(tx, principal.accountId, params.id!);
+        return { ...(await show(tx, principal.accountId, apiKey.id, query['include[]'])), key };
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('api_keys', ['time', 'text']);
+const IncludeQuery = Body({ 'include[]': Include(API_KEY_INCLUDES) });
+
+type Included = readonly (typeof API_KEY_INCLUDES)[number][];
+
+async function show(db: Db, accountId: string, id: string, include: Included | undefined): Promise<ApiKey> {
+  const row = await findApiKey(db, accountId, id);
+  return (await present(db, [row], include)).get(row)!;
+}
+
+async function present(
+  db: Db,
+  rows: readonly ApiKeyProfile[],
+  include: Included = [],
+): Promise<ReadonlyMap<ApiKeyProfile, ApiKey>> {
+  const roles = await readRoles(
+    db,
+    include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : [],
+  );
+  return new Map(rows.map((row) => [row, presentApiKey(row, roles.get(row.role_id ?? '') ?? null)]));
+}

@@ -1,0 +1,106 @@
+import type { Rights } from '../../platform/access/rights.ts';
+import { EVERYTHING } from '../../platform/access/rights.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import {
+  type ListenersRevision,
+  raiseListenersRevision,
+  readListenersRevision,
+} from '../../platform/db/listeners-revision.ts';
+import type { Logger } from '../../platform/log.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
+
+export interface ListenersOptions<Found> {
+  readonly database: Database;
+  readonly rights: Pick<Rights, 'onChange'>;
+  /** Reads everything that listens. */
+  readonly read: (database: Database) => Promise<Found>;
+  readonly log: Logger;
+}
+
+/**
+ * What listens to the events of accounts, such as webhooks, in the memory of this node. It is read again when a change is
+ * announced, and when a row of the outbox cannot be deleted because the revision has grown (platform/db/in-flight-rows.ts): a node that
+ * received no announcement handles such a row once more, with what is true by then.
+ */
+export class Listeners<Found> {
+  readonly #options: ListenersOptions<Found>;
+  #known: Known<Found>;
+  #isStale = false;
+  #renewal: Promise<void> | undefined;
+  readonly #stopListening: () => void;
+
+  static async open<Found>(options: ListenersOptions<Found>): Promise<Listeners<Found>> {
+    const listeners = new Listeners(options, await readKnown(options));
+    // Covers changes between the read and the registration.
+    await listeners.renew();
+    return listeners;
+  }
+
+  /** Use `Listeners.open`. */
+  private constructor(options: ListenersOptions<Found>, known: Known<Found>) {
+    this.#options = options;
+    this.#known = known;
+    this.#stopListening = options.rights.onChange((subject) => {
+      if (subject === LISTENERS || subject === EVERYTHING) void this.renew();
+    });
+  }
+
+  /** Take the revision before the events are matched: what was found may be newer than it, never older. */
+  get revision(): ListenersRevision {
+    return this.#known.revision;
+  }
+
+  get found(): Found {
+    return this.#known.found;
+  }
+
+  /** Resolves when everything was read after this call. Never rejects. */
+  renew(): Promise<void> {
+    this.#isStale = true;
+    this.#renewal ??= this.#renew();
+    return this.#renewal;
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening();
+    await this.#renewal;
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      while (this.#isStale) {
+        this.#isStale = false;
+        this.#known = await readKnown(this.#options);
+      }
+    } catch (error) {
+      // The next row of the outbox that cannot be deleted is the reason to try again.
+      this.#options.log.warn({ err: error }, 'could not read what listens to events');
+    } finally {
+      this.#renewal = undefined;
+    }
+  }
+}
+
+interface Known<Found> {
+  readonly revision: ListenersRevision;
+  readonly found: Found;
+}
+
+/** The revision is read first, so that what was found includes at least its changes. */
+async function readKnown<Found>({ database, read }: ListenersOptions<Found>): Promise<Known<Found>> {
+  const revision = await readListenersRevision(database);
+  return { revision, found: await read(database) };
+}
+
+/** The subject of announcements (platform/access/rights.ts). */
+const LISTENERS = 'listeners';
+
+/**
+ * Part of every transaction that changes a webhook: events that are committed after it find the change on every node.
+ * Each call makes all nodes handle the rows of the last 100 ms twice, so it is for changes that are rare.
+ */
+export async function changeListeners(tx: Tx): Promise<void> {
+  await raiseListenersRevision(tx);
+  await enqueueRightsChanged(tx, [LISTENERS]);
+}

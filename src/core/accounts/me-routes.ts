@@ -1,0 +1,77 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { Me, UpdateMeBody } from '../../contract/protocol/resources/me.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { IMAGE_REFUSALS } from '../attachments/images.ts';
+import { presentAccount } from '../resources/account.ts';
+import { readActors } from '../resources/actor.ts';
+import { permissionsOf, presentRole } from '../resources/role.ts';
+import { presentUser } from '../resources/user.ts';
+import { findAccount } from './accounts.ts';
+import type { Avatars } from './avatars/avatars.ts';
+import { readRole } from './roles.ts';
+import { writeUser } from './user-changes.ts';
+import { lockUser, readUser } from './users.ts';
+
+/** What a caller is and may do, and what a user may change of itself (docs/contract.md#the-caller). */
+export function meRoutes(database: Database, avatars: Avatars): Route[] {
+  const common = {
+    path: '/v1/me',
+    since: '1.2.harbor',
+    permission: null,
+    status: 200,
+    response: Me,
+  } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'get_me',
+      method: 'GET',
+      summary: 'Get the caller: its actor, its account and what it may do',
+      handle: ({ principal }) => readMe(database, principal),
+    }),
+    defineRoute({
+      ...common,
+      name: 'update_me',
+      method: 'PATCH',
+      summary: "Change the caller's own profile",
+      agents: false,
+      body: UpdateMeBody,
+      refuses: IMAGE_REFUSALS,
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, { principal, body }, image) {
+        const { accountId, actor } = principal;
+        const user = await lockUser(tx, accountId, actor.id);
+        if (user === undefined) {
+          throw new ApiError(
+            'insufficient_permissions',
+            'Only users of the account have a profile to change.',
+          );
+        }
+        await writeUser(tx, principal, user, body);
+        await avatars.set(tx, { accountId, actorId: actor.id }, image);
+        return readMe(tx, principal);
+      },
+    }),
+  ];
+}
+
+/** Reads everything again: what a node has cached of the caller may be from before a change on another node. */
+async function readMe(db: Db, { accountId, actor, roleId }: Principal): Promise<Me> {
+  const [account, actors, user, role] = await Promise.all([
+    findAccount(db, accountId),
+    readActors(db, [actor.id]),
+    readUser(db, accountId, actor.id),
+    roleId === null ? undefined : readRole(db, accountId, roleId),
+  ]);
+  return {
+    object: 'me',
+    actor: actors.get(actor.id) ?? actor,
+    account: presentAccount(account),
+    user: user === undefined ? null : presentUser(user, null),
+    role: role === undefined ? null : presentRole(role, { permissions: false }),
+    permissions: role === undefined ? [] : permissionsOf(role),
+  };
+}

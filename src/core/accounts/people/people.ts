@@ -1,0 +1,72 @@
+import type { ActorPresence, Person } from '../../../contract/protocol/resources/person.ts';
+import type { Db } from '../../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { presenceOf } from '../../resources/presence.ts';
+
+/** `sort_name` orders the list: the name, case ignored. */
+export interface PersonRow extends Omit<Person, 'object'> {
+  readonly sort_name: string;
+}
+
+/**
+ * Returns the active users and agents of the account but the one with the id `except`, by their names: those that the caller
+ * may start a conversation with, add or mention. Customers are not among them.
+ */
+export function readPeople(
+  db: Db,
+  accountId: string,
+  except: string,
+  page: KeysetPage,
+): Promise<PersonRow[]> {
+  return PEOPLE.readPage(db, [accountId, except], page);
+}
+
+/** The key that `readPeople` orders by. */
+export function personKeyOf({ sort_name, id }: PersonRow): [string, string] {
+  return [sort_name, id];
+}
+
+export function presentPerson({ id, type, name, handle, avatar_url, presence }: PersonRow): Person {
+  return { id, object: 'person', type, name, handle, avatar_url, presence };
+}
+
+/** Returns the presence of the users among these actors, in their order; ids that name no user of the account are left out. */
+export async function readPresences(
+  db: Db,
+  accountId: string,
+  actorIds: readonly string[],
+): Promise<ActorPresence[]> {
+  const rows = await db.query(READ_PRESENCES, accountId, actorIds);
+  const byId = new Map(rows.map((row) => [row.actor_id, row.status]));
+  return [...new Set(actorIds)].flatMap((actor_id) => {
+    const status = byId.get(actor_id);
+    return status === undefined ? [] : { object: 'actor_presence', actor_id, status };
+  });
+}
+
+const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>({
+  name: 'list-people',
+  columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url,
+      CASE t.type WHEN 'user' THEN ${presenceOf('t.id')} END AS presence, lower(coalesce(t.name, '')) AS sort_name`,
+  from: "actors t LEFT JOIN agent_definitions d ON t.type = 'agent' AND d.actor_id = t.id",
+  // The index actors_people has the conditions on `t`.
+  where: `t.account_id = $1 AND t.type IN ('user', 'agent') AND NOT t.customer AND t.deactivated_at IS NULL
+      AND t.id <> $2 AND (t.type = 'user' OR d.status = 'active')`,
+  key: [
+    ["lower(coalesce(t.name, ''))", 'text'],
+    ['t.id', 'text'],
+  ],
+  order: 'oldest_first',
+  search: ['t.name', 't.handle'],
+});
+
+const READ_PRESENCES = statement<
+  [accountId: string, actorIds: readonly string[]],
+  { readonly actor_id: string; readonly status: ActorPresence['status'] }
+>({
+  name: 'read-presences',
+  text: `
+    SELECT u.id AS actor_id, CASE WHEN a.deactivated_at IS NULL THEN ${presenceOf('u.id')} ELSE 'offline' END AS status
+    FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2)`,
+});

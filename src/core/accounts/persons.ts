@@ -1,0 +1,102 @@
+import { sql } from 'kysely';
+import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { removeAvatar } from './avatars/avatars.ts';
+
+/** A person of the account, as an export shows it: a user, or a customer, which has no role and no row of users. */
+export interface Person {
+  readonly id: string;
+  readonly account_id: string;
+  readonly customer: boolean;
+  readonly name: string | null;
+  readonly handle: string | null;
+  readonly avatar_url: string | null;
+  readonly email: string | null;
+  readonly role: string | null;
+  readonly role_type: string | null;
+  readonly deactivated_at: string | null;
+  readonly erased_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** Returns undefined for an actor that is no person, as for one that the account does not have. */
+export async function findPerson(db: Db, accountId: string, id: string): Promise<Person | undefined> {
+  const [person] = await db.query(FIND, accountId, id);
+  return person;
+}
+
+/** Like `findPerson`; the actor is locked until the transaction ends. */
+export async function lockPerson(tx: Tx, accountId: string, id: string): Promise<Person | undefined> {
+  const [person] = await tx.query(LOCK, accountId, id);
+  return person;
+}
+
+/**
+ * Replaces the name and the addresses of a locked person, takes its role and its places in groups, and ends its
+ * credentials for good. Memberships of conversations stay. The caller announces it.
+ */
+export async function blankPerson(tx: Tx, id: string): Promise<void> {
+  await tx.kysely
+    .updateTable('actors')
+    .set({
+      name: ERASED_NAME,
+      handle: null,
+      avatar_url: null,
+      role_id: null,
+      deactivated_at: sql<string>`coalesce(deactivated_at, clock_timestamp())`,
+      erased_at: sql<string>`coalesce(erased_at, clock_timestamp())`,
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', id)
+    .execute();
+  // Every user has an address, which is unique; this one can receive nothing (RFC 2606).
+  await tx.kysely
+    .updateTable('users')
+    .set({ email: `${id}@deleted.invalid`, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .execute();
+  await removeAvatar(tx, id);
+  await tx.kysely.deleteFrom('refresh_tokens').where('actor_id', '=', id).execute();
+  await tx.kysely.deleteFrom('tickets').where('actor_id', '=', id).execute();
+  await tx.query(LEAVE_GROUPS, id);
+}
+
+/** Yields the ids of the account's users, who have notifications. */
+export async function* userIds(db: Db, accountId: string): AsyncIterable<string[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_USER_IDS, accountId, after, USERS_AT_ONCE);
+    if (rows.length > 0) yield rows.map(({ id }) => id);
+    if (rows.length < USERS_AT_ONCE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+const USERS_AT_ONCE = 500;
+
+const FIND = statement<[accountId: string, id: string], Person>({
+  name: 'find-person',
+  text: `
+    SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, u.email, r.name AS role, r.type AS role_type,
+      a.deactivated_at, a.erased_at, a.created_at, a.updated_at
+    FROM actors a LEFT JOIN users u ON u.id = a.id LEFT JOIN roles r ON r.id = a.role_id
+    WHERE a.account_id = $1 AND a.id = $2 AND a.type = 'user'`,
+});
+
+const LOCK = statement<[accountId: string, id: string], Person>({
+  name: 'lock-person',
+  text: `${FIND.text} FOR UPDATE OF a`,
+});
+
+const LEAVE_GROUPS = statement<[id: string]>({
+  name: 'remove-person-from-groups',
+  text: `
+    DELETE FROM group_members WHERE actor_id = $1 AND group_id IN (
+      SELECT g.id FROM messaging_groups g JOIN actors a ON a.account_id = g.account_id WHERE a.id = $1)`,
+});
+
+const READ_USER_IDS = statement<[accountId: string, after: string, limit: number], { id: string }>({
+  name: 'read-user-ids',
+  text: 'SELECT id FROM users WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3',
+});

@@ -1,0 +1,107 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import {
+  CreateRoleBody,
+  ROLE_INCLUDES,
+  Role,
+  UpdateRoleBody,
+} from '../../contract/protocol/resources/role.ts';
+import { Body, Include } from '../../contract/protocol/schema.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { presentRole } from '../resources/role.ts';
+import { keyOf } from './account-list.ts';
+import { requireGrant } from './grants.ts';
+import { changeRole, removeRole } from './role-changes.ts';
+import { createRole, ROLES, readRole } from './roles.ts';
+
+export function roleRoutes(database: Database): Route[] {
+  const ofOne = {
+    path: '/v1/roles/:id',
+    since: '1.2.harbor',
+    agents: false,
+    query: Body({ 'include[]': Include(ROLE_INCLUDES) }),
+    status: 200,
+    response: Role,
+  } as const;
+  return [
+    defineRoute({
+      name: 'create_role',
+      method: 'POST',
+      path: '/v1/roles',
+      summary: 'Create a role, with no more permissions than the caller has',
+      since: '1.1.harbor',
+      permission: 'roles:create',
+      agents: false,
+      query: Body({ 'include[]': Include(ROLE_INCLUDES) }),
+      body: CreateRoleBody,
+      status: 201,
+      response: Role,
+      prepare({ principal, body }) {
+        requireGrant(principal, { type: 'user', permissions: body.permissions });
+      },
+      async change(tx, { principal, body, query }) {
+        const role = await createRole(tx, { accountId: principal.accountId, ...body });
+        return presentRole(role, shown(query['include[]']));
+      },
+    }),
+    defineRoute({
+      name: 'list_roles',
+      method: 'GET',
+      path: '/v1/roles',
+      summary: 'List the roles of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'roles:read',
+      agents: false,
+      query: SearchQuery({ 'include[]': Include(ROLE_INCLUDES) }),
+      status: 200,
+      response: ListOf(Role),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await ROLES.readPage(database, principal.accountId, page);
+        return toList(rows, page, url, keyOf, (row) => presentRole(row, shown(query['include[]'])));
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'get_role',
+      method: 'GET',
+      summary: 'Get a role',
+      permission: 'roles:read',
+      async handle({ principal, params, query }) {
+        const role = await readRole(database, principal.accountId, params.id!);
+        return presentRole(role, shown(query['include[]']));
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'update_role',
+      method: 'PATCH',
+      summary: 'Rename a role, or change what it permits',
+      permission: 'roles:update',
+      body: UpdateRoleBody,
+      refuses: ['resource_exists'],
+      async change(tx, { principal, params, body, query }) {
+        const role = await changeRole(tx, principal, params.id!, body);
+        return presentRole(role, shown(query['include[]']));
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'delete_role',
+      method: 'DELETE',
+      summary: 'Delete a role that no user, key or agent has',
+      permission: 'roles:update',
+      async change(tx, { principal, params, query }) {
+        const role = await removeRole(tx, principal, params.id!);
+        return presentRole(role, shown(query['include[]']));
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('roles', ['time', 'text']);
+
+function shown(include: readonly (typeof ROLE_INCLUDES)[number][] = []) {
+  return { permissions: include.includes('permissions') };
+}

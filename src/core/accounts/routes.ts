@@ -1,0 +1,47 @@
+import { Account } from '../../contract/protocol/resources/account.ts';
+import type { Tokens } from '../../platform/access/tokens.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { presentAccount } from '../resources/account.ts';
+import { findAccount } from './accounts.ts';
+import type { Avatars } from './avatars/avatars.ts';
+import { entityRoutes } from './entity-routes.ts';
+import { groupRoutes } from './group-routes.ts';
+import { apiKeyRoutes } from './key-routes.ts';
+import { meRoutes } from './me-routes.ts';
+import { peopleRoutes } from './people/people-routes.ts';
+import { roleRoutes } from './role-routes.ts';
+import { sessionRoutes } from './sessions/session-routes.ts';
+import { tokenRoutes } from './sessions/token-routes.ts';
+import { userRoutes } from './user-routes.ts';
+
+/** The account, its users, roles, keys, tokens, groups and entities (docs/contract.md#access). All are closed to customers. */
+export function accountRoutes(
+  database: Database,
+  tokens: Pick<Tokens, 'issueAccess'>,
+  avatars: Avatars,
+): Route[] {
+  return [
+    defineRoute({
+      name: 'get_account',
+      method: 'GET',
+      path: '/v1/account',
+      summary: 'Get the account',
+      since: '1.1.harbor',
+      permission: 'accounts:read',
+      unsubscribed: true,
+      status: 200,
+      response: Account,
+      handle: async ({ principal }) => presentAccount(await findAccount(database, principal.accountId)),
+    }),
+    ...meRoutes(database, avatars),
+    ...peopleRoutes(database),
+    ...sessionRoutes(database),
+    ...roleRoutes(database),
+    ...userRoutes(database, avatars),
+    ...apiKeyRoutes(database),
+    ...tokenRoutes(database, tokens),
+    ...groupRoutes(database, avatars),
+    ...entityRoutes(database),
+  ];
+}

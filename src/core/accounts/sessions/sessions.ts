@@ -1,0 +1,145 @@
+import { notFound } from '../../../contract/protocol/errors.ts';
+import type { Session } from '../../../contract/protocol/resources/session.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { audit } from '../../audit/audit.ts';
+import { enqueueRightsChanged } from '../rights-changed.ts';
+
+/** A family of refresh tokens that can still get access tokens. Its id is the family's. */
+export interface SessionRow {
+  readonly id: string;
+  readonly actor_id: string;
+  readonly last_used_at: string;
+  readonly expires_at: string;
+  readonly created_at: string;
+}
+
+/** Returns the open sessions of an actor, the one that was used last first. */
+export function readSessions(db: Db, actorId: string, page: KeysetPage): Promise<SessionRow[]> {
+  return SESSIONS.readPage(db, [actorId], page);
+}
+
+/** Returns an open session of an actor. Throws ApiError `resource_not_found` (param session_id). */
+export async function findSession(db: Db, actorId: string, sessionId: string): Promise<SessionRow> {
+  const sessions = await db.query(READ_OPEN, actorId);
+  return sessionOf(sessions, sessionId);
+}
+
+/** The key that `readSessions` orders by. */
+export function sessionKeyOf({ last_used_at, id }: SessionRow): [string, string] {
+  return [last_used_at, id];
+}
+
+/** `principal`: the caller, who may see its own session among them. */
+export function presentSession(row: SessionRow, { credential }: Principal): Session {
+  const { id, actor_id, last_used_at, expires_at, created_at } = row;
+  const is_current = credential.familyId === id;
+  return { id, object: 'session', user_id: actor_id, is_current, last_used_at, expires_at, created_at };
+}
+
+/**
+ * Ends one session of an actor: its refresh token, its access tokens and the sockets that they opened, on every node within a
+ * second. Returns its last state. Throws ApiError `resource_not_found` (param session_id).
+ */
+export async function endSession(
+  tx: Tx,
+  principal: Principal,
+  actorId: string,
+  sessionId: string,
+): Promise<SessionRow> {
+  const sessions = await lockSessions(tx, actorId);
+  const session = sessionOf(sessions, sessionId);
+  await end(tx, principal, actorId, [session]);
+  return session;
+}
+
+function sessionOf(sessions: readonly SessionRow[], sessionId: string): SessionRow {
+  const session = sessions.find(({ id }) => id === sessionId);
+  if (session === undefined) throw notFound('session', 'session_id');
+  return session;
+}
+
+/** Ends all sessions of an actor, except the one with the id `keep`. Returns their number. */
+export async function endSessions(
+  tx: Tx,
+  principal: Principal,
+  actorId: string,
+  { keep }: { readonly keep?: string | undefined } = {},
+): Promise<number> {
+  const sessions = (await lockSessions(tx, actorId)).filter(({ id }) => id !== keep);
+  if (sessions.length > 0) await end(tx, principal, actorId, sessions);
+  return sessions.length;
+}
+
+/**
+ * Ends every token that an actor has, for good: also tickets, and access tokens whose refresh token has expired. The caller
+ * announces the change of the actor.
+ */
+export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
+  await lockSessions(tx, actorId);
+  await tx.query(END_EVERY, actorId);
+  await tx.query(END_TICKETS, actorId);
+}
+
+/** The lock on the actor keeps a refresh from making another token of a family meanwhile (token-pairs.ts). */
+async function lockSessions(tx: Tx, actorId: string): Promise<SessionRow[]> {
+  await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
+  return tx.query(READ_OPEN, actorId);
+}
+
+async function end(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  actorId: string,
+  sessions: readonly SessionRow[],
+): Promise<void> {
+  const ids = sessions.map(({ id }) => id);
+  await tx.query(END, ids);
+  await enqueueRightsChanged(tx, ids);
+  await audit(tx, {
+    ...{ accountId, conversationId: null, actorId: actor.id, action: 'sessions.ended' },
+    details: { user_id: actorId, count: ids.length },
+  });
+}
+
+/** An open family has exactly one token that can be used: the row stands for the family. */
+const OPEN = {
+  columns: `t.family_id AS id, t.actor_id, t.created_at AS last_used_at, t.expires_at,
+      coalesce(t.began_at, (SELECT min(f.created_at) FROM refresh_tokens f WHERE f.family_id = t.family_id)) AS created_at`,
+  from: 'refresh_tokens t',
+  where:
+    't.actor_id = $1 AND t.used_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > clock_timestamp()',
+} as const;
+
+const SESSIONS = keysetList<[actorId: string], SessionRow>({
+  ...OPEN,
+  name: 'list-sessions',
+  key: [
+    ['t.created_at', 'timestamptz'],
+    ['t.family_id', 'text'],
+  ],
+});
+
+const READ_OPEN = statement<[actorId: string], SessionRow>({
+  name: 'read-open-sessions',
+  text: `SELECT ${OPEN.columns} FROM ${OPEN.from} WHERE ${OPEN.where}`,
+});
+
+const END = statement<[ids: readonly string[]]>({
+  name: 'end-sessions',
+  text: `
+    UPDATE refresh_tokens SET revoked_at = clock_timestamp()
+    WHERE family_id = ANY($1) AND revoked_at IS NULL`,
+});
+
+const END_EVERY = statement<[actorId: string]>({
+  name: 'end-every-token',
+  text: 'UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE actor_id = $1 AND revoked_at IS NULL',
+});
+
+const END_TICKETS = statement<[actorId: string]>({
+  name: 'end-tickets',
+  text: 'DELETE FROM tickets WHERE actor_id = $1',
+});

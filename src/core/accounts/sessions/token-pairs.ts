@@ -1,0 +1,161 @@
+import { hash } from 'node:crypto';
+import { sql } from 'kysely';
+import { nanoid } from 'nanoid';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { newId } from '../../../contract/protocol/ids.ts';
+import { REFRESH_TOKEN_DAYS, type Token } from '../../../contract/protocol/resources/token.ts';
+import type { TokenSubject, Tokens } from '../../../platform/access/tokens.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { enqueueRightsChanged } from '../rights-changed.ts';
+
+/**
+ * Issues an access token of 15 minutes with a refresh token for the next one, the first of its own family
+ * (docs/contract.md#tokens). Only the refresh token's hash is stored.
+ */
+export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): Promise<Token> {
+  return issue(db, tokens, subject, { familyId: newId('session') });
+}
+
+/**
+ * Uses a refresh token and passes the family's next pair to `finish`, in one transaction. A token that is used a second time
+ * has been copied: its whole family is revoked, with all its access tokens and the sockets that they opened, also if
+ * the two uses are concurrent (one of them gets a pair, which is then revoked). Rejects with ApiError `invalid_credentials`
+ * (unknown, used, of a revoked family, of a deactivated actor) or `expired_token`.
+ */
+export async function refreshTokenPair<T>(
+  database: Database,
+  tokens: Issuer,
+  refreshToken: string,
+  finish: (tx: Tx, pair: Token) => Promise<T>,
+): Promise<T> {
+  const outcome = await database.transaction(async (tx) => {
+    const use = await takeUse(tx, hashOf(refreshToken));
+    // Returned rather than thrown, because the revocation of the family must be committed.
+    if (use instanceof ApiError) return { refusal: use };
+    return { result: await finish(tx, await issue(tx, tokens, use, use)) };
+  });
+  if ('refusal' in outcome) throw outcome.refusal;
+  return outcome.result;
+}
+
+/** Deletes tokens that expired a week ago, in batches; resolves with the number of rows. */
+export async function purgeRefreshTokens(db: Db): Promise<number> {
+  let purged = 0;
+  for (;;) {
+    const rows = await db.query(PURGE, PURGE_BATCH);
+    purged += rows.length;
+    if (rows.length < PURGE_BATCH) return purged;
+  }
+}
+
+type Issuer = Pick<Tokens, 'issueAccess'>;
+
+const PREFIX = 'refresh_';
+/** 258 random bits, so a hash cannot be reversed by guessing. */
+const SECRET_LENGTH = 43;
+const PURGE_BATCH = 1_000;
+
+async function issue(
+  db: Db,
+  tokens: Issuer,
+  { accountId, actorId }: TokenSubject,
+  { familyId, beganAt }: Family,
+): Promise<Token> {
+  const refreshToken = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
+  await db.kysely
+    .insertInto('refresh_tokens')
+    .values({
+      hash: hashOf(refreshToken),
+      family_id: familyId,
+      account_id: accountId,
+      actor_id: actorId,
+      began_at: beganAt ?? sql<string>`clock_timestamp()`,
+      expires_at: sql<string>`clock_timestamp() + ${sql.lit(`${REFRESH_TOKEN_DAYS} days`)}::interval`,
+    })
+    .execute();
+  const { token, expiresAt } = await tokens.issueAccess({ accountId, actorId, familyId });
+  return { object: 'token', access_token: token, refresh_token: refreshToken, expires_at: expiresAt };
+}
+
+interface Family {
+  /** The id of the session (sessions.ts). */
+  readonly familyId: string;
+  /** Absent: it begins now. */
+  readonly beganAt?: string;
+}
+
+type Use = TokenSubject & Family;
+
+interface TokenRow {
+  readonly family_id: string;
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly began_at: string;
+  readonly used: boolean;
+  readonly revoked: boolean;
+  readonly expired: boolean;
+}
+
+async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
+  // Changes of one actor's tokens are serialised, so that a family is revoked with all of its tokens, including one that
+  // is being made at that moment. Locked before the token is read, so that its current state is read.
+  const [actor] = await tx.query(LOCK_ACTOR, tokenHash);
+  const [row] = await tx.query(READ, tokenHash);
+  if (actor === undefined || row === undefined || row.revoked) return invalid();
+  if (row.used) {
+    await tx.query(END_FAMILY, row.family_id);
+    await enqueueRightsChanged(tx, [row.family_id]);
+    return invalid();
+  }
+  if (row.expired) return new ApiError('expired_token', 'The refresh token has expired.', PARAM);
+  if (actor.deactivated) return invalid();
+  await tx.query(MARK_USED, tokenHash);
+  const { family_id: familyId, began_at: beganAt, account_id: accountId, actor_id: actorId } = row;
+  return { familyId, beganAt, accountId, actorId };
+}
+
+const PARAM = { param: 'refresh_token' } as const;
+
+function invalid(): ApiError {
+  return new ApiError('invalid_credentials', 'The refresh token is not valid.', PARAM);
+}
+
+const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>({
+  name: 'lock-actor-of-refresh-token',
+  text: `
+    SELECT deactivated_at IS NOT NULL AS deactivated FROM actors
+    WHERE id = (SELECT actor_id FROM refresh_tokens WHERE hash = $1) FOR NO KEY UPDATE`,
+});
+
+const READ = statement<[tokenHash: Buffer], TokenRow>({
+  name: 'read-refresh-token',
+  text: `
+    SELECT family_id, account_id, actor_id, coalesce(began_at, created_at) AS began_at, used_at IS NOT NULL AS used, revoked_at IS NOT NULL AS revoked,
+      expires_at <= clock_timestamp() AS expired
+    FROM refresh_tokens WHERE hash = $1`,
+});
+
+const MARK_USED = statement<[tokenHash: Buffer]>({
+  name: 'use-refresh-token',
+  text: 'UPDATE refresh_tokens SET used_at = clock_timestamp() WHERE hash = $1',
+});
+
+const END_FAMILY = statement<[familyId: string]>({
+  name: 'end-refresh-tokens',
+  text: `UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`,
+});
+
+// A week longer than they live, so that a late caller gets `expired_token`.
+const PURGE = statement<[limit: number]>({
+  name: 'purge-refresh-tokens',
+  text: `
+    DELETE FROM refresh_tokens WHERE hash IN (
+      SELECT hash FROM refresh_tokens WHERE expires_at < clock_timestamp() - interval '7 days' LIMIT $1
+    ) RETURNING 1 AS purged`,
+});
+
+function hashOf(refreshToken: string): Buffer {
+  return hash('sha256', refreshToken, 'buffer');
+}

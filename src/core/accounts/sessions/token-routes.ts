@@ -1,0 +1,57 @@
+import { notFound } from '../../../contract/protocol/errors.ts';
+import { CreateTokenBody, RefreshTokenBody, Token } from '../../../contract/protocol/resources/token.ts';
+import type { Tokens } from '../../../platform/access/tokens.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import { requireGrant } from '../grants.ts';
+import { findRoleById } from '../roles.ts';
+import { lockUser } from '../users.ts';
+import { issueTokenPair, refreshTokenPair } from './token-pairs.ts';
+
+/** Both endpoints return 201, because each creates a new credential. */
+export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAccess'>): Route[] {
+  return [
+    defineRoute({
+      name: 'create_token',
+      method: 'POST',
+      path: '/v1/auth/tokens',
+      summary: 'Issue tokens for a user whose role grants no more than the caller has',
+      since: '1.1.harbor',
+      permission: 'tokens:create',
+      agents: false,
+      secret: true,
+      body: CreateTokenBody,
+      status: 201,
+      response: Token,
+      async change(tx, { principal, body }) {
+        const { accountId } = principal;
+        // A deactivation at the same moment ends the new pair, or is seen here.
+        const user = await lockUser(tx, accountId, body.user_id);
+        if (user === undefined || user.deactivated || user.role_id === null) {
+          throw notFound('user', 'user_id');
+        }
+        requireGrant(principal, await findRoleById(tx, accountId, user.role_id));
+        return issueTokenPair(tx, tokens, { accountId, actorId: user.id });
+      },
+    }),
+    defineRoute({
+      name: 'refresh_token',
+      method: 'POST',
+      path: '/v1/auth/tokens/refresh',
+      summary: 'Exchange a refresh token for a new pair of tokens',
+      since: '1.1.harbor',
+      permission: null,
+      open: true,
+      customers: true,
+      agents: false,
+      secret: true,
+      body: RefreshTokenBody,
+      status: 201,
+      response: Token,
+      commits:
+        'The refusal of a token that was used before is committed too: it ends the family of the token.',
+      handle: ({ body, answer }) =>
+        refreshTokenPair(database, tokens, body.refresh_token, async (tx, pair) => answer(pair, tx)),
+    }),
+  ];
+}

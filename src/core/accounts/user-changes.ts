@@ -1,0 +1,73 @@
+import { sql } from 'kysely';
+import { ApiError } from '../../contract/protocol/errors.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { audit } from '../audit/audit.ts';
+import type { UserProfile } from '../resources/user.ts';
+import { lockAccount } from './accounts.ts';
+import { requireAnotherAdmin } from './activation.ts';
+import { enqueueActorChanged } from './actor-changed.ts';
+import { requireGrant } from './grants.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
+import { findRoleById } from './roles.ts';
+import { findUser, isErased } from './users.ts';
+
+/** Absent fields stay. */
+export interface UserChanges {
+  readonly name?: string | undefined;
+  readonly role_id?: string | undefined;
+}
+
+/**
+ * Update User (docs/contract.md#users): a new role holds for every credential and open socket of the user from the commit
+ * on. The caller needs every permission of the role before and of the role after, and the account keeps an active admin.
+ * Throws ApiError `resource_not_found` (param id or role_id), `insufficient_permissions` or `resource_conflict`.
+ */
+export async function changeUser(
+  tx: Tx,
+  principal: Principal,
+  id: string,
+  { name, role_id: roleId }: UserChanges,
+): Promise<UserProfile> {
+  const { accountId } = principal;
+  await lockAccount(tx, accountId);
+  const user = await findUser(tx, accountId, id, 'id');
+  const role = user.role_id === null ? undefined : await findRoleById(tx, accountId, user.role_id);
+  if (role !== undefined) requireGrant(principal, role);
+  if (await isErased(tx, id)) {
+    throw new ApiError('resource_conflict', 'This user was erased for good. Create a new one instead.');
+  }
+  if (roleId !== undefined) {
+    const next = await findRoleById(tx, accountId, roleId);
+    requireGrant(principal, next);
+    if (role?.type === 'admin' && next.type !== 'admin' && !user.deactivated) {
+      await requireAnotherAdmin(tx, accountId, id, 'given another role');
+    }
+  }
+  return writeUser(tx, principal, user, { name, role_id: roleId });
+}
+
+/** Writes the checked changes of a user, and announces and audits them if there are any. */
+export async function writeUser(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  user: UserProfile,
+  { name = user.name, role_id = user.role_id ?? undefined }: UserChanges,
+): Promise<UserProfile> {
+  const { id } = user;
+  const hasNewRole = role_id !== undefined && role_id !== user.role_id;
+  const fields = [...(name === user.name ? [] : ['name']), ...(hasNewRole ? ['role_id'] : [])];
+  if (fields.length === 0) return user;
+  await tx.kysely
+    .updateTable('actors')
+    .set({ name, ...(hasNewRole && { role_id }), updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .execute();
+  if (name === user.name) await enqueueRightsChanged(tx, [id]);
+  else await enqueueActorChanged(tx, id);
+  await audit(tx, {
+    ...{ accountId, conversationId: null, actorId: actor.id, action: 'user.updated' },
+    details: { user_id: id, fields, ...(hasNewRole && { from: user.role_id, to: role_id }) },
+  });
+  return findUser(tx, accountId, id, 'id');
+}

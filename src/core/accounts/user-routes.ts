@@ -1,0 +1,138 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import type { Role } from '../../contract/protocol/resources/role.ts';
+import {
+  CreateUserBody,
+  UpdateUserBody,
+  USER_INCLUDES,
+  User,
+} from '../../contract/protocol/resources/user.ts';
+import { Body, Include } from '../../contract/protocol/schema.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { IMAGE_REFUSALS } from '../attachments/images.ts';
+import { readRoles } from '../resources/role.ts';
+import { presentUser, type UserProfile } from '../resources/user.ts';
+import { keyOf } from './account-list.ts';
+import { changeActivation } from './activation.ts';
+import type { Avatars } from './avatars/avatars.ts';
+import { requireGrant } from './grants.ts';
+import { findRoleById } from './roles.ts';
+import { changeUser } from './user-changes.ts';
+import { createUser, findUser, USERS } from './users.ts';
+
+export function userRoutes(database: Database, avatars: Avatars): Route[] {
+  const ofOne = {
+    since: '1.2.harbor',
+    agents: false,
+    query: Body({ 'include[]': Include(USER_INCLUDES) }),
+    status: 200,
+    response: User,
+  } as const;
+  return [
+    defineRoute({
+      name: 'create_user',
+      method: 'POST',
+      path: '/v1/users',
+      summary: 'Create a user, with a role that grants no more than the caller has',
+      since: '1.1.harbor',
+      permission: 'users:create',
+      agents: false,
+      query: Body({ 'include[]': Include(USER_INCLUDES) }),
+      body: CreateUserBody,
+      status: 201,
+      response: User,
+      async change(tx, { principal, body, query }) {
+        const { accountId } = principal;
+        const role = await findRoleById(tx, accountId, body.role_id);
+        requireGrant(principal, role);
+        const { name, email } = body;
+        const { user } = await createUser(tx, { accountId, name, email, roleId: role.id });
+        return present(tx, await findUser(tx, accountId, user.id), query);
+      },
+    }),
+    defineRoute({
+      name: 'list_users',
+      method: 'GET',
+      path: '/v1/users',
+      summary: 'List the users of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'users:read',
+      agents: false,
+      query: SearchQuery({ 'include[]': Include(USER_INCLUDES) }),
+      status: 200,
+      response: ListOf(User),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await USERS.readPage(database, principal.accountId, page);
+        const roles = await rolesOf(database, rows, query['include[]']);
+        return toList(rows, page, url, keyOf, (row) =>
+          presentUser(row, roles.get(row.role_id ?? '') ?? null),
+        );
+      },
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'get_user',
+      method: 'GET',
+      path: '/v1/users/:id',
+      summary: 'Get a user',
+      permission: 'users:read',
+      handle: async ({ principal, params, query }) =>
+        present(database, await findUser(database, principal.accountId, params.id!, 'id'), query),
+    }),
+    defineRoute({
+      ...ofOne,
+      name: 'update_user',
+      method: 'PATCH',
+      path: '/v1/users/:id',
+      summary: 'Rename a user, or give the user another role or an avatar',
+      permission: 'users:update',
+      body: UpdateUserBody,
+      refuses: IMAGE_REFUSALS,
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, { principal, params, body, query }, image) {
+        const { accountId } = principal;
+        const { id } = await changeUser(tx, principal, params.id!, body);
+        await avatars.set(tx, { accountId, actorId: id }, image);
+        return present(tx, await findUser(tx, accountId, id), query);
+      },
+    }),
+    ...(['deactivate', 'activate'] as const).map((move) =>
+      defineRoute({
+        ...ofOne,
+        name: `${move}_user`,
+        method: 'POST',
+        path: `/v1/users/:id/actions/${move}`,
+        summary:
+          move === 'deactivate'
+            ? 'Deactivate a user: credentials and sockets end, what the user wrote stays'
+            : 'Activate a deactivated user again',
+        permission: 'users:update',
+        change: async (tx, { principal, params, query }) =>
+          present(tx, await changeActivation(tx, principal, params.id!, move === 'activate'), query),
+      }),
+    ),
+  ];
+}
+
+const LIST = defineList('users', ['time', 'text']);
+
+async function present(
+  db: Db,
+  row: UserProfile,
+  query: { readonly 'include[]'?: readonly (typeof USER_INCLUDES)[number][] },
+): Promise<User> {
+  const roles = await rolesOf(db, [row], query['include[]']);
+  return presentUser(row, roles.get(row.role_id ?? '') ?? null);
+}
+
+/** Returns no roles if they were not requested. */
+function rolesOf(
+  db: Db,
+  rows: readonly UserProfile[],
+  include: readonly (typeof USER_INCLUDES)[number][] = [],
+): Promise<ReadonlyMap<string, Role>> {
+  return readRoles(db, include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : []);
+}

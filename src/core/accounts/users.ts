@@ -1,0 +1,127 @@
+import { sql } from 'kysely';
+import { ApiError, alreadyExists, notFound } from '../../contract/protocol/errors.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { ActorRow } from '../resources/actor.ts';
+import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
+import { defineAccountList } from './account-list.ts';
+import { createActor } from './actors.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
+import { endEveryToken } from './sessions/sessions.ts';
+
+export interface NewUser {
+  readonly accountId: string;
+  readonly name: string;
+  /** Unique within the account, case ignored; kept in lower case. */
+  readonly email: string;
+  /** A role of the same account: see findRole. */
+  readonly roleId: string;
+}
+
+/** Creates a person of the account; user and actor have the same id. Throws `resource_exists` (param email). */
+export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
+  const email = input.email.toLowerCase();
+  const actor = await createActor(tx, {
+    account_id: input.accountId,
+    type: 'user',
+    name: input.name,
+    handle: email,
+    role_id: input.roleId,
+  });
+  const user = await tx.kysely
+    .insertInto('users')
+    .values({ id: actor.id, account_id: input.accountId, email })
+    .onConflict((conflict) => conflict.columns(['account_id', 'email']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  // The transaction is rolled back, and the actor with it.
+  if (user === undefined) {
+    throw alreadyExists('user', 'email', 'e-mail address');
+  }
+  return { user, actor };
+}
+
+/** Throws `resource_not_found`, also for actors that are not users: customers, agents, keys, groups. */
+export async function findUser(
+  db: Db,
+  accountId: string,
+  id: string,
+  param = 'user_id',
+): Promise<UserProfile> {
+  const row = await readUser(db, accountId, id);
+  if (row === undefined) {
+    throw notFound('user', param);
+  }
+  return row;
+}
+
+/** Returns undefined for actors that are not users of the account. */
+export async function readUser(db: Db, accountId: string, id: string): Promise<UserProfile | undefined> {
+  const [row] = await db.query(READ_USER, id, accountId);
+  return row;
+}
+
+/** Like `readUser`; the user's actor is locked until the transaction ends. */
+export async function lockUser(tx: Tx, accountId: string, id: string): Promise<UserProfile | undefined> {
+  await tx.kysely.selectFrom('actors').select('id').where('id', '=', id).forNoKeyUpdate().execute();
+  return readUser(tx, accountId, id);
+}
+
+/** Finds a user of any account, for the operator. Throws `resource_not_found` (param id). */
+export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
+  const [row] = await db.query(READ_USER, id, null);
+  if (row === undefined) throw new ApiError('resource_not_found', `There is no user ${id}.`, { param: 'id' });
+  return row;
+}
+
+/**
+ * Deactivates or activates a user of any account. A deactivated user can no longer act: sessions, tokens and sockets end with
+ * the commit, and for good. What the user wrote stays, and so do role and memberships, for when the user is activated again.
+ * Throws `resource_not_found` (param id), and `resource_conflict` for the activation of a user that was erased.
+ */
+export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
+  if (isActive && (await isErased(tx, id))) {
+    throw new ApiError('resource_conflict', 'This user was erased for good. Create a new one instead.');
+  }
+  await tx.kysely
+    .updateTable('actors')
+    .set({
+      ...(isActive
+        ? { deactivated_at: null }
+        : {
+            deactivated_at: sql<string>`clock_timestamp()`,
+            tokens_ended_at: sql<string>`clock_timestamp()`,
+          }),
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))
+    .where('deactivated_at', isActive ? 'is not' : 'is', null)
+    .execute();
+  const row = await findAnyUser(tx, id);
+  if (!isActive) await endEveryToken(tx, id);
+  await enqueueRightsChanged(tx, [id]);
+  return row;
+}
+
+/** Whether the person was erased, which nothing can undo. */
+export async function isErased(tx: Tx, id: string): Promise<boolean> {
+  const erased = await tx.kysely
+    .selectFrom('actors')
+    .select('id')
+    .where('id', '=', id)
+    .where('erased_at', 'is not', null)
+    .executeTakeFirst();
+  return erased !== undefined;
+}
+
+/** The users of an account, newest first; searched by name and e-mail address. */
+export const USERS = defineAccountList<UserProfile>({
+  name: 'users',
+  ...USER,
+  search: ['a.name', 't.email'],
+});
+
+const READ_USER = statement<[id: string, accountId: string | null], UserProfile>({
+  name: 'read-user',
+  text: `SELECT ${USER.columns} FROM ${USER.from} WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`,
+});

@@ -1,0 +1,80 @@
+import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
+import type { AttachmentInput } from '../../contract/protocol/resources/chat-message.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { ObjectStore } from './storage.ts';
+import { readUploads, type Upload } from './uploads.ts';
+
+/** An uploaded file in the form that a message stores. */
+export interface ClaimedFile {
+  readonly s3_key: string;
+  readonly filename: string;
+  readonly content_type: string;
+  readonly size_bytes: number;
+  /** Signed now, for the answer and the event of the message itself. Not stored. */
+  readonly download_url: string;
+}
+
+/**
+ * Returns the files among a message's attachments, by their position in it (docs/contract.md#attachments). The message may
+ * give a file a new name; its other fields must equal those of the upload. Rejects with ApiError `resource_not_found` for a
+ * key that the account did not get within the last day (customers get none), `resource_conflict` if the bytes have not been
+ * uploaded, `validation_failed` if the message contradicts the upload; else with the error of the store.
+ * `places`: where each stands in the request, if not in this order.
+ */
+export async function claimUploads(
+  db: Db,
+  store: ObjectStore,
+  principal: Principal,
+  attachments: readonly AttachmentInput[],
+  places?: readonly number[],
+): Promise<ReadonlyMap<number, ClaimedFile>> {
+  const named = [...attachments.entries()].filter(([, { kind }]) => kind === 'file' || kind === 'image');
+  if (named.length === 0) return NONE;
+  const keys = new Set(named.map(([, { s3_key }]) => s3_key!));
+  const uploads = principal.customer
+    ? new Map<string, Upload>()
+    : await readUploads(db, principal.accountId, [...keys]);
+  const placeOf = (index: number) => places?.[index] ?? index;
+  for (const [index, input] of named) checkClaim(placeOf(index), input, uploads.get(input.s3_key!));
+  const claimed = await Promise.all(
+    named.map(async ([index, input]) => [index, await claim(store, placeOf(index), input, uploads)] as const),
+  );
+  return new Map(claimed);
+}
+
+const NONE: ReadonlyMap<number, ClaimedFile> = new Map();
+
+function checkClaim(index: number, input: AttachmentInput, upload: Upload | undefined): void {
+  const at = `attachments[${index}]`;
+  if (upload === undefined) {
+    throw notFound('upload', `${at}.s3_key`);
+  }
+  const { content_type: contentType, size_bytes: sizeBytes } = upload;
+  if (input.content_type && input.content_type.toLowerCase() !== contentType.toLowerCase()) {
+    throw invalid(`${at}.content_type`, `The file was uploaded as ${contentType}.`);
+  }
+  if (input.size_bytes !== undefined && input.size_bytes !== sizeBytes) {
+    throw invalid(`${at}.size_bytes`, `The file has ${sizeBytes} bytes.`);
+  }
+  if (input.kind === 'image' && !/^image\//i.test(contentType)) {
+    throw invalid(`${at}.content_type`, `The file was uploaded as ${contentType}, which is not an image.`);
+  }
+}
+
+async function claim(
+  store: ObjectStore,
+  index: number,
+  input: AttachmentInput,
+  uploads: ReadonlyMap<string, Upload>,
+): Promise<ClaimedFile> {
+  const upload = uploads.get(input.s3_key!)!;
+  const { s3_key, content_type, size_bytes } = upload;
+  if ((await store.sizeOf(s3_key)) !== size_bytes) {
+    const param = `attachments[${index}].s3_key`;
+    throw new ApiError('resource_conflict', 'The file has not been uploaded yet.', { param });
+  }
+  const filename = input.filename || upload.filename;
+  const download_url = await store.presignDownload({ key: s3_key, filename, contentType: content_type });
+  return { s3_key, filename, content_type, size_bytes, download_url };
+}

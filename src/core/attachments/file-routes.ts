@@ -1,0 +1,81 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import type {
+  PublicAnswer,
+  PublicRequest,
+  PublicRoutes,
+  PutRequest,
+} from '../../platform/http/public-routes.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { contentDisposition } from './download-name.ts';
+import type { FileStore } from './file-store.ts';
+import { FILES_PATH } from './file-urls.ts';
+
+/** Whether the file of this key was deleted, although its bytes may still exist. */
+export type IsDeleted = (key: string) => Promise<boolean>;
+
+/** The targets of a FileStore's presigned URLs. The signature is the credential, so no header is required. */
+export function fileRoutes(
+  files: FileStore,
+  metrics: Pick<Metrics, 'uploadBytes'>,
+  isDeleted: IsDeleted,
+  now: () => number = Date.now,
+): PublicRoutes {
+  return {
+    [`${FILES_PATH}*`]: {
+      get: (request) => download(files, isDeleted, request, now()),
+      put: (request) => takeIn(files, metrics, request),
+    },
+  };
+}
+
+/** The signed URL decides how the bytes are sent; only whether the file still exists is looked up. */
+async function download(
+  files: FileStore,
+  isDeleted: IsDeleted,
+  { path, query }: PublicRequest,
+  nowMs: number,
+): Promise<PublicAnswer> {
+  const { key, expiresAtMs, fields } = files.urls.verify('GET', path, query);
+  if (await isDeleted(key)) throw new ApiError('resource_gone', 'The file was deleted.');
+  const file = await files.open(key);
+  if (file === undefined) throw new ApiError('resource_not_found', 'This file no longer exists.');
+  const maxAgeS = Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
+  return {
+    status: 200,
+    body: file,
+    contentType: fields.content_type!,
+    headers: {
+      // Has no character that could end the header: see download-name.ts.
+      'Content-Disposition': contentDisposition(fields.filename!),
+      'X-Content-Type-Options': 'nosniff',
+      // A user's file in our origin: whatever its content is, it runs nothing.
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'Cache-Control': `private, max-age=${maxAgeS}, immutable`,
+    },
+  };
+}
+
+/** Returns 204. Everything that the head decides is checked before a byte is read. */
+async function takeIn(
+  files: FileStore,
+  metrics: Pick<Metrics, 'uploadBytes'>,
+  request: PutRequest,
+): Promise<PublicAnswer> {
+  const { key, fields } = files.urls.verify('PUT', request.path, request.query);
+  const sizeBytes = Number(fields.size);
+  const { contentLength, contentType } = request;
+  if (contentLength > sizeBytes) {
+    throw new ApiError('payload_too_large', `The upload was created for a file of ${sizeBytes} bytes.`);
+  }
+  if (contentLength < sizeBytes) {
+    const message = `The upload was created for a file of ${sizeBytes} bytes.`;
+    throw new ApiError('validation_failed', message, { param: 'Content-Length' });
+  }
+  if (contentType !== fields.content_type) {
+    const message = 'The upload was created for another Content-Type.';
+    throw new ApiError('validation_failed', message, { param: 'Content-Type' });
+  }
+  await files.write(key, request.body, sizeBytes);
+  metrics.uploadBytes.inc(sizeBytes);
+  return { status: 204, body: null };
+}

@@ -1,0 +1,54 @@
+import { newId } from '../../contract/protocol/ids.ts';
+import { UploadRequest, UploadUrl } from '../../contract/protocol/resources/upload.ts';
+import { wireTime } from '../../contract/protocol/times.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { ObjectStore } from './storage.ts';
+import { insertUpload } from './uploads.ts';
+
+/** Attachments over REST (docs/contract.md#attachments). */
+export function attachmentRoutes(store: ObjectStore): readonly Route[] {
+  return [
+    defineRoute({
+      name: 'create_upload_url',
+      method: 'POST',
+      path: '/v1/messaging/attachments/upload-url',
+      summary: 'Create Upload URL: where to send a file that a message is to carry',
+      since: '1.1.harbor',
+      permission: 'messaging:create',
+      body: UploadRequest(store.maxBytes),
+      status: 201,
+      response: UploadUrl,
+      // The URL is a credential: its holder may use it.
+      secret: true,
+      async prepare({ body }): Promise<UploadUrl> {
+        const key = newId('upload');
+        const { url, headers, expiresAtMs } = await store.presignUpload({
+          key,
+          contentType: body.content_type,
+          sizeBytes: body.size_bytes,
+        });
+        return {
+          object: 'upload_url',
+          s3_key: key,
+          method: 'PUT',
+          url,
+          headers,
+          expires_at: wireTime(expiresAtMs),
+        };
+      },
+      async change(tx, { principal, body }, upload) {
+        const { filename, content_type, size_bytes } = body;
+        const file = {
+          s3_key: upload.s3_key,
+          account_id: principal.accountId,
+          actor_id: principal.actor.id,
+          filename,
+          content_type,
+          size_bytes,
+        };
+        await insertUpload(tx, file, store.accountBytes);
+        return upload;
+      },
+    }),
+  ];
+}

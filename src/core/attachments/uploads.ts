@@ -1,0 +1,215 @@
+import { sql } from 'kysely';
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { ATTACHABLE_HOURS } from '../../contract/protocol/resources/upload.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { addJob } from '../../platform/db/queue.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { defineTopic } from '../../platform/db/topic.ts';
+import type { ObjectStore } from './storage.ts';
+
+export interface NewUpload {
+  readonly s3_key: string;
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly filename: string;
+  readonly content_type: string;
+  readonly size_bytes: number;
+}
+
+/** The description of a file from the request for its URL. */
+export type Upload = Pick<NewUpload, 's3_key' | 'filename' | 'content_type' | 'size_bytes'>;
+
+/**
+ * Inserts an upload, unless there is one with its key. `accountBytes`: ObjectStore.accountBytes. Uploads of one account are
+ * counted one after the other, so several at once do not pass it. Throws ApiError `limit_exceeded`.
+ */
+export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: number | null): Promise<void> {
+  await tx.kysely
+    .insertInto('uploads')
+    .values(upload)
+    .onConflict((conflict) => conflict.column('s3_key').doNothing())
+    .execute();
+  if (accountBytes === null) return;
+  // The trigger of the insert has locked this row until the end of the transaction.
+  const [stored] = await tx.query(READ_STORED_BYTES, upload.account_id);
+  const used = stored?.bytes ?? 0;
+  if (used <= accountBytes) return;
+  throw new ApiError('limit_exceeded', `The files of the account may take ${accountBytes} bytes together.`, {
+    param: 'size_bytes',
+    quota: { limit: accountBytes, used: used - upload.size_bytes, reset_at: null },
+  });
+}
+
+/**
+ * Inserts the upload of a file that this server writes and no message can attach: it is kept for as long as a row of
+ * compliance_jobs refers to it. `size_bytes` is 0, so that it is not counted among what the account stores.
+ */
+export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
+  await tx.kysely
+    .insertInto('uploads')
+    .values({ ...file, size_bytes: 0, withdrawn_at: sql<string>`clock_timestamp()` })
+    .execute();
+}
+
+/**
+ * Inserts the upload of a file of a mail that came in, before its bytes are written: it is kept while a mail or an attachment
+ * refers to it, and for a day before. `size_bytes` is 0 (docs/decisions.md#mail-is-not-counted-among-stored-files).
+ */
+export async function insertMailFile(db: Db, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
+  await db.kysely
+    .insertInto('uploads')
+    .values({ ...file, size_bytes: 0 })
+    .execute();
+}
+
+/** Removes those of these files that nothing refers to, now. Only where nothing can refer to them any more. */
+export async function removeUnreferenced(
+  database: Database,
+  store: ObjectStore,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  const rows = await database.query(READ_UNREFERENCED, keys);
+  if (rows.length === 0) return;
+  const unreferenced = rows.map(({ s3_key }) => s3_key);
+  await store.remove(unreferenced);
+  await database.query(REMOVE_UPLOADS, unreferenced);
+}
+
+/** A job of the queue: removes files whose messages were deleted (removeUnattached). */
+export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
+
+/**
+ * What had these files is deleted: they cannot be attached again, lose their names at once, and are removed once
+ * nothing refers to them (docs/decisions.md#files-of-deleted-messages).
+ */
+export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return;
+  await tx.kysely
+    .updateTable('uploads')
+    .set({ withdrawn_at: sql<string>`clock_timestamp()`, attached_at: null, filename: '' })
+    .where('s3_key', 'in', keys)
+    .execute();
+  await addRemoval(tx);
+}
+
+/** Has the files that nothing refers to any more removed soon. */
+export async function addRemoval(tx: Tx): Promise<void> {
+  const runAt = new Date(Date.now() + WITHDRAWN_FOR_S * 1_000 + JOB_LATER_MS).toISOString();
+  await addJob(tx, REMOVE_WITHDRAWN, {}, { runAt });
+}
+
+/**
+ * Returns whether links to the file answer 410: nothing refers to it and nothing can refer to it again, or everything that
+ * does was deleted with its conversation or its account.
+ */
+export async function isDeleted(db: Db, key: string): Promise<boolean> {
+  return (await db.query(READ_DELETED, key)).length > 0;
+}
+
+/** The account's uploads that may still be attached, by key. */
+export async function readUploads(
+  db: Db,
+  accountId: string,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, Upload>> {
+  const rows = await db.query(READ_UPLOADS, accountId, keys);
+  return new Map(rows.map((row) => [row.s3_key, row]));
+}
+
+/**
+ * Removes files that neither a message, nor a run of an agent, nor an export, nor a mail, nor an avatar refers to: those that were not attached in time, and those
+ * whose last message was deleted. Safe on several nodes at once, and again after a failure. Rejects with the error of the
+ * store or the database.
+ */
+export async function purgeUploads(database: Database, store: ObjectStore): Promise<void> {
+  await store.tidy();
+  await removeUnattached(database, store);
+}
+
+/** Like `purgeUploads`, without the remains of uploads that broke off. */
+export async function removeUnattached(database: Database, store: ObjectStore): Promise<void> {
+  for (;;) {
+    await database.query(MARK_ATTACHED);
+    const rows = await database.query(READ_UNATTACHED);
+    const keys = rows.map(({ s3_key }) => s3_key);
+    // The rows last, so that a later round finds what a failure leaves behind.
+    await store.remove(keys);
+    await database.query(REMOVE_UPLOADS, keys);
+    if (keys.length < PURGED_AT_ONCE) return;
+  }
+}
+
+const PURGED_AT_ONCE = 500;
+
+/** A send that read the upload before it was withdrawn may take this long to commit. */
+const WITHDRAWN_FOR_S = 60;
+const JOB_LATER_MS = 5_000;
+
+const READ_STORED_BYTES = statement<[accountId: string], { bytes: number }>({
+  name: 'read-stored-bytes',
+  text: 'SELECT bytes FROM stored_bytes WHERE account_id = $1',
+});
+
+const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upload>({
+  name: 'read-uploads',
+  text: `
+    SELECT s3_key, filename, content_type, size_bytes FROM uploads
+    WHERE s3_key = ANY($2) AND account_id = $1 AND withdrawn_at IS NULL
+      AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`,
+});
+
+/** An hour more than a file may be attached, so that a send that was admitted just in time has long committed. */
+const IS_OVERDUE = `attached_at IS NULL AND (
+    created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'
+    OR withdrawn_at < clock_timestamp() - interval '${WITHDRAWN_FOR_S} seconds')`;
+
+/** What has the file is shown with a link to it. */
+const IS_LINKED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
+  OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key)
+  OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key)
+  OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key))`;
+
+/** Avatars have addresses of their own: a link that ended does not work again for their sake. */
+const IS_ATTACHED = `(${IS_LINKED} OR EXISTS (SELECT FROM avatars v WHERE v.s3_key = u.s3_key))`;
+
+const READ_DELETED = statement<[key: string]>({
+  name: 'read-deleted-upload',
+  text: `
+    SELECT FROM (SELECT $1::text AS s3_key) u
+    WHERE (NOT EXISTS (SELECT FROM uploads n WHERE n.s3_key = u.s3_key AND n.withdrawn_at IS NULL)
+        AND NOT ${IS_LINKED})
+      OR EXISTS (SELECT FROM uploads n JOIN accounts o ON o.id = n.account_id
+        WHERE n.s3_key = u.s3_key AND o.deleted_at IS NOT NULL)
+      OR (SELECT bool_and(c.deleted_at IS NOT NULL) FROM (
+          SELECT a.conversation_id FROM attachments a WHERE a.s3_key = u.s3_key
+          UNION ALL
+          SELECT r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id WHERE f.s3_key = u.s3_key
+          UNION ALL
+          SELECT m.conversation_id FROM mails m WHERE m.source_key = u.s3_key
+        ) AS reference LEFT JOIN conversations c ON c.id = reference.conversation_id)`,
+});
+
+/** Marked so that each round looks only at files that no earlier round has found attached. */
+const MARK_ATTACHED = statement({
+  name: 'mark-uploads-attached',
+  text: `UPDATE uploads u SET attached_at = clock_timestamp() WHERE ${IS_OVERDUE} AND ${IS_ATTACHED}`,
+});
+
+const READ_UNATTACHED = statement<[], { s3_key: string }>({
+  name: 'read-unattached-uploads',
+  text: `
+    SELECT s3_key FROM uploads u WHERE ${IS_OVERDUE} AND NOT ${IS_ATTACHED}
+    ORDER BY created_at LIMIT ${PURGED_AT_ONCE}`,
+});
+
+const READ_UNREFERENCED = statement<[keys: readonly string[]], { s3_key: string }>({
+  name: 'read-unreferenced-uploads',
+  text: `SELECT s3_key FROM uploads u WHERE s3_key = ANY($1) AND NOT ${IS_ATTACHED}`,
+});
+
+const REMOVE_UPLOADS = statement<[keys: readonly string[]]>({
+  name: 'remove-uploads',
+  text: `DELETE FROM uploads WHERE s3_key = ANY($1)`,
+});

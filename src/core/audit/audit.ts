@@ -1,0 +1,170 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { newId } from '../../contract/protocol/ids.ts';
+import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
+import type { AuditAction, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+export interface Audited {
+  readonly accountId: string;
+  /** Null for what concerns the account as a whole. */
+  readonly conversationId: string | null;
+  /** The acting actor; null if there is none in particular. */
+  readonly actorId: string | null;
+  readonly action: AuditAction;
+  /** JSON without texts of messages, names and addresses: ids stand for them. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** Records an action in the transaction of the action (docs/contract.md#audit). */
+export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited): Promise<void> {
+  await tx.kysely
+    .insertInto('audit_events')
+    .values({
+      id: newId('auditEvent'),
+      account_id: accountId,
+      conversation_id: of.conversationId,
+      actor_id: of.actorId,
+      action: of.action,
+      details: JSON.stringify(details),
+    })
+    .execute();
+}
+
+/** A row of the audit with its actor. */
+export interface AuditRow {
+  readonly id: string;
+  readonly conversation_id: string | null;
+  readonly action: string;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly created_at: string;
+  readonly actor: ActorFields | null;
+}
+
+export interface AuditFilters {
+  readonly conversationId: string | undefined;
+  readonly actorIds: readonly string[] | undefined;
+  readonly action: string | undefined;
+}
+
+/** Returns the audit of a conversation, newest first. */
+export function readConversationAudit(db: Db, conversationId: string, page: KeysetPage): Promise<AuditRow[]> {
+  return OF_CONVERSATION.readPage(db, [conversationId], page);
+}
+
+/** Returns the audit of an account and of all its conversations, newest first. */
+export function readAccountAudit(
+  db: Db,
+  accountId: string,
+  { conversationId, actorIds, action }: AuditFilters,
+  page: KeysetPage,
+): Promise<AuditRow[]> {
+  const filters = [conversationId ?? null, actorIds ?? null, action ?? null] as const;
+  return OF_ACCOUNT.readPage(db, [accountId, ...filters], page);
+}
+
+/**
+ * Requires that the account has, or had, the conversation: its audit outlives it. Throws ApiError `parameter_invalid`
+ * (param conversation_id).
+ */
+export async function requireAudited(db: Db, accountId: string, conversationId: string): Promise<void> {
+  const [known] = await db.query(READ_AUDITED, accountId, conversationId);
+  if (known !== undefined) return;
+  const message = 'Must be the id of a conversation of the account.';
+  throw new ApiError('parameter_invalid', message, { param: 'conversation_id' });
+}
+
+const READ_AUDITED = statement<[accountId: string, conversationId: string]>({
+  name: 'read-audited-conversation',
+  text: `
+    SELECT FROM conversations WHERE account_id = $1 AND id = $2
+    UNION ALL SELECT FROM audit_events WHERE account_id = $1 AND conversation_id = $2
+    LIMIT 1`,
+});
+
+/** Yields the ids of the account's events whose details contain one of the texts. */
+export async function* eventsNaming(
+  db: Db,
+  accountId: string,
+  texts: readonly string[],
+): AsyncIterable<string[]> {
+  for (let after: readonly [string, string] = ['epoch', '']; ; ) {
+    const [page] = await db.query(READ_NAMING, accountId, ...after, texts, NAMING_PAGE);
+    const { found, last } = page!;
+    if (found !== null) yield found;
+    if (last === null) return;
+    after = [last.created_at, last.id];
+  }
+}
+
+export function presentAuditEvent(row: AuditRow): AuditEvent {
+  const { id, conversation_id, action, actor, details, created_at } = row;
+  return {
+    id,
+    object: 'audit_event',
+    conversation_id,
+    action,
+    actor: actor && presentActor(actor),
+    details: { ...details },
+    created_at,
+  };
+}
+
+/** Returns a cursor's content: the sort key of both lists. */
+export function auditKeyOf({ created_at, id }: AuditRow): [string, string] {
+  return [created_at, id];
+}
+
+const PAGES = {
+  columns: `e.id, e.conversation_id, e.action, e.details, e.created_at,
+      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
+        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
+      ) END AS actor`,
+  from: 'audit_events e LEFT JOIN actors a ON a.id = e.actor_id',
+  key: [
+    ['e.created_at', 'timestamptz'],
+    ['e.id', 'text'],
+  ],
+} as const;
+
+const OF_CONVERSATION = keysetList<[conversationId: string], AuditRow>({
+  ...PAGES,
+  name: 'read-audit',
+  where: 'e.conversation_id = $1',
+});
+
+const OF_ACCOUNT = keysetList<
+  [
+    accountId: string,
+    conversationId: string | null,
+    actorIds: readonly string[] | null,
+    action: string | null,
+  ],
+  AuditRow
+>({
+  ...PAGES,
+  name: 'read-account-audit',
+  where: `e.account_id = $1 AND ($2::text IS NULL OR e.conversation_id = $2)
+      AND ($3::text[] IS NULL OR e.actor_id = ANY($3)) AND ($4::text IS NULL OR e.action = $4)`,
+});
+
+const NAMING_PAGE = 5_000;
+
+const READ_NAMING = statement<
+  [accountId: string, createdAt: string, id: string, texts: readonly string[], limit: number],
+  { found: string[] | null; last: { readonly created_at: string; readonly id: string } | null }
+>({
+  name: 'read-audit-naming',
+  text: `
+    WITH page AS MATERIALIZED (
+      SELECT e.id, e.created_at, e.details FROM audit_events e
+      WHERE e.account_id = $1 AND (e.created_at, e.id) > ($2::timestamptz, $3)
+      ORDER BY e.created_at, e.id LIMIT $5
+    )
+    SELECT
+      (SELECT array_agg(id::text) FROM page WHERE EXISTS (
+        SELECT FROM unnest($4::text[]) AS text WHERE position(text IN page.details::text) > 0)) AS found,
+      (SELECT json_build_object('created_at', created_at, 'id', id) FROM page
+        ORDER BY created_at DESC, id DESC LIMIT 1) AS last`,
+});

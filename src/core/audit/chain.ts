@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
+import type { Signed } from './signing-key.ts';
+
+/**
+ * The chain of an account's audit (docs/decisions.md#the-audit-is-one-chain-an-account): what is hashed, and what is
+ * signed. Sealing and verifying share this file, and it needs no database.
+ */
+
+/** An audit event in its place of the chain, as an export has it. */
+export interface AuditLink {
+  readonly object: 'audit_link';
+  /** From 1 on, without gaps. */
+  readonly number: number;
+  readonly id: string;
+  readonly created_at: string;
+  readonly sealed_at: string;
+  readonly action: string;
+  readonly actor_id: string | null;
+  readonly conversation_id: string | null;
+  /** `{}` once they are erased. */
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Base64url of 32 random bytes, so that details cannot be guessed from their hash; null once the details are erased. */
+  readonly salt: string | null;
+  /** Hex of SHA-256 over the salt and the canonical JSON of the details. */
+  readonly details_hash: string;
+  /** Hex of SHA-256 over the link before and every field of this one but `details` and `salt`. */
+  readonly hash: string;
+  /** Present if the details were erased. */
+  readonly erasure: Signed<AuditErasure> | null;
+}
+
+/** States which link is the last one. Every later chain of the account must contain it. */
+export interface AuditHead {
+  readonly object: 'audit_head';
+  readonly account_id: string;
+  readonly number: number;
+  readonly hash: string;
+  readonly signed_at: string;
+}
+
+/** Stands in the place of links that were purged, whose last one had this hash. */
+export interface AuditCheckpoint {
+  readonly object: 'audit_checkpoint';
+  readonly account_id: string;
+  readonly first: number;
+  readonly last: number;
+  readonly hash: string;
+  readonly signed_at: string;
+}
+
+/** States that the details of a link were erased by the service. */
+export interface AuditErasure {
+  readonly object: 'audit_erasure';
+  readonly account_id: string;
+  readonly number: number;
+  readonly signed_at: string;
+}
+
+/** What the first link follows. */
+export const GENESIS = '0'.repeat(64);
+
+export function hashDetails(salt: Buffer, details: object): string {
+  return createHash('sha256').update(salt).update(canonicalJson(details)).digest('hex');
+}
+
+/** `previous`: the hash of the link before. */
+export function hashLink(
+  previous: string,
+  accountId: string,
+  link: Omit<AuditLink, 'object' | 'details' | 'salt' | 'hash' | 'erasure'>,
+): string {
+  const fields = [
+    ...['parley-audit-1', previous, accountId, link.number, link.id, link.created_at, link.sealed_at],
+    ...[link.action, link.actor_id, link.conversation_id, link.details_hash],
+  ];
+  return createHash('sha256').update(JSON.stringify(fields)).digest('hex');
+}

@@ -1,0 +1,65 @@
+import { Type } from 'typebox';
+import { ListOf } from '../../contract/protocol/lists.ts';
+import { AUDIT_ACTIONS, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
+import { AuditHead } from '../../contract/protocol/resources/audit-head.ts';
+import { Id, OneOf } from '../../contract/protocol/schema.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { readActorFilter } from '../resources/actor-filter.ts';
+import { auditKeyOf, presentAuditEvent, readAccountAudit, requireAudited } from './audit.ts';
+import { GENESIS } from './chain.ts';
+import { readHead } from './chain-store.ts';
+import type { SigningKey } from './signing-key.ts';
+
+/** The audit of the account as a whole (docs/contract.md#audit); that of one conversation is among its routes. */
+export function auditRoutes(database: Database, signingKey: SigningKey): Route[] {
+  return [
+    defineRoute({
+      name: 'list_account_audit',
+      method: 'GET',
+      path: '/v1/account/audit',
+      summary: 'List the audit events of the account and of all its conversations, newest first',
+      since: '1.2.harbor',
+      permission: 'audit:read',
+      agents: false,
+      query: PageQuery({
+        conversation_id: Type.Optional(Id),
+        actor_id: Type.Optional(Id),
+        action: Type.Optional(OneOf(AUDIT_ACTIONS)),
+      }),
+      status: 200,
+      response: ListOf(AuditEvent),
+      async handle({ principal, query, url }) {
+        const { accountId } = principal;
+        const { conversation_id: conversationId, actor_id: actorId, action } = query;
+        const page = readPage(LIST, query, { account: accountId, conversationId, actorId, action });
+        const actorIds =
+          actorId === undefined
+            ? undefined
+            : await readActorFilter(database, principal, 'actor_id', [actorId]);
+        if (conversationId !== undefined) await requireAudited(database, accountId, conversationId);
+        const rows = await readAccountAudit(database, accountId, { conversationId, actorIds, action }, page);
+        return toList(rows, page, url, auditKeyOf, presentAuditEvent);
+      },
+    }),
+    defineRoute({
+      name: 'get_audit_head',
+      method: 'GET',
+      path: '/v1/account/audit/head',
+      summary: "Get the signed head of the account's audit",
+      since: '1.2.harbor',
+      permission: 'audit:read',
+      agents: false,
+      status: 200,
+      response: AuditHead,
+      async handle({ principal: { accountId } }) {
+        const { head, now } = await readHead(database, accountId);
+        return head ?? signingKey.sign({ ...NOTHING_SEALED, account_id: accountId, signed_at: now });
+      },
+    }),
+  ];
+}
+
+const NOTHING_SEALED = { object: 'audit_head', number: 0, hash: GENESIS } as const;
+const LIST = defineList('account audit', ['time', 'text']);

@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../../platform/db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/due-watch.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { Loop } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { type AuditHead, GENESIS, hashDetails, hashLink } from './chain.ts';
+import {
+  type ChainEnd,
+  HAS_UNSEALED,
+  lockChain,
+  type PendingChain,
+  readPendingChains,
+  readUnsealed,
+  type Seal,
+  saveHead,
+  saveSeals,
+  type UnsealedRow,
+} from './chain-store.ts';
+import type { Signed, SigningKey, TrustedKeys } from './signing-key.ts';
+
+export interface SealerOptions {
+  readonly database: Database;
+  readonly signingKey: SigningKey;
+  readonly watch: Pick<DueWatch, 'add'>;
+  readonly metrics: Pick<Metrics, 'auditSealed' | 'auditUnsealedSeconds'>;
+  readonly log: Logger;
+}
+
+/**
+ * Appends the rows of the audit to the chain of their account, behind the commits that wrote them. Every node has one;
+ * the lock of a chain decides which of them seals (docs/decisions.md#the-audit-is-one-chain-an-account).
+ */
+export class Sealer {
+  readonly #options: SealerOptions;
+  readonly #loop: Loop;
+  /** Where the next round begins, so that accounts that cannot be sealed do not keep it from the others. */
+  #after = '';
+  /** Accounts whose head was logged within a day. */
+  readonly #logged = new LRUCache<string, true>({ max: 10_000, ttl: LOG_HEAD_EVERY_MS });
+  /** Accounts that could not be sealed a moment ago. */
+  readonly #refused = new LRUCache<string, true>({ max: 10_000, ttl: RETRY_REFUSED_MS });
+  /** Accounts whose lateness was logged within a minute. */
+  readonly #alarmed = new LRUCache<string, true>({ max: 10_000, ttl: ALARM_EVERY_MS });
+
+  constructor(options: SealerOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: UNWOKEN_EVERY_MS,
+      run: (signal) => this.#round(signal),
+      onError: (error) => options.log.warn({ err: error }, 'sealing the audit failed'),
+    });
+    options.watch.add({ name: 'audit', condition: HAS_UNSEALED, onDue: () => this.wake() });
+  }
+
+  /** Begins a round now. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { database, metrics } = this.#options;
+    const chains = await readPendingChains(database, this.#after, MAX_CHAINS);
+    const isWhole = this.#after === '' && chains.length < MAX_CHAINS;
+    this.#after = chains.length < MAX_CHAINS ? '' : chains.at(-1)!.account_id;
+    const oldest = Math.max(0, ...chains.map(({ seconds }) => seconds ?? 0));
+    // A part of the accounts shows that rows are late, never that none are.
+    if (isWhole || oldest > ALARMING_S) metrics.auditUnsealedSeconds.set(oldest);
+    let rows = 0;
+    for (const chain of chains) if (!signal.aborted) rows += await this.#seal(chain, signal);
+    if (!isWhole && rows > 0) this.wake();
+  }
+
+  /** Returns how many rows it sealed. A failure concerns only its own account, whose rows stay and are tried again. */
+  async #seal(chain: PendingChain, signal: AbortSignal): Promise<number> {
+    const { database, signingKey, metrics } = this.#options;
+    if (this.#refused.has(chain.account_id)) return 0;
+    let rows = 0;
+    try {
+      while (!signal.aborted) {
+        const sealed = await database.transaction((tx) => sealRows(tx, signingKey, chain.account_id));
+        if (sealed === undefined) {
+          this.#alarm(chain, 'another node holds the lock of the chain');
+          break;
+        }
+        if (sealed.head !== undefined) this.#logHead(sealed.head);
+        metrics.auditSealed.inc(sealed.rows);
+        rows += sealed.rows;
+        if (sealed.rows < MAX_ROWS) break;
+      }
+    } catch (error) {
+      this.#refused.set(chain.account_id, true);
+      if (!signal.aborted) this.#alarm(chain, (error as Error).message);
+    }
+    return rows;
+  }
+
+  #alarm({ account_id, seconds }: PendingChain, reason: string): void {
+    if (seconds === null || seconds < ALARMING_S || this.#alarmed.has(account_id)) return;
+    this.#alarmed.set(account_id, true);
+    this.#options.log.error({ account_id, seconds, reason }, 'rows of the audit are not sealed');
+  }
+
+  /** Logs are often kept apart from the database: a head in them shows later that history was not rewritten. */
+  #logHead(head: Signed<AuditHead>): void {
+    if (this.#logged.has(head.account_id)) return;
+    this.#logged.set(head.account_id, true);
+    this.#options.log.info({ account_id: head.account_id, audit_head: head }, 'head of the audit');
+  }
+}
+
+const MAX_CHAINS = 100;
+const MAX_ROWS = 500;
+const ALARMING_S = 10;
+const RETRY_REFUSED_MS = 2_000;
+const ALARM_EVERY_MS = 60_000;
+const LOG_HEAD_EVERY_MS = 86_400_000;
+
+export interface Sealed {
+  readonly rows: number;
+  /** Undefined if there was nothing to seal. */
+  readonly head: Signed<AuditHead> | undefined;
+}
+
+/**
+ * Seals up to `limit` rows of an account, in the order in which they were inserted. All of them are committed; those
+ * that a transaction has yet to commit follow later. Returns undefined if another node is at it. Rejects if the head is
+ * not one that this deployment has signed: what was tampered with must not be signed again.
+ */
+export async function sealRows(
+  tx: Tx,
+  signingKey: SigningKey,
+  accountId: string,
+  limit = MAX_ROWS,
+): Promise<Sealed | undefined> {
+  const chain = await lockChain(tx, accountId, { wait: false });
+  if (chain === undefined) return undefined;
+  requireOwnHead(chain.head, accountId, signingKey.trusted);
+  // A statement of its own, behind the lock: it sees what the node before has sealed.
+  const rows = await readUnsealed(tx, accountId, limit);
+  if (rows.length === 0) return { rows: 0, head: undefined };
+  const seals = sealsOf(accountId, chain, rows);
+  await saveSeals(tx, chain.now, seals);
+  const { number, hash } = seals.at(-1)!;
+  const head = signingKey.sign({
+    object: 'audit_head',
+    account_id: accountId,
+    number,
+    hash,
+    signed_at: chain.now,
+  } as const);
+  await saveHead(tx, head);
+  return { rows: rows.length, head };
+}
+
+/** Throws unless the head, if there is one, was signed by a trusted key for this account. */
+export function requireOwnHead(
+  head: Signed<AuditHead> | null,
+  accountId: string,
+  trusted: TrustedKeys,
+): void {
+  if (head === null) return;
+  const verdict = trusted.verify(head);
+  if (verdict === 'unknown_key') {
+    throw new Error(
+      `the head of the audit is signed by the key ${head.key_id}, which this node does not know: set PARLEY_AUDIT_KEY to the same key on every node, or, if that key was replaced, add its public key ${head.public_key} to PARLEY_AUDIT_OLD_KEYS`,
+    );
+  }
+  const { object, account_id } = head;
+  if (verdict === 'invalid' || object !== 'audit_head' || account_id !== accountId) {
+    throw new Error(
+      'the head of the audit is not the one that was signed: verify an export, and see the backups',
+    );
+  }
+}
+
+function sealsOf(accountId: string, { head, now }: ChainEnd, rows: readonly UnsealedRow[]): Seal[] {
+  let previous = head?.hash ?? GENESIS;
+  const before = head?.number ?? 0;
+  return rows.map(({ details, ...row }, index) => {
+    const number = before + index + 1;
+    const salt = randomBytes(32);
+    const detailsHash = hashDetails(salt, details);
+    previous = hashLink(previous, accountId, { ...row, number, sealed_at: now, details_hash: detailsHash });
+    return { id: row.id, number, salt, detailsHash, hash: previous };
+  });
+}

@@ -1,0 +1,113 @@
+import { ApiError, notFound } from '../../contract/protocol/errors.ts';
+import type { Participant } from '../../contract/protocol/resources/participant.ts';
+import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import type { ConversationDirectory, ConversationFacts } from './directory.ts';
+
+/** Returns whether the caller may read the conversation (docs/contract.md#reading-and-sending). */
+export function mayRead(principal: Principal, facts: ConversationFacts): boolean {
+  return facts.deletedAt === null && isReader(principal, facts);
+}
+
+/** Returns whether the conversation was deleted and the caller could read it before. */
+export function isGone(principal: Principal, facts: ConversationFacts): boolean {
+  return facts.deletedAt !== null && isReader(principal, facts);
+}
+
+/** Throws `resource_gone` if the conversation was deleted and the caller could read it before. */
+export function requirePresent(
+  principal: Principal,
+  facts: ConversationFacts | undefined,
+  param = 'id',
+): void {
+  if (facts !== undefined && isGone(principal, facts)) throw conversationGone(param);
+}
+
+function isReader(principal: Principal, facts: ConversationFacts): boolean {
+  if (facts.accountId !== principal.accountId) return false;
+  return seesWholeAccount(principal) || facts.members.has(principal.actor.id);
+}
+
+/**
+ * Returns the conversation if the caller may read it. Otherwise throws `resource_not_found`, the same for a
+ * conversation of another account and a missing one, or `resource_gone` for a deleted one.
+ */
+export async function readableConversation(
+  directory: ConversationDirectory,
+  principal: Principal,
+  conversationId: string,
+  param = 'id',
+): Promise<ConversationFacts> {
+  const facts = await directory.facts(conversationId);
+  requirePresent(principal, facts, param);
+  if (facts === undefined || !mayRead(principal, facts)) throw conversationNotFound(param);
+  return facts;
+}
+
+/** Viewers cannot send, nor can actors that are blocked: `insufficient_permissions`. */
+export function requireSender(principal: Principal, facts: ConversationFacts): void {
+  if (facts.members.get(principal.actor.id)?.role === 'viewer') {
+    throw forbidden('Viewers of a conversation cannot send to it.');
+  }
+  requireUnblocked(principal, facts);
+}
+
+/** Actors that are blocked show nothing new to those that they are blocked from (docs/contract.md#blocks). */
+export function requireUnblocked(principal: Principal, facts: ConversationFacts): void {
+  if (facts.members.get(principal.actor.id)?.blocked) throw customerBlocked();
+  if (facts.isBlocked) throw directBlocked();
+}
+
+/** The team has blocked the customer (docs/contract.md#blocks). */
+export function customerBlocked(): ApiError {
+  return forbidden('The team has blocked this customer, who can only read.');
+}
+
+/** One of the two users of a direct message has blocked the other (docs/contract.md#blocks). */
+export function directBlocked(): ApiError {
+  return forbidden('One of the two users has blocked the other, so neither can write to the other.');
+}
+
+/** The role of the caller's own row in a conversation; undefined if it is not a participant. */
+type OwnRole = { readonly role: Participant['role'] } | undefined;
+
+/** Viewers can only read (docs/contract.md#reading-and-sending). */
+export function requireWriter(own: OwnRole): void {
+  if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot change it.');
+}
+
+/**
+ * Renaming, archiving, adding and removing require an owner or admin of the conversation, or access to the whole
+ * account.
+ */
+export function requireManager(principal: Principal, own: OwnRole): void {
+  if (!isManager(principal, own)) throw forbidden('Only owners and admins of the conversation can do this.');
+}
+
+function isManager(principal: Principal, own: OwnRole): boolean {
+  return isOwner(principal, own) || own?.role === 'admin';
+}
+
+/**
+ * Deleting and restoring the conversation, and changing the roles of owners and admins, require an owner of it, or access
+ * to the whole account.
+ */
+export function requireOwner(principal: Principal, own: OwnRole): void {
+  if (!isOwner(principal, own)) throw forbidden('Only owners of the conversation can do this.');
+}
+
+export function isOwner(principal: Principal, own: OwnRole): boolean {
+  return seesWholeAccount(principal) || own?.role === 'owner';
+}
+
+function forbidden(message: string): ApiError {
+  return new ApiError('insufficient_permissions', message);
+}
+
+/** The conversation was deleted (docs/contract.md#deleting-a-conversation). */
+export function conversationGone(param = 'id'): ApiError {
+  return new ApiError('resource_gone', 'The conversation was deleted.', { param });
+}
+
+export function conversationNotFound(param = 'id'): ApiError {
+  return notFound('conversation', param);
+}

@@ -1,0 +1,92 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import { Block } from '../../contract/protocol/resources/block.ts';
+import { seesWholeAccount } from '../../platform/access/principal.ts';
+import type { Rights } from '../../platform/access/rights.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/route.ts';
+import { type BlockRow, presentBlocks, readBlocks } from './block-store.ts';
+import { type Blocked, blockActor, unblockActor } from './blocks.ts';
+
+export interface BlockRoutesOptions {
+  readonly database: Database;
+  readonly rights: Pick<Rights, 'announce'>;
+}
+
+export function blockRoutes({ database, rights }: BlockRoutesOptions): Route[] {
+  // This precedes the answer, so that a send after the answer is refused.
+  const announce = async ({ subjects }: Blocked): Promise<void> => {
+    await Promise.all(subjects.map((subject) => rights.announce(subject)));
+  };
+  return [
+    defineRoute({
+      name: 'block_actor',
+      method: 'POST',
+      path: '/v1/messaging/actors/:id/actions/block',
+      summary: 'Block a customer for the team, or a user for yourself',
+      since: '1.2.harbor',
+      permission: 'messaging:update',
+      own: { permission: 'messaging:read', of: 'users in your direct messages' },
+      agents: false,
+      status: 201,
+      mayExist: true,
+      response: Block,
+      async change(tx, { principal, params, afterCommit }) {
+        const blocked = await blockActor(tx, principal, params.id!);
+        afterCommit(() => announce(blocked));
+        return new Answer(blocked.isNew ? 201 : 200, await showBlock(tx, blocked.row));
+      },
+    }),
+    defineRoute({
+      name: 'unblock_actor',
+      method: 'POST',
+      path: '/v1/messaging/actors/:id/actions/unblock',
+      summary: 'End the block of a customer or a user',
+      since: '1.2.harbor',
+      permission: 'messaging:update',
+      own: { permission: 'messaging:read', of: 'users in your direct messages' },
+      agents: false,
+      status: 200,
+      response: Block,
+      async change(tx, { principal, params, afterCommit }) {
+        const blocked = await unblockActor(tx, principal, params.id!);
+        afterCommit(() => announce(blocked));
+        return showBlock(tx, blocked.row);
+      },
+    }),
+    defineRoute({
+      name: 'list_blocks',
+      method: 'GET',
+      path: '/v1/messaging/blocks',
+      summary: 'List the users that the caller has blocked, and the customers that the team has',
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      agents: false,
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(Block),
+      async handle({ principal, query, url }) {
+        const { accountId, actor } = principal;
+        const page = readPage(BLOCKS, query, { actor: actor.id });
+        const reader = { accountId, actorId: actor.id, seesWholeAccount: seesWholeAccount(principal) };
+        const rows = await readBlocks(database, reader, page);
+        const shown = new Map((await presentBlocks(database, rows)).map((block) => [block.id, block]));
+        return toList(
+          rows,
+          page,
+          url,
+          ({ created_at, id }) => [created_at, id],
+          ({ id }) => shown.get(id)!,
+        );
+      },
+    }),
+  ];
+}
+
+const BLOCKS = defineList('blocks', ['time', 'text']);
+
+async function showBlock(tx: Tx, row: BlockRow): Promise<Block> {
+  const [shown] = await presentBlocks(tx, [row]);
+  return shown!;
+}

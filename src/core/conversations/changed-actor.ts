@@ -1,0 +1,47 @@
+import type { Database } from '../../platform/db/database.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { setTouched } from '../../platform/db/touched.ts';
+import type { ActorChanged } from '../accounts/actor-changed.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
+import { enqueueChanged } from './outbox-topics.ts';
+
+/**
+ * Has the readers of every conversation of an actor receive it with its new name or image, as `participant.updated`. May run
+ * twice: readers then receive it twice.
+ */
+export async function showChangedActor(
+  database: Database,
+  { actor_id: actorId }: ActorChanged,
+): Promise<void> {
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const last: string = after;
+    after = await database.transaction(async (tx) => {
+      const rows = await tx.query(TOUCH, actorId, last, AT_ONCE);
+      await enqueueChanged(
+        tx,
+        rows.map(({ id, conversation_id: stream }) => ({ event: 'participant.updated', id, stream })),
+      );
+      if (rows.length < AT_ONCE) return undefined;
+      return rows
+        .map(({ conversation_id }) => conversation_id)
+        .sort()
+        .at(-1);
+    });
+  }
+}
+
+/** Few, because the rows stay locked until the transaction ends. */
+const AT_ONCE = 50;
+
+const TOUCH = statement<
+  [actorId: string, after: string, limit: number],
+  { readonly id: string; readonly conversation_id: string }
+>({
+  name: 'touch-participants-of-actor',
+  text: `
+    UPDATE participants SET ${setTouched()}
+    WHERE id IN (
+      SELECT id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} AND conversation_id > $2
+      ORDER BY conversation_id LIMIT $3 FOR NO KEY UPDATE
+    ) RETURNING id, conversation_id`,
+});

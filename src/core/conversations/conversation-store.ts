@@ -1,0 +1,420 @@
+import { sql, type Updateable } from 'kysely';
+import { newId } from '../../contract/protocol/ids.ts';
+import type {
+  ConversationAudience,
+  ConversationType,
+} from '../../contract/protocol/resources/conversation.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { touched } from '../../platform/db/touched.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { MEMBER, type ParticipantRow } from '../resources/participant.ts';
+import { conversationGone } from './access.ts';
+import { openMailThread } from './bridge.ts';
+import { addParticipant, type NewParticipant } from './participant-store.ts';
+
+export interface NewConversation {
+  readonly accountId: string;
+  readonly type: ConversationType;
+  /** Default internal. A customer conversation is a case: its workflow begins with `new`. */
+  readonly audience?: ConversationAudience;
+  readonly title?: string | null;
+  readonly groupId?: string | null;
+  /** The inbox of a bridged case, which has a customer with an address. */
+  readonly inboxId?: string | null;
+  /** A user that can read the conversation, or a group. */
+  readonly assigneeId?: string | null;
+  readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
+  /** The key of a direct message: see directKeyOf. */
+  readonly directKey?: string;
+  readonly participants: readonly NewParticipant[];
+}
+
+/** Two users have one direct message, because a key is unique within the account. */
+export function directKeyOf(actorIds: readonly [string, string]): string {
+  return actorIds.toSorted().join(' ');
+}
+
+export interface CreatedConversation {
+  readonly conversation: ConversationRow;
+  readonly participants: readonly ParticipantRow[];
+}
+
+/**
+ * Inserts a conversation and its participants, in the given order. The caller has validated them. Rejects if a
+ * conversation with the same direct key exists.
+ */
+export async function createConversation(tx: Tx, input: NewConversation): Promise<CreatedConversation> {
+  const created = await createUnlessThere(tx, input);
+  if (created === undefined) throw new Error('there is a direct message of the same two');
+  return created;
+}
+
+/**
+ * Like `createConversation`, but returns undefined if a conversation with the same direct key exists, after waiting
+ * for its transaction.
+ */
+export async function createUnlessThere(
+  tx: Tx,
+  input: NewConversation,
+): Promise<CreatedConversation | undefined> {
+  const conversation = await tx.kysely
+    .insertInto('conversations')
+    .values({
+      id: newId('conversation'),
+      account_id: input.accountId,
+      type: input.type,
+      audience: input.audience ?? 'internal',
+      title: input.title ?? null,
+      workflow_status: input.audience === 'customer' ? 'new' : null,
+      group_id: input.groupId ?? null,
+      inbox_id: input.inboxId ?? null,
+      assignee_id: input.assigneeId ?? null,
+      assigned_at: input.assigneeId ? sql<string>`clock_timestamp()` : null,
+      topic_type: input.topic?.type ?? null,
+      topic_id: input.topic?.id ?? null,
+      direct_key: input.directKey ?? null,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'direct_key']).where('direct_key', 'is not', null).doNothing(),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (conversation === undefined) return undefined;
+  if (conversation.inbox_id !== null) await openMailThread(tx, conversation);
+  const participants = [];
+  for (const participant of input.participants) {
+    participants.push(await addParticipant(tx, conversation, participant));
+  }
+  return { conversation, participants };
+}
+
+/** Returns the conversation, which exists. */
+export function readConversation(tx: Tx, id: string): Promise<ConversationRow> {
+  return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Returns the account's conversation; undefined if the account has no such conversation. */
+export function findConversation(
+  tx: Tx,
+  accountId: string,
+  id: string,
+): Promise<ConversationRow | undefined> {
+  return conversationOf(tx, accountId, id).executeTakeFirst();
+}
+
+/** Like `findConversation`; the row is locked until the transaction ends. */
+export function lockConversationOf(
+  tx: Tx,
+  accountId: string,
+  id: string,
+): Promise<ConversationRow | undefined> {
+  return conversationOf(tx, accountId, id).forUpdate().executeTakeFirst();
+}
+
+function conversationOf(tx: Tx, accountId: string, id: string) {
+  return tx.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId);
+}
+
+/**
+ * Locks and returns the conversation. Until the transaction ends, only this transaction can change it and add messages
+ * to or from customers.
+ */
+export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
+  return tx.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Locks and returns the conversations of which the actor is a member. */
+export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<ConversationRow[]> {
+  const memberships = tx.kysely
+    .selectFrom('participants')
+    .where('actor_id', '=', actorId)
+    .where('membership', 'in', MEMBER);
+  return (
+    tx.kysely
+      .selectFrom('conversations')
+      .selectAll()
+      .where('id', 'in', memberships.select('conversation_id'))
+      // One fixed order, so that two such transactions cannot deadlock.
+      .orderBy('id')
+      .forUpdate()
+      .execute()
+  );
+}
+
+/**
+ * Returns whether the conversation is under legal hold, and locks that state until the transaction ends. Code that
+ * deletes, edits or purges its messages calls this first (docs/contract.md#legal-hold). Throws ApiError `resource_gone`
+ * if the conversation was deleted, and throws if there is no such conversation.
+ */
+export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<boolean> {
+  return (await shareConversation(tx, conversationId)) === 'held';
+}
+
+/**
+ * Locks the conversation against `lockConversation` and changes until the transaction ends, as other such calls may at the
+ * same time, and returns its legal hold. Throws ApiError `resource_gone` if it was deleted.
+ */
+export async function shareConversation(
+  tx: Tx,
+  conversationId: string,
+): Promise<ConversationRow['legal_hold']> {
+  const { legal_hold, deleted_at } = await tx.kysely
+    .selectFrom('conversations')
+    .select(['legal_hold', 'deleted_at'])
+    .where('id', '=', conversationId)
+    .forShare()
+    .executeTakeFirstOrThrow();
+  if (deleted_at !== null) throw conversationGone();
+  return legal_hold;
+}
+
+/** Makes a locked conversation a tombstone, which is in no list and has no direct key any more. */
+export async function writeDeleted(tx: Tx, id: string, by: string): Promise<void> {
+  await tx.kysely
+    .updateTable('conversations')
+    .set({
+      deleted_at: sql<string>`clock_timestamp()`,
+      deleted_by: by,
+      deleted_direct_key: sql<string>`direct_key`,
+      direct_key: null,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Rejects if a direct message of the same two users was begun meanwhile. */
+export async function writeRestored(tx: Tx, id: string): Promise<void> {
+  await tx.kysely
+    .updateTable('conversations')
+    .set({
+      deleted_at: null,
+      deleted_by: null,
+      direct_key: sql<string>`deleted_direct_key`,
+      deleted_direct_key: null,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Returns whether the conversation was deleted more than so many days ago, by Postgres' clock. */
+export async function isDeletedSince(tx: Tx, id: string, days: number): Promise<boolean> {
+  return (await tx.query(DELETED_SINCE, id, days)).length > 0;
+}
+
+/** Returns conversations that were deleted more than so many days ago and are not held, the oldest first. */
+export async function readExpiredConversations(db: Db, days: number, limit: number): Promise<string[]> {
+  const rows = await db.query(READ_EXPIRED, days, limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Returns conversations of an account, deleted ones included. */
+export async function readConversationIdsOf(db: Db, accountId: string, limit: number): Promise<string[]> {
+  const rows = await db.query(READ_IDS_OF_ACCOUNT, accountId, limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Returns conversations of an account that are under legal hold, deleted ones included. */
+export async function readHeldIdsOf(db: Db, accountId: string, limit: number): Promise<string[]> {
+  const rows = await db.query(READ_HELD_IDS_OF_ACCOUNT, accountId, limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Locks a conversation that was deleted more than so many days ago. Returns undefined if it was not, or is held. */
+export async function lockExpired(
+  tx: Tx,
+  id: string,
+  days: number,
+): Promise<Pick<ConversationRow, 'id' | 'account_id'> | undefined> {
+  const [locked] = await tx.query(LOCK_EXPIRED, id, days);
+  return locked;
+}
+
+/** Deletes the row of a locked conversation, which has only its participants any more. */
+export async function deleteEmptyConversation(tx: Tx, id: string): Promise<void> {
+  await tx.kysely.deleteFrom('participants').where('conversation_id', '=', id).execute();
+  await tx.kysely.deleteFrom('conversations').where('id', '=', id).execute();
+}
+
+/** Returns the id of the conversation with this direct key, which exists. */
+export async function readIdByDirectKey(tx: Tx, accountId: string, directKey: string): Promise<string> {
+  const { id } = await tx.kysely
+    .selectFrom('conversations')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('direct_key', '=', directKey)
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+/**
+ * Returns the conversation with this direct key, which exists, locked until the transaction ends. Rows that refer to
+ * it can be inserted meanwhile.
+ */
+export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): Promise<ConversationRow> {
+  return tx.kysely
+    .selectFrom('conversations')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('direct_key', '=', directKey)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+export type ConversationChange = Omit<Updateable<Schema['conversations']>, 'updated_at' | 'changed_in'>;
+
+/**
+ * Writes columns of a locked conversation: its time grows, and readers that were away find it changed. Returns when the
+ * present assignee was set.
+ */
+export async function writeConversation(
+  tx: Tx,
+  id: string,
+  change: ConversationChange,
+): Promise<string | null> {
+  const { assigned_at } = await tx.kysely
+    .updateTable('conversations')
+    .set({
+      ...change,
+      ...('assignee_id' in change && { assigned_at: sql<string>`clock_timestamp()` }),
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .returning('assigned_at')
+    .executeTakeFirstOrThrow();
+  return assigned_at;
+}
+
+/** The columns of a case's workflow (docs/contract.md#workflow). */
+export type WorkflowColumns = Pick<ConversationRow, 'workflow_status' | 'lane_behind'>;
+
+/** Returns the workflow of a conversation, which exists. */
+export function readWorkflow(tx: Tx, id: string): Promise<WorkflowColumns> {
+  return tx.kysely
+    .selectFrom('conversations')
+    .select(['workflow_status', 'lane_behind'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+}
+
+/** Writes the workflow of a locked conversation. A change that no resource shows leaves the time of the row as it is. */
+export async function writeWorkflow(
+  tx: Tx,
+  id: string,
+  { workflow_status, lane_behind }: WorkflowColumns,
+  isVisible: boolean,
+): Promise<void> {
+  await tx.kysely
+    .updateTable('conversations')
+    .set({
+      workflow_status,
+      lane_behind,
+      ...(isVisible && touched()),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Returns whether a draft of the conversation waits for a decision. */
+export async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
+  const draft = await tx.kysely
+    .selectFrom('messages')
+    .select('id')
+    .where('conversation_id', '=', conversationId)
+    .where('status', '=', 'draft')
+    .limit(1)
+    .executeTakeFirst();
+  return draft !== undefined;
+}
+
+/** Returns the highest number that the reader may see, at least the last that was purged; 0 if there is none. */
+export async function readHeadOfReader(
+  tx: Tx,
+  conversationId: string,
+  forCustomer: boolean,
+): Promise<number> {
+  const [row] = await tx.query(READ_HEAD_OF_READER, conversationId, forCustomer);
+  return row?.head ?? 0;
+}
+
+/** Returns whether the account has a group with this id, which cannot be deleted until the transaction ends. */
+export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<boolean> {
+  const group = await tx.kysely
+    .selectFrom('messaging_groups')
+    .select('id')
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .forKeyShare()
+    .executeTakeFirst();
+  return group !== undefined;
+}
+
+/** Returns the present version of each conversation's roster, by conversation id (ConversationFacts.rosterVersion). */
+export async function readRosterVersions(
+  db: Db,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = ids.length === 0 ? [] : await db.query(READ_ROSTER_VERSIONS, ids);
+  return new Map(rows.map(({ id, roster_version }) => [id, roster_version]));
+}
+
+const READ_ROSTER_VERSIONS = statement<[ids: readonly string[]], { id: string; roster_version: number }>({
+  name: 'read-roster-versions',
+  text: 'SELECT id, roster_version FROM conversations WHERE id = ANY($1)',
+});
+
+const DELETED_SINCE = statement<[id: string, days: number]>({
+  name: 'conversation-deleted-since',
+  text: `SELECT FROM conversations WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2)`,
+});
+
+const READ_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>({
+  name: 'read-conversation-ids-of-account',
+  text: 'SELECT id FROM conversations WHERE account_id = $1 ORDER BY created_at, id LIMIT $2',
+});
+
+const READ_HELD_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>({
+  name: 'read-held-conversation-ids-of-account',
+  text: `
+    SELECT id FROM conversations WHERE account_id = $1 AND legal_hold = 'held' ORDER BY created_at, id LIMIT $2`,
+});
+
+const READ_EXPIRED = statement<[days: number, limit: number], { id: string }>({
+  name: 'read-expired-conversations',
+  text: `
+    SELECT id FROM conversations
+    WHERE deleted_at < clock_timestamp() - make_interval(days => $1) AND legal_hold <> 'held'
+    ORDER BY deleted_at LIMIT $2`,
+});
+
+const LOCK_EXPIRED = statement<[id: string, days: number], { id: string; account_id: string }>({
+  name: 'lock-expired-conversation',
+  text: `
+    SELECT id, account_id FROM conversations
+    WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2) AND legal_hold <> 'held'
+    FOR UPDATE`,
+});
+
+const READ_HEAD_OF_READER = statement<[conversationId: string, forCustomer: boolean], { head: number }>({
+  name: 'read-head-of-reader',
+  text: `
+    SELECT greatest(c.purged_through, (
+        SELECT sequence FROM messages
+        WHERE conversation_id = c.id AND sequence IS NOT NULL
+          AND (NOT $2::boolean OR (status = 'sent' AND visibility <> 'internal'))
+        ORDER BY sequence DESC LIMIT 1
+      )) AS head
+    FROM conversations c WHERE c.id = $1`,
+});

@@ -1,0 +1,252 @@
+import { type Actor, type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
+import type {
+  ConversationAudience,
+  ConversationType,
+} from '../../contract/protocol/resources/conversation.ts';
+import type { Participant } from '../../contract/protocol/resources/participant.ts';
+import { RevocableCache } from '../../platform/access/revocable-cache.ts';
+import type { Rights } from '../../platform/access/rights.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { GatheredReads } from '../../platform/db/gathered-reads.ts';
+import type { Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
+import { isBlockedByTeam } from '../resources/block.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
+
+/** The facts of a conversation that every send, subscription and notification needs; cached until they change. */
+export interface ConversationFacts {
+  readonly id: string;
+  readonly accountId: string;
+  readonly type: ConversationType;
+  readonly audience: ConversationAudience;
+  readonly status: 'active' | 'archived';
+  readonly title: string | null;
+  /** One of the two users of this direct message has blocked the other. */
+  readonly isBlocked: boolean;
+  /** ISO 8601; null unless the conversation was deleted. */
+  readonly deletedAt: string | null;
+  /** The active participants by actor id, including those that have hidden the conversation. */
+  readonly members: ReadonlyMap<string, Member>;
+  /** Whether a member has hidden the conversation from its list; the next message shows it again (own-state.ts). */
+  readonly hasHidden: boolean;
+  /** The agents among the members. */
+  readonly agents: readonly AgentMember[];
+  /**
+   * The name under which the team writes to the customer: the group of the inbox where it has one, else Customer Service;
+   * null on team conversations.
+   */
+  readonly persona: Actor | null;
+  /** The inbox of a bridged case; null where there is none, or it was removed. */
+  readonly inboxId: string | null;
+  /**
+   * The version of the roster in Postgres that `members` and `agents` have at least. A send compares it with the
+   * version at its commit (docs/architecture.md#recipients).
+   */
+  readonly rosterVersion: number;
+  /** The messages up to this number were purged. */
+  readonly purgedThrough: number;
+}
+
+export interface Member {
+  readonly participantId: string;
+  readonly type: Participant['type'];
+  readonly role: Participant['role'];
+  /** Until when the member has muted the conversation, in milliseconds since 1970; 0: not muted. */
+  readonly mutedUntilMs: number;
+  /** The actor cannot act until it is activated again. */
+  readonly deactivated: boolean;
+  /** The team has blocked this customer. */
+  readonly blocked: boolean;
+  readonly actor: Actor;
+}
+
+/** An agent of the conversation, with the settings that decide what starts it (docs/contract.md#participants). */
+export interface AgentMember {
+  readonly actorId: string;
+  /** The agent's own id, `agt_…`; null if the agent was deleted. */
+  readonly id: string | null;
+  /** Texts mention the agent by its slug. Slugs never change; null if the agent was deleted. */
+  readonly slug: string | null;
+  readonly policy: NonNullable<Participant['agent_trigger_policy']>;
+  readonly keywords: readonly string[];
+}
+
+const MAX_CACHED = 50_000;
+
+/**
+ * Cache of conversations by id. A change of a conversation or of its participants is announced with the conversation's
+ * id, a change of an actor or an inbox with its own id; every node then reads the affected conversations again.
+ */
+export class ConversationDirectory {
+  readonly #cache: RevocableCache<ConversationFacts | undefined>;
+
+  constructor(database: Pick<Database, 'reader'>, rights: Rights) {
+    // After a restart thousands of sockets request hundreds of conversations within one second.
+    const reads = new GatheredReads((ids: readonly string[]) => loadFacts(database.reader, ids));
+    this.#cache = new RevocableCache({
+      rights,
+      max: MAX_CACHED,
+      load: (id: string) => reads.ask(id),
+      subjectsOf,
+    });
+  }
+
+  /** Synchronous if cached. Returns undefined if there is no such conversation in any account. */
+  facts(conversationId: string): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+    return this.#cache.get(conversationId);
+  }
+
+  /**
+   * Like `facts`, for a caller that saw this version of the roster in Postgres: facts that are older are read again.
+   * The announcement of that change may still be on its way to this node.
+   */
+  factsSince(
+    conversationId: string,
+    rosterVersion: number,
+  ): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+    const facts = this.#cache.get(conversationId);
+    if (facts instanceof Promise)
+      return facts.then((read) => this.#renewed(conversationId, read, rosterVersion));
+    return this.#renewed(conversationId, facts, rosterVersion);
+  }
+
+  #renewed(
+    conversationId: string,
+    facts: ConversationFacts | undefined,
+    rosterVersion: number,
+  ): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
+    if (facts === undefined || facts.rosterVersion >= rosterVersion) return facts;
+    this.#cache.invalidate(conversationId);
+    return this.#cache.get(conversationId);
+  }
+}
+
+function subjectsOf(facts: ConversationFacts | undefined, id: string): string[] {
+  const subjects = [id, ...(facts?.members.keys() ?? [])];
+  if (facts?.inboxId) subjects.push(facts.inboxId);
+  if (facts?.persona) subjects.push(facts.persona.id);
+  return subjects;
+}
+
+interface DirectoryRow {
+  id: string;
+  account_id: string;
+  type: ConversationType;
+  audience: ConversationAudience;
+  status: 'active' | 'archived';
+  title: string | null;
+  deleted_at: string | null;
+  is_blocked: boolean;
+  persona: ActorFields | null;
+  inbox_id: string | null;
+  roster_version: number;
+  purged_through: number;
+}
+
+interface MemberRow extends ActorFields {
+  conversation_id: string;
+  participant_id: string;
+  participant_type: Participant['type'];
+  role: Participant['role'];
+  notifications: Participant['notifications'];
+  muted_until: string | null;
+  membership: Participant['membership'];
+  deactivated: boolean;
+  blocked: boolean;
+  agent_trigger_policy: Participant['agent_trigger_policy'];
+  agent_trigger_keywords: readonly string[];
+  agent_id: string | null;
+  agent_slug: string | null;
+}
+
+/** Returns the facts of each conversation; undefined where there is none. */
+export async function loadFacts(
+  reader: Querier,
+  ids: readonly string[],
+): Promise<(ConversationFacts | undefined)[]> {
+  // The version is read before the members, which are therefore never older than it says.
+  const conversations = await reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
+  const members = await reader.query(
+    READ_MEMBERS,
+    conversations.map(({ id }) => id),
+  );
+  const membersOf = Map.groupBy(members, (row) => row.conversation_id);
+  const facts = new Map(conversations.map((row) => [row.id, toFacts(row, membersOf.get(row.id) ?? [])]));
+  return ids.map((id) => facts.get(id));
+}
+
+function toFacts(row: DirectoryRow, members: readonly MemberRow[]): ConversationFacts {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    type: row.type,
+    audience: row.audience,
+    status: row.status,
+    title: row.title,
+    isBlocked: row.is_blocked,
+    deletedAt: row.deleted_at,
+    members: new Map(members.map((member) => [member.id, toMember(member)])),
+    hasHidden: members.some(({ membership }) => membership === 'hidden'),
+    agents: members.flatMap(toAgents),
+    persona: row.persona && presentActor(row.persona),
+    inboxId: row.inbox_id,
+    rosterVersion: row.roster_version,
+    purgedThrough: row.purged_through,
+  };
+}
+
+function toMember(row: MemberRow): Member {
+  return {
+    participantId: row.participant_id,
+    type: row.participant_type,
+    role: row.role,
+    mutedUntilMs: mutedUntilMs(row),
+    deactivated: row.deactivated,
+    blocked: row.blocked,
+    actor: presentActor(row),
+  };
+}
+
+function mutedUntilMs({ notifications, muted_until }: MemberRow): number {
+  if (notifications !== 'muted') return 0;
+  return muted_until === null ? Infinity : Date.parse(muted_until);
+}
+
+function toAgents(row: MemberRow): AgentMember[] {
+  const {
+    id: actorId,
+    agent_id: id,
+    agent_slug: slug,
+    agent_trigger_policy: policy,
+    agent_trigger_keywords: keywords,
+  } = row;
+  return policy === null ? [] : [{ actorId, id, slug, policy, keywords }];
+}
+
+const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>({
+  name: 'read-conversation-facts',
+  text: `
+    SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
+      i.id AS inbox_id,
+      CASE WHEN c.audience = 'customer' THEN (
+        SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
+        FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
+        WHERE g.id = coalesce(i.group_id,
+          (SELECT s.id FROM messaging_groups s WHERE s.account_id = c.account_id AND s.name = $2))
+      ) END AS persona
+    FROM conversations c LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
+    WHERE c.id = ANY($1)`,
+});
+
+const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>({
+  name: 'read-conversation-members',
+  text: `
+    SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
+      p.muted_until, p.membership, a.deactivated_at IS NOT NULL AS deactivated,
+      a.customer AND ${isBlockedByTeam('a.id')} AS blocked, p.agent_trigger_policy, p.agent_trigger_keywords,
+      a.id, a.type, a.name, a.handle, a.avatar_url, d.id AS agent_id, d.slug AS agent_slug
+    FROM participants p JOIN actors a ON a.id = p.actor_id
+      LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
+    WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER}`,
+});

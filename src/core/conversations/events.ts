@@ -1,0 +1,347 @@
+import type { LostConversation } from '../../contract/protocol/socket/event-data.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { partOf } from '../../platform/engine/frame.ts';
+import type { DomainEvent } from '../../platform/engine/publish.ts';
+import { expandConversations, readConversationsById } from '../resources/conversation.ts';
+import {
+  isMember,
+  presentParticipants,
+  type ShownParticipant,
+  shownParticipantColumns,
+} from '../resources/participant.ts';
+import { type ChangedArm, eventSource } from './event-source.ts';
+
+const CONVERSATION_ARM: ChangedArm = {
+  part: 'conversation',
+  rows: 'conversations c WHERE c.id = s.id AND c.changed_in >= $3::xid8',
+};
+
+/**
+ * `conversation.updated`, for team subscribers: fields that differ by reader are left out (docs/realtime.md#events).
+ */
+export const conversationEvents = eventSource({
+  events: ['conversation.updated'],
+  read: ({ database }, changes) =>
+    conversationUpdates(
+      database,
+      changes.map(({ id }) => id),
+    ),
+  changed: {
+    conversation: {
+      arm: CONVERSATION_ARM,
+      async since({ database }, conversationIds, since) {
+        const rows = await database.query(READ_CHANGED_CONVERSATIONS, conversationIds, since.xid);
+        return conversationUpdates(
+          database,
+          rows.map(({ id }) => id),
+        );
+      },
+    },
+  },
+});
+
+/**
+ * `messages.purged`, for every subscriber. A purge leaves `updated_at` as it is, so the event has a time of its own; its
+ * rows are those of `conversation.updated`.
+ */
+export const purgeEvents = eventSource({
+  events: ['messages.purged'],
+  async read({ database }, changes) {
+    const rows = await database.query(
+      READ_PURGED,
+      changes.map(({ id }) => id),
+    );
+    return rows.map(purgeEvent);
+  },
+  changed: {
+    conversation: {
+      arm: CONVERSATION_ARM,
+      async since({ database }, conversationIds, since) {
+        const rows = await database.query(READ_PURGED_SINCE, conversationIds, since.xid);
+        return rows.map(purgeEvent);
+      },
+    },
+  },
+});
+
+interface PurgedRow {
+  readonly id: string;
+  readonly purged_through: number;
+  readonly purged_at: string;
+}
+
+function purgeEvent({ id, purged_through: through_sequence, purged_at: at }: PurgedRow): DomainEvent {
+  const data = { conversation_id: id, through_sequence };
+  return {
+    event: 'messages.purged',
+    stream: id,
+    conversationId: id,
+    sequence: 0,
+    // Not the conversation itself, whose events have other times.
+    resource: partOf(id, 'messages'),
+    at,
+    team: data,
+    customer: data,
+  };
+}
+
+async function conversationUpdates(db: Db, ids: readonly string[]): Promise<DomainEvent[]> {
+  const rows = await readConversationsById(db, ids);
+  const shown = await expandConversations(db, TEAM_VIEWER, rows, []);
+  return rows.map((row) => {
+    const {
+      status: _,
+      unread: _unread,
+      last_read_sequence: _position,
+      snoozed: _snoozed,
+      snoozed_until: _until,
+      ...data
+    } = shown.get(row.id)!;
+    return {
+      event: 'conversation.updated',
+      stream: row.id,
+      conversationId: row.id,
+      sequence: 0,
+      resource: row.id,
+      at: row.updated_at,
+      team: data,
+      customer: undefined,
+    };
+  });
+}
+
+/** Events of participants that are added, changed or removed, for team subscribers. */
+export const participantEvents = eventSource({
+  events: ['participant.added', 'participant.updated', 'participant.removed'],
+  read: ({ database }, changes) => participantUpdates(database, changes),
+  changed: {
+    conversation: {
+      arm: {
+        part: 'participants',
+        rows: 'participants p WHERE p.conversation_id = s.id AND p.changed_in >= $3::xid8',
+      },
+      async since({ database }, conversationIds, since) {
+        const rows = await database.query(READ_CHANGED_PARTICIPANTS, conversationIds, since.xid);
+        return participantUpdates(
+          database,
+          rows.map(({ id, membership, is_new }) => {
+            if (!isMember({ membership })) return { id, event: 'participant.removed' };
+            return { id, event: is_new ? 'participant.added' : 'participant.updated' };
+          }),
+        );
+      },
+    },
+  },
+});
+
+interface ParticipantChange {
+  readonly id: string;
+  readonly event: 'participant.added' | 'participant.updated' | 'participant.removed';
+}
+
+async function participantUpdates(db: Db, changes: readonly ParticipantChange[]): Promise<DomainEvent[]> {
+  const rows = await db.query(
+    READ_PARTICIPANTS,
+    changes.map(({ id }) => id),
+  );
+  const shown = await presentParticipants(db, rows);
+  const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
+  return rows.flatMap((row, index) => {
+    const event = eventOf.get(row.id)!;
+    if (event === 'participant.added' && !isMember(row)) return [];
+    if (event === 'participant.removed' && isMember(row)) return [];
+    return {
+      event,
+      stream: row.conversation_id,
+      conversationId: row.conversation_id,
+      sequence: 0,
+      resource: row.id,
+      at: row.updated_at,
+      team: shown[index],
+      customer: undefined,
+    };
+  });
+}
+
+/**
+ * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST shows it to that
+ * actor. If the actor cannot read the conversation any more, only its id is included.
+ */
+export const membershipEvents = eventSource({
+  events: ['conversation.added', 'conversation.removed'],
+  read: ({ database }, changes) => membershipUpdates(database, changes),
+  changed: {
+    actor: {
+      arm: {
+        part: 'memberships',
+        rows: 'participants p WHERE p.actor_id = s.id AND p.changed_in >= $3::xid8',
+      },
+      async since({ database }, actorIds, since) {
+        const rows = await database.query(READ_CHANGED_MEMBERSHIPS, actorIds, since.xid);
+        return membershipUpdates(
+          database,
+          rows.map((row) => {
+            const { id, stream } = row;
+            return { id, stream, event: isIn(row) ? 'conversation.added' : 'conversation.removed' };
+          }),
+        );
+      },
+    },
+  },
+});
+
+interface MembershipChange {
+  /** The conversation's id. */
+  readonly id: string;
+  readonly stream: string;
+  readonly event: 'conversation.added' | 'conversation.removed';
+}
+
+async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): Promise<DomainEvent[]> {
+  const events: DomainEvent[] = [];
+  for (const { id, event, stream } of changes) {
+    const [row] = await db.query(READ_MEMBERSHIP, id, stream);
+    if (row === undefined || isIn(row) !== (event === 'conversation.added')) continue;
+    const data = isIn(row)
+      ? await readAs(db, { customer: row.customer, actor: { id: stream } }, id)
+      : lostConversation(id, row);
+    events.push({
+      event,
+      stream,
+      conversationId: null,
+      sequence: 0,
+      resource: id,
+      at: row.updated_at,
+      team: row.customer ? undefined : data,
+      customer: row.customer ? data : undefined,
+    });
+  }
+  return events;
+}
+
+/** Whether the actor can read the conversation: it is a member, and the conversation was not deleted. */
+function isIn({ membership, deleted_at }: Pick<Membership, 'membership' | 'deleted_at'>): boolean {
+  return deleted_at === null && isMember({ membership });
+}
+
+function lostConversation(
+  id: string,
+  { membership, deleted_at }: Pick<Membership, 'membership' | 'deleted_at'>,
+): LostConversation {
+  const reason = deleted_at !== null ? 'deleted' : membership === 'left' ? 'left' : 'removed';
+  return { id, object: 'conversation', reason };
+}
+
+/** `conversation.removed` for the subscribers of a conversation that was deleted. */
+export function deletedEvent(id: string, deletedAt: string): DomainEvent<'conversation.removed'> {
+  const data = lostConversation(id, { membership: 'active', deleted_at: deletedAt });
+  return {
+    event: 'conversation.removed',
+    stream: id,
+    conversationId: id,
+    sequence: 0,
+    resource: id,
+    at: deletedAt,
+    team: data,
+    customer: data,
+  };
+}
+
+/** A viewer without a membership that has read nothing: it sees the fields that are the same for the whole team. */
+const TEAM_VIEWER = { customer: false, actor: { id: '' } };
+
+interface StreamedParticipant extends ShownParticipant {
+  readonly conversation_id: string;
+  readonly updated_at: string;
+}
+
+interface Membership {
+  readonly membership: ShownParticipant['membership'];
+  readonly updated_at: string;
+  readonly customer: boolean;
+  /** Of the conversation. */
+  readonly deleted_at: string | null;
+}
+
+interface ChangedParticipant {
+  readonly id: string;
+  readonly membership: ShownParticipant['membership'];
+  readonly is_new: boolean;
+}
+
+interface ChangedMembership {
+  /** The conversation's id. */
+  readonly id: string;
+  readonly stream: string;
+  readonly membership: ShownParticipant['membership'];
+  readonly deleted_at: string | null;
+}
+
+async function readAs(
+  db: Db,
+  viewer: Parameters<typeof expandConversations>[1],
+  id: string,
+): Promise<object> {
+  const rows = await readConversationsById(db, [id]);
+  return (await expandConversations(db, viewer, rows, [])).get(id)!;
+}
+
+const READ_PARTICIPANTS = statement<[ids: readonly string[]], StreamedParticipant>({
+  name: 'read-participants-for-events',
+  text: `
+    SELECT ${shownParticipantColumns('p')}, p.conversation_id, p.updated_at FROM participants p WHERE p.id = ANY($1)`,
+});
+
+const READ_MEMBERSHIP = statement<[conversationId: string, actorId: string], Membership>({
+  name: 'read-membership-for-events',
+  text: `
+    SELECT p.membership, p.updated_at, a.customer, c.deleted_at
+    FROM participants p JOIN actors a ON a.id = p.actor_id JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.conversation_id = $1 AND p.actor_id = $2`,
+});
+
+const READ_CHANGED_CONVERSATIONS = statement<
+  [conversationIds: readonly string[], sinceXid: string],
+  { id: string }
+>({
+  name: 'read-changed-conversations',
+  text: `
+    SELECT id FROM conversations
+    WHERE id = ANY($1) AND changed_in >= $2::xid8 AND updated_at > created_at`,
+});
+
+const READ_PURGED = statement<[ids: readonly string[]], PurgedRow>({
+  name: 'read-purged-conversations',
+  text: `
+    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_at IS NOT NULL`,
+});
+
+const READ_PURGED_SINCE = statement<[conversationIds: readonly string[], sinceXid: string], PurgedRow>({
+  name: 'read-conversations-purged-since',
+  text: `
+    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_in >= $2::xid8`,
+});
+
+const READ_CHANGED_PARTICIPANTS = statement<
+  [conversationIds: readonly string[], sinceXid: string],
+  ChangedParticipant
+>({
+  name: 'read-changed-participants',
+  text: `
+    SELECT id, membership, updated_at = created_at AS is_new FROM participants
+    WHERE conversation_id = ANY($1) AND changed_in >= $2::xid8
+    ORDER BY conversation_id, updated_at, id`,
+});
+
+const READ_CHANGED_MEMBERSHIPS = statement<
+  [actorIds: readonly string[], sinceXid: string],
+  ChangedMembership
+>({
+  name: 'read-changed-memberships',
+  text: `
+    SELECT p.conversation_id AS id, p.actor_id AS stream, p.membership, c.deleted_at
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.actor_id = ANY($1) AND p.changed_in >= $2::xid8
+    ORDER BY p.actor_id, p.updated_at, p.id`,
+});

@@ -1,0 +1,72 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import type { ParticipantRow } from '../resources/participant.ts';
+import { conversationGone, conversationNotFound } from './access.ts';
+import { findConversation, lockConversationOf } from './conversation-store.ts';
+import { lockMemberByActor } from './participant-store.ts';
+
+/** A conversation, and the caller's own row in it if it is a member. */
+export interface LockedConversation {
+  readonly conversation: ConversationRow;
+  readonly own: ParticipantRow | undefined;
+}
+
+/**
+ * Returns the conversation, locked until the transaction ends: changes of one conversation, its workflow and its
+ * participants are made one at a time. Throws `resource_not_found` if the caller may not read it
+ * (core/conversations/access.ts), `resource_gone` if it was deleted.
+ */
+export async function lockConversationAsMember(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+): Promise<LockedConversation> {
+  const locked = await lockAlsoDeleted(tx, principal, conversationId);
+  requireThere(locked.conversation);
+  return locked;
+}
+
+/** Like `lockConversationAsMember`, also for a conversation that was deleted. */
+export async function lockAlsoDeleted(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+): Promise<LockedConversation> {
+  const conversation = await lockConversationOf(tx, principal.accountId, conversationId);
+  return standing(tx, principal, conversation);
+}
+
+/**
+ * Returns the caller's own row, locked, for changes of its own state alone. Throws `resource_not_found` as above, and
+ * `resource_conflict` if the caller reads the conversation without being a participant.
+ */
+export async function lockOwnParticipant(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+): Promise<{ readonly conversation: ConversationRow; readonly own: ParticipantRow }> {
+  const found = await findConversation(tx, principal.accountId, conversationId);
+  const { conversation, own } = await standing(tx, principal, found);
+  requireThere(conversation);
+  if (own === undefined) {
+    throw new ApiError('resource_conflict', 'You are not a participant of this conversation.');
+  }
+  return { conversation, own };
+}
+
+function requireThere({ deleted_at }: ConversationRow): void {
+  if (deleted_at !== null) throw conversationGone();
+}
+
+async function standing(
+  tx: Tx,
+  principal: Principal,
+  conversation: ConversationRow | undefined,
+): Promise<LockedConversation> {
+  if (conversation === undefined) throw conversationNotFound();
+  const own = await lockMemberByActor(tx, conversation.id, principal.actor.id);
+  if (own === undefined && !seesWholeAccount(principal)) throw conversationNotFound();
+  return { conversation, own };
+}

@@ -1,0 +1,152 @@
+/** Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has committed. */
+
+import { newId } from '../../contract/protocol/ids.ts';
+import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import { defineTopic } from '../../platform/db/topic.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import type { ParticipantRow } from '../resources/participant.ts';
+
+/** Durable events are published (app/jobs/changed-effects.ts). */
+export const RESOURCES_CHANGED = defineTopic<ResourcesChanged>('changed');
+
+export interface ResourcesChanged {
+  readonly changes: readonly Change[];
+}
+
+/** A durable event, named by its resource: the resource is read in its current state when the event is published. */
+export interface Change<Event extends ChangeEventName = ChangeEventName> {
+  readonly event: Event;
+  /** The id of the resource: a message, participant, conversation, notification or run. */
+  readonly id: string;
+  /** The channel the event travels on: the conversation's id, or the actor's for events of a feed. */
+  readonly stream: string;
+  /**
+   * The actor that changed a conversation: triggers use it to start once an act (agents/triggers/). Null or absent:
+   * none.
+   */
+  readonly by?: string | null;
+  /**
+   * Set when a text is complete: the attempt that completed it, from 1. The event then contains the seal of the text.
+   */
+  readonly attempt?: number;
+}
+
+export async function enqueueChanged(tx: Tx, changes: readonly Change[]): Promise<void> {
+  if (changes.length > 0) await enqueue(tx, RESOURCES_CHANGED, { changes });
+}
+
+/**
+ * The oldest messages of a conversation were purged: subscribers drop them, and every node reads the conversation's
+ * first number again.
+ */
+export async function enqueuePurged(tx: Tx, conversationId: string): Promise<void> {
+  await enqueueChanged(tx, [{ event: 'messages.purged', id: conversationId, stream: conversationId }]);
+  await enqueueRightsChanged(tx, [conversationId]);
+}
+
+/** A conversation was created: agents that wait for new conversations start (agents/triggers/). */
+export const CONVERSATION_CREATED = defineTopic<ConversationCreated>('conversations.created');
+
+export interface ConversationCreated {
+  readonly conversation_id: string;
+  readonly account_id: string;
+  /** The actor that created it; null: no actor did. */
+  readonly by: string | null;
+  readonly at: string;
+}
+
+export async function enqueueCreated(
+  tx: Tx,
+  { id, account_id, created_at, assigned_at }: CreatedRow,
+  by: string | null,
+): Promise<void> {
+  await enqueue(tx, CONVERSATION_CREATED, { conversation_id: id, account_id, by, at: created_at });
+  if (assigned_at === null) return;
+  await enqueue(tx, CONVERSATION_ASSIGNED, { conversation_id: id, by, at: assigned_at });
+}
+
+type CreatedRow = Pick<ConversationRow, 'id' | 'account_id' | 'created_at' | 'assigned_at'>;
+
+/**
+ * A conversation was deleted: its open runs are cancelled, and what its participants were notified of is withdrawn
+ * (features/compliance/conversation-removal.ts).
+ */
+export const CONVERSATION_DELETED = defineTopic<ConversationDeleted>('conversations.deleted');
+
+export interface ConversationDeleted {
+  readonly conversation_id: string;
+  readonly account_id: string;
+  /** Actor id. */
+  readonly by: string;
+}
+
+/** A participant was added or came back: the user gets a notification (core/notifications/added.ts). */
+export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
+
+export interface ParticipantAdded {
+  readonly participant_id: string;
+  /** The time of the participant's row when it was added: being added again is another cause. */
+  readonly at: string;
+  /** The actor that added the participant; null: no actor did. */
+  readonly by: string | null;
+}
+
+/** May be called for every participant: only users whom another actor added are notified. */
+export async function enqueueAdded(
+  tx: Tx,
+  { id, updated_at: at }: Pick<ParticipantRow, 'id' | 'updated_at'>,
+  by: string | null,
+): Promise<void> {
+  await enqueue(tx, PARTICIPANT_ADDED, { participant_id: id, at, by });
+}
+
+/** A conversation was assigned, or its assignee was removed (core/notifications/assigned.ts). */
+export const CONVERSATION_ASSIGNED = defineTopic<ConversationAssigned>('conversations.assigned');
+
+export interface ConversationAssigned {
+  readonly conversation_id: string;
+  /** Actor id; null: no actor did, such as for a case that begins with a mail. */
+  readonly by: string | null;
+  /** `assigned_at` of the conversation. */
+  readonly at: string;
+}
+
+/** A user has read a conversation: its notifications of these messages are read (core/notifications/mark-conversation.ts). */
+export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
+
+/**
+ * A user has read many conversations at once, as above. A row of its own for each would be the longest transaction of all.
+ */
+export const CONVERSATIONS_READ = defineTopic<ConversationsRead>('conversations.all_read');
+
+export interface ConversationsRead {
+  readonly read: readonly ConversationRead[];
+}
+
+/** The position has moved from `after` to `through`, the numbers of messages. */
+export interface ConversationRead {
+  readonly conversation_id: string;
+  readonly actor_id: string;
+  readonly after: number;
+  readonly through: number;
+}
+
+/** The timeline gets a message that describes a change of the conversation (core/messages/sending/system-messages.ts). */
+export const SYSTEM_EVENT = defineTopic<SystemEvent>('messages.system');
+
+export interface SystemEvent {
+  /** The message's id, created with the change, so that it is written once however often it is tried. */
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  /** `system`: the customer sees it too. */
+  readonly visibility: 'internal' | 'system';
+  readonly body: string;
+}
+
+export async function enqueueSystemEvent(tx: Tx, event: Omit<SystemEvent, 'id'>): Promise<void> {
+  await enqueue(tx, SYSTEM_EVENT, { id: newId('message'), ...event });
+}

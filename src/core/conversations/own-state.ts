@@ -1,0 +1,154 @@
+import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import type { Read } from '../../contract/protocol/socket/activity.ts';
+import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/membership.ts';
+import { transition } from '../../contract/protocol/states/transitions.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import { isComing } from '../../platform/db/coming.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import { publish } from '../../platform/engine/publish.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import type { MessageRow } from '../resources/message.ts';
+import { readHeadOfReader } from './conversation-store.ts';
+import type { ConversationDirectory } from './directory.ts';
+import { lockOwnParticipant } from './locked-conversation.ts';
+import { CONVERSATION_READ, enqueueChanged } from './outbox-topics.ts';
+import { writeParticipant, writeReadPosition, writeShownAgain, writeSnooze } from './participant-store.ts';
+
+/**
+ * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The next message shows
+ * a hidden conversation again (`showAgain`). Throws `resource_not_found`, or `resource_conflict` if the caller reads
+ * the conversation only by its role in the account.
+ */
+export async function setHidden(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  move: 'hide' | 'unhide',
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
+  const membership = transition(MEMBERSHIP_MOVES, move, own.membership);
+  if (membership !== own.membership) {
+    const hiddenAfter = membership === 'hidden' ? await readHeadOfReader(tx, conversationId, false) : null;
+    await writeParticipant(tx, own.id, { membership, hidden_after: hiddenAfter });
+    await enqueueRightsChanged(tx, [conversationId]);
+    await enqueueChanged(tx, [{ event: 'participant.updated', id: own.id, stream: conversationId }]);
+  }
+  return conversation;
+}
+
+/** The fields of a sent message that show a hidden conversation again. */
+export type ShownArrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
+
+/**
+ * Shows conversations again to the members that had hidden them before these messages were sent. System events do not
+ * count. Only conversations with hidden members cost a query.
+ */
+export async function showAgain(
+  database: Database,
+  directory: Pick<ConversationDirectory, 'facts'>,
+  arrivals: readonly ShownArrival[],
+): Promise<void> {
+  const heads = new Map<string, number>();
+  for (const { conversation_id: id, sequence, kind } of arrivals) {
+    if (kind === 'system_event') continue;
+    const cached = directory.facts(id);
+    const facts = cached instanceof Promise ? await cached : cached;
+    if (facts === undefined || !facts.hasHidden) continue;
+    heads.set(id, Math.max(sequence ?? 0, heads.get(id) ?? 0));
+  }
+  if (heads.size === 0) return;
+  await database.transaction(async (tx) => {
+    const shown = await writeShownAgain(tx, [...heads.keys()], [...heads.values()]);
+    if (shown.length === 0) return;
+    await enqueueRightsChanged(tx, [...new Set(shown.map(({ conversation_id }) => conversation_id))]);
+    await enqueueChanged(
+      tx,
+      shown.map(({ id, conversation_id: stream }) => ({ event: 'participant.updated', id, stream })),
+    );
+  });
+}
+
+/**
+ * Snoozes the conversation for the caller: until a time, or without one (`until` null) until the next message of another
+ * author, which ends either (isSnoozed in core/resources/participant.ts). Throws as setHidden.
+ */
+export async function snooze(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  until: string | null,
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
+  const after = await readHeadOfReader(tx, conversationId, false);
+  await writeSnooze(tx, own.id, { until: until ?? 'infinity', after });
+  return conversation;
+}
+
+/** Ends the caller's snooze of the conversation; one that has ended stays so. Throws as setHidden. */
+export async function unsnooze(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
+  if (own.snoozed_until !== null) await writeSnooze(tx, own.id, null);
+  return conversation;
+}
+
+/** Throws `validation_failed` for a time that has passed or is more than a year away, by the clock of Postgres. */
+export async function requireComing(db: Db, time: string, param: string): Promise<void> {
+  if (!(await isComing(db, time))) throw notComing(param);
+}
+
+/** Returns the refusal of a time that has passed or is more than a year away. */
+export function notComing(param: string): ApiError {
+  return invalid(param, 'Must be a time within the next year.');
+}
+
+export interface MarkedRead {
+  readonly conversation: ConversationRow;
+  /** When the caller's read position moved, by Postgres' clock; undefined if it was there or further already. */
+  readonly movedAt: string | undefined;
+}
+
+/**
+ * Moves the caller's read position forward, never back (docs/contract.md#own-state): at most to the highest number
+ * that it may see. The notifications of what a user has read follow the commit. Throws as setHidden, and `validation_failed` (param sequence) beyond that.
+ */
+export async function markRead(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  sequence: number,
+): Promise<MarkedRead> {
+  const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
+  if (sequence <= own.read_sequence) return { conversation, movedAt: undefined };
+  if (sequence > (await readHeadOfReader(tx, conversationId, principal.customer))) {
+    throw new ApiError('validation_failed', 'There is no such message yet.', { param: 'sequence' });
+  }
+  const movedAt = await writeReadPosition(tx, own.id, sequence);
+  if (own.type === 'user') {
+    await enqueue(tx, CONVERSATION_READ, {
+      ...{ conversation_id: conversationId, actor_id: principal.actor.id },
+      ...{ after: own.read_sequence, through: sequence },
+    });
+  }
+  return { conversation, movedAt };
+}
+
+/** An ephemeral event: a reader that misses it sees the position move with the next one (docs/realtime.md#events). */
+export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
+  publish(engine, {
+    event: 'read',
+    stream: conversationId,
+    conversationId,
+    sequence: 0,
+    resource: data.actor_id,
+    at,
+    team: data,
+  }).catch(() => {});
+}

@@ -1,0 +1,250 @@
+import { Type } from 'typebox';
+import { notFound } from '../../contract/protocol/errors.ts';
+import { ListOf } from '../../contract/protocol/lists.ts';
+import {
+  Conversation,
+  CustomerTokenBody,
+  MarkReadBody,
+  SnoozeBody,
+} from '../../contract/protocol/resources/conversation.ts';
+import {
+  MEMBERSHIPS,
+  Participant,
+  ParticipantInput,
+  UpdateParticipantBody,
+} from '../../contract/protocol/resources/participant.ts';
+import { Token } from '../../contract/protocol/resources/token.ts';
+import { OneOf } from '../../contract/protocol/schema.ts';
+import { Since } from '../../contract/protocol/since.ts';
+import type { Rights } from '../../platform/access/rights.ts';
+import type { Tokens } from '../../platform/access/tokens.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
+import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
+import { readableConversation } from './access.ts';
+import { requireCustomer } from './customer-token.ts';
+import type { ConversationDirectory } from './directory.ts';
+import { markRead, publishRead, requireComing, setHidden, snooze, unsnooze } from './own-state.ts';
+import { readParticipant, readParticipants } from './participant-store.ts';
+import {
+  changeParticipant,
+  checkParticipantChange,
+  joinConversation,
+  leaveConversation,
+} from './participants.ts';
+import { checkInput } from './roster.ts';
+import { ConversationQuery, keyOf, show } from './routes.ts';
+
+export interface ParticipantRoutesOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+  readonly engine: Engine;
+  readonly rights: Pick<Rights, 'announce'>;
+  readonly tokens: Pick<Tokens, 'issueAccess'>;
+}
+
+/** Routes of participants, and of each member's own state in a conversation. */
+export function participantRoutes({
+  database,
+  directory,
+  engine,
+  rights,
+  tokens,
+}: ParticipantRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'list_participants',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/participants',
+      summary: 'List the participants of a conversation, in the order in which they joined',
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: PageQuery({
+        'membership[]': Since(
+          '1.2.harbor',
+          Type.Array(OneOf(MEMBERSHIPS), { minItems: 1, maxItems: 2 * MEMBERSHIPS.length }),
+        ),
+      }),
+      status: 200,
+      response: ListOf(Participant),
+      async handle({ principal, params, query, url }) {
+        const memberships = query['membership[]'] ?? MEMBER;
+        const filters = { conversation: params.id, memberships: [...new Set(memberships)].sort() };
+        const page = readPage(PARTICIPANTS, query, filters);
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const rows = await readParticipants(database, principal, id, memberships, page);
+        const shown = new Map((await presentParticipants(database, rows)).map((one) => [one.id, one]));
+        return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
+      },
+    }),
+    defineRoute({
+      name: 'get_participant',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/participants/:participant_id',
+      summary: 'Get a participant of a conversation, also a former one',
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      status: 200,
+      response: Participant,
+      async handle({ principal, params }) {
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const row = await readParticipant(database, principal, id, params.participant_id!);
+        if (row === undefined) throw notFound('participant', 'participant_id');
+        return showParticipant(database, row);
+      },
+    }),
+    defineRoute({
+      name: 'add_participant',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/participants',
+      summary: 'Add a user, an agent or a customer to a conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      reachesOutside: ({ type }) => type === 'customer',
+      body: ParticipantInput,
+      status: 201,
+      response: Participant,
+      rules: ({ body }) => checkInput(body),
+      async change(tx, { principal, params, body }) {
+        return showParticipant(tx, await joinConversation(tx, principal, params.id!, body));
+      },
+    }),
+    defineRoute({
+      name: 'update_participant',
+      method: 'PATCH',
+      path: '/v1/messaging/conversations/:id/participants/:participant_id',
+      summary: "Change a participant's role or trigger, or mute the conversation for yourself",
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      own: { permission: 'messaging:read', of: 'your own notification setting' },
+      body: UpdateParticipantBody,
+      status: 200,
+      response: Participant,
+      rules: ({ body }) => checkParticipantChange(database, body),
+      async change(tx, { principal, params, body }) {
+        const { id, participant_id } = params;
+        return showParticipant(tx, await changeParticipant(tx, principal, id!, participant_id!, body));
+      },
+    }),
+    defineRoute({
+      name: 'remove_participant',
+      method: 'DELETE',
+      path: '/v1/messaging/conversations/:id/participants/:participant_id',
+      summary: 'Remove a participant, or leave the conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      own: { permission: 'messaging:read', of: 'your own participant' },
+      status: 200,
+      response: Participant,
+      async change(tx, { principal, params }) {
+        const { id, participant_id } = params;
+        return showParticipant(tx, await leaveConversation(tx, principal, id!, participant_id!));
+      },
+    }),
+    defineRoute({
+      name: 'mark_conversation_read',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/mark-read',
+      summary: "Move the caller's read position forward",
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: ConversationQuery,
+      body: MarkReadBody,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query, body, afterCommit }) {
+        const id = params.id!;
+        const { conversation, movedAt } = await markRead(tx, principal, id, body.sequence);
+        if (movedAt !== undefined) {
+          afterCommit(() => publishRead(engine, id, { actor_id: principal.actor.id, ...body }, movedAt));
+        }
+        return show(tx, principal, conversation, query['include[]']);
+      },
+    }),
+    ...(['hide', 'unhide'] as const).map((move) =>
+      defineRoute({
+        name: `${move}_conversation`,
+        method: 'POST',
+        path: `/v1/messaging/conversations/:id/actions/${move}`,
+        summary:
+          move === 'hide'
+            ? "Hide a conversation from the caller's list"
+            : "Show a hidden conversation in the caller's list again",
+        since: '1.1.harbor',
+        permission: 'messaging:read',
+        query: ConversationQuery,
+        status: 200,
+        response: Conversation,
+        async change(tx, { principal, params, query, afterCommit }) {
+          const row = await setHidden(tx, principal, params.id!, move);
+          // This precedes the answer, so that a message sent after the answer shows the conversation again.
+          afterCommit(() => rights.announce(row.id));
+          return show(tx, principal, row, query['include[]']);
+        },
+      }),
+    ),
+    defineRoute({
+      name: 'snooze_conversation',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/snooze',
+      summary: 'Snooze a conversation for the caller, until a time or the next message',
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      query: ConversationQuery,
+      body: SnoozeBody,
+      status: 200,
+      response: Conversation,
+      rules: ({ body: { until } }) => (until ? requireComing(database, until, 'until') : undefined),
+      async change(tx, { principal, params, query, body }) {
+        const row = await snooze(tx, principal, params.id!, body.until ?? null);
+        return show(tx, principal, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'unsnooze_conversation',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/unsnooze',
+      summary: "End the caller's snooze of a conversation",
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      query: ConversationQuery,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query }) {
+        const row = await unsnooze(tx, principal, params.id!);
+        return show(tx, principal, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'create_customer_token',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/customer-token',
+      summary: 'Create an access token with which the customer reads and answers its case',
+      since: '1.1.harbor',
+      permission: 'tokens:create',
+      agents: false,
+      body: CustomerTokenBody,
+      status: 201,
+      response: Token,
+      secret: true,
+      async change(tx, { principal, params, body }) {
+        const subject = await requireCustomer(tx, principal, params.id!, body.participant_id);
+        return issueTokenPair(tx, tokens, subject);
+      },
+    }),
+  ];
+}
+
+const PARTICIPANTS = defineList('participants', ['time', 'text']);
+
+async function showParticipant(db: Db, row: ShownParticipant): Promise<Participant> {
+  const [shown] = await presentParticipants(db, [row]);
+  return shown!;
+}

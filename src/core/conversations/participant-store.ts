@@ -1,0 +1,424 @@
+import type { Updateable } from 'kysely';
+import { newId } from '../../contract/protocol/ids.ts';
+import type { ActorType } from '../../contract/protocol/resources/actor.ts';
+import type { Participant } from '../../contract/protocol/resources/participant.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { setTouched, touched } from '../../platform/db/touched.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import {
+  hasMuted,
+  IS_MEMBER,
+  MEMBER,
+  type ParticipantRow,
+  type ShownParticipant,
+  shownParticipantColumns,
+} from '../resources/participant.ts';
+
+export interface NewParticipant {
+  readonly type: Participant['type'];
+  /** Null only for the system participant. */
+  readonly actorId: string | null;
+  /** Default member. */
+  readonly role?: Participant['role'];
+  /** For agents only; default `mention`. */
+  readonly triggerPolicy?: NonNullable<Participant['agent_trigger_policy']>;
+  readonly triggerKeywords?: readonly string[];
+}
+
+export function addParticipant(
+  tx: Tx,
+  conversation: Pick<ConversationRow, 'id' | 'account_id'>,
+  { type, actorId, role, triggerPolicy, triggerKeywords }: NewParticipant,
+): Promise<ParticipantRow> {
+  return tx.kysely
+    .insertInto('participants')
+    .values({
+      id: newId('participant'),
+      account_id: conversation.account_id,
+      conversation_id: conversation.id,
+      actor_id: actorId,
+      type,
+      role: role ?? 'member',
+      agent_trigger_policy: type === 'agent' ? (triggerPolicy ?? 'mention') : null,
+      agent_trigger_keywords: [...(triggerKeywords ?? [])],
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export type ParticipantChange = Omit<Updateable<Schema['participants']>, 'updated_at' | 'changed_in'>;
+
+/** Writes columns of a participant: its time grows, and readers that were away find it changed. */
+export function writeParticipant(
+  tx: Tx,
+  participantId: string,
+  change: ParticipantChange,
+): Promise<ParticipantRow> {
+  return tx.kysely
+    .updateTable('participants')
+    .set({
+      ...change,
+      ...touched(),
+    })
+    .where('id', '=', participantId)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Returns the member of the conversation with this id; undefined for former members too. */
+export function readMember(
+  tx: Tx,
+  conversationId: string,
+  participantId: string,
+): Promise<ParticipantRow | undefined> {
+  return tx.kysely
+    .selectFrom('participants')
+    .selectAll()
+    .where('id', '=', participantId)
+    .where('conversation_id', '=', conversationId)
+    .where('membership', 'in', MEMBER)
+    .executeTakeFirst();
+}
+
+/** Returns the actor's own row in the conversation, locked; undefined if it is not a member. */
+export function lockMemberByActor(
+  tx: Tx,
+  conversationId: string,
+  actorId: string,
+): Promise<ParticipantRow | undefined> {
+  return tx.kysely
+    .selectFrom('participants')
+    .selectAll()
+    .where('conversation_id', '=', conversationId)
+    .where('actor_id', '=', actorId)
+    .where('membership', 'in', MEMBER)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export type MembershipRow = Pick<ParticipantRow, 'id' | 'membership'>;
+
+/** Returns the actor's membership in the conversation; undefined if it is not a member. */
+export function readMembership(
+  tx: Tx,
+  actorId: string,
+  conversationId: string,
+): Promise<MembershipRow | undefined> {
+  return tx.kysely
+    .selectFrom('participants')
+    .where('actor_id', '=', actorId)
+    .where('membership', 'in', MEMBER)
+    .select(['id', 'membership'])
+    .where('conversation_id', '=', conversationId)
+    .executeTakeFirst();
+}
+
+/** Like `readMembership`, and returns the row of a former member too. */
+export function readAnyMembership(
+  tx: Tx,
+  conversationId: string,
+  actorId: string,
+): Promise<MembershipRow | undefined> {
+  return tx.kysely
+    .selectFrom('participants')
+    .select(['id', 'membership'])
+    .where('conversation_id', '=', conversationId)
+    .where('actor_id', '=', actorId)
+    .executeTakeFirst();
+}
+
+/** Returns the other members of the conversation whose actors are not deactivated. */
+export function readOtherMembers(
+  tx: Tx,
+  conversationId: string,
+  participantId: string,
+): Promise<Pick<ParticipantRow, 'role' | 'type'>[]> {
+  return tx.kysely
+    .selectFrom('participants')
+    .innerJoin('actors', 'actors.id', 'participants.actor_id')
+    .select(['participants.role', 'participants.type'])
+    .where('conversation_id', '=', conversationId)
+    .where('participants.id', '<>', participantId)
+    .where('membership', 'in', MEMBER)
+    .where('actors.deactivated_at', 'is', null)
+    .execute();
+}
+
+export interface ListedParticipant extends ShownParticipant {
+  readonly created_at: string;
+}
+
+/**
+ * Returns participants of a conversation with one of these memberships, in the order in which they were added. A customer
+ * sees only itself.
+ */
+export function readParticipants(
+  db: Db,
+  { customer, actor }: Principal,
+  conversationId: string,
+  memberships: readonly Participant['membership'][],
+  page: KeysetPage,
+): Promise<ListedParticipant[]> {
+  return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null, memberships], page);
+}
+
+/** Returns a participant of the conversation, also a former one, where `readParticipants` shows it to the caller. */
+export async function readParticipant(
+  db: Db,
+  { customer, actor }: Principal,
+  conversationId: string,
+  participantId: string,
+): Promise<ShownParticipant | undefined> {
+  const [row] = await db.query(READ_PARTICIPANT, conversationId, customer ? actor.id : null, participantId);
+  return row;
+}
+
+/** Returns every participant that the conversation has had, in the order in which they were added. */
+export function readAllParticipants(db: Db, conversationId: string): Promise<ParticipantRow[]> {
+  return db.kysely
+    .selectFrom('participants')
+    .selectAll()
+    .where('conversation_id', '=', conversationId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+/** Yields the actor's participants, former ones too, with what their conversations are. */
+export async function* readMembershipsOf(db: Db, actorId: string): AsyncIterable<MembershipOf[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_MEMBERSHIPS_OF, actorId, after, MEMBERSHIPS_AT_ONCE);
+    if (rows.length > 0) yield rows;
+    if (rows.length < MEMBERSHIPS_AT_ONCE) return;
+    after = rows.at(-1)!.conversation_id;
+  }
+}
+
+export interface MembershipOf
+  extends Pick<ParticipantRow, 'id' | 'conversation_id' | 'type' | 'role' | 'membership' | 'notifications'> {
+  readonly conversation_type: ConversationRow['type'];
+  readonly audience: ConversationRow['audience'];
+  readonly title: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/**
+ * Mutes the actor in a locked conversation, and marks its participant as changed, for readers that show its actor.
+ * Returns the participant's id; undefined if it never was one.
+ */
+export async function muteErased(
+  tx: Tx,
+  conversationId: string,
+  actorId: string,
+): Promise<string | undefined> {
+  const row = await tx.kysely
+    .updateTable('participants')
+    .set({ notifications: 'muted', muted_until: null, ...touched() })
+    .where('conversation_id', '=', conversationId)
+    .where('actor_id', '=', actorId)
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/** Returns the conversations under legal hold of which the actor is or was a participant. */
+export async function readHeldConversationsOf(db: Db, actorId: string): Promise<string[]> {
+  const rows = await db.query(READ_HELD_OF, actorId);
+  return rows.map(({ id }) => id);
+}
+
+const READ_HELD_OF = statement<[actorId: string], { id: string }>({
+  name: 'read-held-conversations-of-actor',
+  text: `
+    SELECT c.id FROM participants p JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.actor_id = $1 AND c.legal_hold = 'held' ORDER BY c.id`,
+});
+
+const MEMBERSHIPS_AT_ONCE = 500;
+
+const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: number], MembershipOf>({
+  name: 'read-memberships-of-actor',
+  text: `
+    SELECT p.id, p.conversation_id, p.type, p.role, p.membership,
+      CASE WHEN ${hasMuted('p')} THEN 'muted' ELSE 'unmuted' END AS notifications, c.type AS conversation_type,
+      c.audience, c.title, p.created_at, p.updated_at
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id
+    WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`,
+});
+
+/** Returns whether the user can read the conversation: as a member of it, or as an admin of the account. */
+export async function isReader(tx: Tx, actorId: string, conversationId: string): Promise<boolean> {
+  const [reader] = await tx.query(FIND_READER, actorId, conversationId);
+  return reader !== undefined;
+}
+
+/**
+ * Shows conversations again to the members that had hidden them before these numbers, one for each conversation.
+ * Returns the rows that it changed.
+ */
+export function writeShownAgain(
+  tx: Tx,
+  conversationIds: readonly string[],
+  sequences: readonly number[],
+): Promise<Pick<ParticipantRow, 'id' | 'conversation_id'>[]> {
+  return tx.query(SHOW_AGAIN, conversationIds, sequences);
+}
+
+/**
+ * Snoozes the conversation for a participant. Its resource shows no change to other readers, so no event follows.
+ * Null ends the snooze.
+ */
+export async function writeSnooze(
+  tx: Tx,
+  participantId: string,
+  snooze: { readonly until: string; readonly after: number } | null,
+): Promise<void> {
+  await tx.kysely
+    .updateTable('participants')
+    .set({ snoozed_until: snooze?.until ?? null, snoozed_after: snooze?.after ?? null })
+    .where('id', '=', participantId)
+    .execute();
+}
+
+/** Moves a read position. Returns when, by Postgres' clock. */
+export async function writeReadPosition(
+  tx: Tx,
+  participantId: string,
+  sequence: number,
+): Promise<string | undefined> {
+  const [moved] = await tx.query(MOVE_POSITION, participantId, sequence);
+  return moved?.at;
+}
+
+/** Has readers that were away find the conversation added or removed. Returns the actors of its members. */
+export async function touchMembers(tx: Tx, conversationId: string): Promise<string[]> {
+  const rows = await tx.kysely
+    .updateTable('participants')
+    .set(touched())
+    .where('conversation_id', '=', conversationId)
+    .where('membership', 'in', MEMBER)
+    .returning('actor_id')
+    .execute();
+  return rows.flatMap(({ actor_id }) => actor_id ?? []);
+}
+
+/** Returns the active admins of the conversation's account that have never been participants of it. */
+export async function readAdminsOutside(
+  tx: Tx,
+  { id, account_id }: Pick<ConversationRow, 'id' | 'account_id'>,
+): Promise<readonly string[]> {
+  const rows = await tx.kysely
+    .selectFrom('actors')
+    .innerJoin('roles', 'roles.id', 'actors.role_id')
+    .select('actors.id')
+    .where('actors.account_id', '=', account_id)
+    .where('actors.type', '=', 'user')
+    .where('actors.deactivated_at', 'is', null)
+    .where('roles.type', '=', 'admin')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('participants')
+            .select('participants.id')
+            .where('participants.conversation_id', '=', id)
+            .whereRef('participants.actor_id', '=', 'actors.id'),
+        ),
+      ),
+    )
+    .orderBy('actors.id')
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** Returns the users and agents of a group in its order; deactivated ones and customers are left out. */
+export function readGroupMembers(
+  tx: Tx,
+  groupId: string,
+): Promise<{ readonly id: string; readonly type: ActorType }[]> {
+  return tx.kysely
+    .selectFrom('group_members')
+    .innerJoin('actors', 'actors.id', 'group_members.actor_id')
+    .select(['actors.id', 'actors.type'])
+    .where('group_members.group_id', '=', groupId)
+    .where('actors.type', 'in', ['user', 'agent'])
+    .where('actors.customer', '=', false)
+    .where('actors.deactivated_at', 'is', null)
+    .orderBy('group_members.position')
+    .execute();
+}
+
+/** Returns the name of an actor, which exists; null if it has none. */
+export async function readActorName(tx: Tx, actorId: string): Promise<string | null> {
+  const { name } = await tx.kysely
+    .selectFrom('actors')
+    .select('name')
+    .where('id', '=', actorId)
+    .executeTakeFirstOrThrow();
+  return name;
+}
+
+const PARTICIPANTS = keysetList<
+  [conversationId: string, actorId: string | null, memberships: readonly string[]],
+  ListedParticipant
+>({
+  name: 'list-participants',
+  columns: `${shownParticipantColumns('p')}, p.created_at`,
+  from: 'participants p',
+  where: `p.conversation_id = $1 AND p.membership = ANY($3)
+      AND ($2::text IS NULL OR p.actor_id = $2)`,
+  key: [
+    ['p.created_at', 'timestamptz'],
+    ['p.id', 'text'],
+  ],
+  order: 'oldest_first',
+});
+
+const READ_PARTICIPANT = statement<
+  [conversationId: string, actorId: string | null, participantId: string],
+  ShownParticipant
+>({
+  name: 'read-participant',
+  text: `
+    SELECT ${shownParticipantColumns('p')} FROM participants p
+    WHERE p.id = $3 AND p.conversation_id = $1 AND ($2::text IS NULL OR p.actor_id = $2)`,
+});
+
+const FIND_READER = statement<[actorId: string, conversationId: string]>({
+  name: 'find-reader-of-conversation',
+  text: `
+    SELECT a.id FROM actors a
+      LEFT JOIN roles r ON r.id = a.role_id
+      LEFT JOIN participants p
+        ON p.actor_id = a.id AND p.conversation_id = $2 AND p.${IS_MEMBER}
+    WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
+});
+
+// Locked in one fixed order, so that two such transactions cannot deadlock.
+const SHOW_AGAIN = statement<
+  [conversationIds: readonly string[], sequences: readonly number[]],
+  { id: string; conversation_id: string }
+>({
+  name: 'show-hidden-conversations-again',
+  text: `
+    UPDATE participants p
+    SET membership = 'active', hidden_after = NULL, ${setTouched('later_than(p.updated_at)')}
+    FROM (
+      SELECT h.id FROM participants h
+      JOIN unnest($1::text[], $2::bigint[]) AS a(conversation_id, head) USING (conversation_id)
+      WHERE h.membership = 'hidden' AND coalesce(h.hidden_after, 0) < a.head
+      ORDER BY h.id FOR UPDATE OF h
+    ) AS due
+    WHERE p.id = due.id
+    RETURNING p.id, p.conversation_id`,
+});
+
+// Other readers do not see the position in the participant's resource, so no participant event is published.
+const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>({
+  name: 'move-read-position',
+  text: 'UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at',
+});

@@ -1,0 +1,346 @@
+import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
+import type {
+  ParticipantInput,
+  UpdateParticipantBody,
+} from '../../contract/protocol/resources/participant.ts';
+import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/membership.ts';
+import { transition } from '../../contract/protocol/states/transitions.ts';
+import { requirePermission } from '../../platform/access/authorize.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { audit } from '../audit/audit.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { isMember, isMuted, type ParticipantRow } from '../resources/participant.ts';
+import { requireManager, requireOwner } from './access.ts';
+import { lockConversationsOfMember } from './conversation-store.ts';
+import { lockConversationAsMember } from './locked-conversation.ts';
+import { type Change, enqueueAdded, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import { requireComing } from './own-state.ts';
+import {
+  addParticipant,
+  type ParticipantChange,
+  readActorName,
+  readAnyMembership,
+  readMember,
+  readMembership,
+  readOtherMembers,
+  writeParticipant,
+} from './participant-store.ts';
+import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
+
+/**
+ * Add Participant (docs/contract.md#participants). A former member returns as the same participant. Throws ApiError,
+ * `resource_exists` (param actor_id) for a current member.
+ */
+export async function joinConversation(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  body: ParticipantInput,
+): Promise<ParticipantRow> {
+  const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
+  refuseDirect(conversation);
+  requireManager(principal, own);
+  if (body.role === 'owner' || body.role === 'admin') requireOwner(principal, own);
+  const { account_id: accountId, audience } = conversation;
+  const [entry] = await readRoster(tx, { accountId, audience }, [body]);
+  const participant = await join(tx, conversation, entry!);
+
+  const { id } = conversation;
+  const { actorId } = entry!;
+  await enqueueRightsChanged(tx, [id]);
+  await enqueueChanged(tx, [
+    { event: 'participant.added', id: participant.id, stream: id },
+    { event: 'conversation.added', id, stream: actorId },
+  ]);
+  await enqueueAdded(tx, participant, principal.actor.id);
+  await auditParticipant(tx, principal, participant, 'participant.added', { role: participant.role });
+  const sentence = actorId === principal.actor.id ? 'joined' : `added ${await nameOf(tx, actorId)}`;
+  await writeParticipantMessage(tx, principal, conversation, sentence);
+  return participant;
+}
+
+/**
+ * Checks what Update Participant demands of its body whatever the participant. Throws ApiError `missing_field` or
+ * `validation_failed`.
+ */
+export function checkParticipantChange(
+  db: Db,
+  {
+    notifications,
+    muted_until: until,
+    agent_trigger_policy: policy,
+    agent_trigger_keywords: keywords,
+  }: UpdateParticipantBody,
+): Promise<void> | void {
+  if (policy !== undefined && keywords !== undefined) checkTrigger(policy, keywords);
+  if (until === undefined || until === null) return;
+  if (notifications !== 'muted') throw invalid('muted_until', 'Only with notifications muted.');
+  return requireComing(db, until, 'muted_until');
+}
+
+/**
+ * Update Participant: owners change roles, owners and admins change an agent's trigger, and every participant mutes
+ * the conversation for itself, for which messaging:read suffices. No-op if nothing differs. Throws ApiError.
+ */
+export async function changeParticipant(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  participantId: string,
+  body: UpdateParticipantBody,
+): Promise<ParticipantRow> {
+  const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
+  const participant = await findMember(tx, conversationId, participantId);
+  const isOwn = participant.id === own?.id;
+  const { role, notifications, muted_until, ...others } = body;
+  const isOwnState = isOwn && role === undefined && Object.keys(others).length === 0;
+  if (!isOwnState) requirePermission(principal, 'messaging:update');
+  if (role !== undefined) refuseDirectRole(conversation, 'role');
+  if (!isOwn) requireManager(principal, own);
+  const set: ParticipantChange = {};
+  if (role !== undefined && role !== participant.role) {
+    requireOwner(principal, own);
+    await checkRole(tx, conversation, participant, role);
+    set.role = role;
+  }
+  if (isOwn) Object.assign(set, muteChange(participant, body));
+  else refuseMute(participant, body);
+  const { agent_trigger_policy: policy, agent_trigger_keywords: keywords } = body;
+  if (policy !== undefined || keywords !== undefined) {
+    if (participant.type !== 'agent') {
+      const param = policy === undefined ? 'agent_trigger_keywords' : 'agent_trigger_policy';
+      throw invalid(param, 'Only an agent has a trigger policy and trigger keywords.');
+    }
+    Object.assign(set, triggerChange(participant, body));
+    if (set.agent_trigger_policy !== undefined) requireManager(principal, own);
+  }
+  if (Object.keys(set).length === 0) return participant;
+
+  const changed = await writeParticipant(tx, participantId, set);
+  await enqueueRightsChanged(tx, [conversationId]);
+  await enqueueChanged(tx, [{ event: 'participant.updated', id: participantId, stream: conversationId }]);
+  // The audit does not show who muted a conversation.
+  const { notifications: _, muted_until: __, ...details } = set;
+  if (Object.keys(details).length > 0)
+    await auditParticipant(tx, principal, changed, 'participant.changed', details);
+  return changed;
+}
+
+/**
+ * Remove Participant: callers leave by removing their own participant, and remove others as owner or admin (owners and
+ * admins only as owner). The sockets of the removed actor lose the conversation with the commit. Throws ApiError.
+ */
+export async function leaveConversation(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  participantId: string,
+): Promise<ParticipantRow> {
+  const { conversation, own } = await lockConversationAsMember(tx, principal, conversationId);
+  const participant = await findMember(tx, conversationId, participantId);
+  refuseDirect(conversation);
+  const { actor_id: actorId } = participant;
+  if (actorId === null) {
+    throw new ApiError('resource_conflict', 'The system participant cannot be removed.');
+  }
+  const isOwn = participant.id === own?.id;
+  if (!isOwn) {
+    requirePermission(principal, 'messaging:update');
+    requireManager(principal, own);
+    if (participant.role === 'owner' || participant.role === 'admin') requireOwner(principal, own);
+  }
+  await requireAnotherOwner(tx, conversation, participant);
+  const move = isOwn ? 'leave' : 'remove';
+  const membership = transition(MEMBERSHIP_MOVES, move, participant.membership);
+  const gone = await writeParticipant(tx, participantId, { membership });
+
+  await enqueueRightsChanged(tx, [conversationId]);
+  await enqueueChanged(tx, [
+    { event: 'participant.removed', id: participantId, stream: conversationId },
+    { event: 'conversation.removed', id: conversationId, stream: actorId },
+  ]);
+  await auditParticipant(tx, principal, gone, isOwn ? 'participant.left' : 'participant.removed', {});
+  await writeParticipantMessage(
+    tx,
+    principal,
+    conversation,
+    isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`,
+  );
+  return gone;
+}
+
+/**
+ * Removes an actor that cannot act any more from all its conversations, with the events of each removal. The caller
+ * has checked the permission: no role is checked here, and a group that the actor owned alone is left to the account's
+ * admins.
+ */
+export async function removeEverywhere(
+  tx: Tx,
+  principal: Principal,
+  { id: actorId, name }: { readonly id: string; readonly name: string },
+): Promise<void> {
+  const conversations = await lockConversationsOfMember(tx, actorId);
+  const changes: Change[] = [];
+  for (const conversation of conversations) {
+    const { id: stream } = conversation;
+    const own = await readMembership(tx, actorId, stream);
+    // The actor left while this transaction waited for the conversation.
+    if (own === undefined) continue;
+    const membership = transition(MEMBERSHIP_MOVES, 'remove', own.membership);
+    const gone = await writeParticipant(tx, own.id, { membership });
+    changes.push(
+      { event: 'participant.removed', id: own.id, stream },
+      { event: 'conversation.removed', id: stream, stream: actorId },
+    );
+    await auditParticipant(tx, principal, gone, 'participant.removed', {});
+    await writeParticipantMessage(tx, principal, conversation, `removed ${name}`);
+  }
+  if (changes.length === 0) return;
+  await enqueueRightsChanged(
+    tx,
+    conversations.map(({ id }) => id),
+  );
+  await enqueueChanged(tx, changes);
+}
+
+/** Both users of a direct message have the role member. Throws ApiError `validation_failed`. */
+export function refuseDirectRole({ type }: Pick<ConversationRow, 'type'>, param: string): void {
+  if (type !== 'direct_message') return;
+  throw invalid(param, 'A direct message has no roles: both of its users are members.');
+}
+
+/** Returns the participant if it is a member. Throws `resource_not_found` (param participant_id). */
+export async function findMember(
+  tx: Tx,
+  conversationId: string,
+  participantId: string,
+): Promise<ParticipantRow> {
+  const participant = await readMember(tx, conversationId, participantId);
+  if (participant !== undefined) return participant;
+  throw notFound('participant', 'participant_id');
+}
+
+/** Inserts a row, or reactivates the former one with the new settings. */
+async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): Promise<ParticipantRow> {
+  const before = await readAnyMembership(tx, conversation.id, entry.actorId);
+  if (before === undefined) return addParticipant(tx, conversation, entry);
+  if (isMember(before)) {
+    throw new ApiError('resource_exists', 'This actor is already a participant.', { param: 'actor_id' });
+  }
+  return writeParticipant(tx, before.id, {
+    membership: transition(MEMBERSHIP_MOVES, 'join', before.membership),
+    snoozed_until: null,
+    role: entry.role ?? 'member',
+    agent_trigger_policy: entry.triggerPolicy ?? null,
+    agent_trigger_keywords: [...(entry.triggerKeywords ?? [])],
+  });
+}
+
+/** Absent fields stay; keywords are removed together with a policy that uses them. */
+function triggerChange(
+  participant: ParticipantRow,
+  { agent_trigger_policy, agent_trigger_keywords }: UpdateParticipantBody,
+): ParticipantChange {
+  const policy = agent_trigger_policy ?? participant.agent_trigger_policy ?? 'mention';
+  const kept = policy === 'always' ? [] : participant.agent_trigger_keywords;
+  const keywords = agent_trigger_keywords ?? kept;
+  checkTrigger(policy, keywords);
+  const isSame =
+    policy === participant.agent_trigger_policy &&
+    keywords.length === participant.agent_trigger_keywords.length &&
+    keywords.every((keyword, index) => keyword === participant.agent_trigger_keywords[index]);
+  return isSame ? {} : { agent_trigger_policy: policy, agent_trigger_keywords: [...keywords] };
+}
+
+/** Only participants themselves mute. A setting of another one that is so already may be repeated. */
+function refuseMute(
+  participant: ParticipantRow,
+  { notifications, muted_until: until }: UpdateParticipantBody,
+): void {
+  const present = isMuted(participant) ? 'muted' : 'unmuted';
+  if (until === undefined && (notifications ?? present) === present) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'You can only change the notification setting of your own participant.',
+  );
+}
+
+/** A mute without `muted_until` has no end. */
+function muteChange(
+  participant: ParticipantRow,
+  { notifications, muted_until: until = null }: UpdateParticipantBody,
+): ParticipantChange {
+  if (notifications === undefined) return {};
+  const isSame = isMuted(participant)
+    ? notifications === 'muted' && isSameTime(participant.muted_until, until)
+    : notifications === 'unmuted';
+  return isSame ? {} : { notifications, muted_until: until };
+}
+
+function isSameTime(one: string | null, other: string | null): boolean {
+  return one === other || (one !== null && other !== null && Date.parse(one) === Date.parse(other));
+}
+
+async function checkRole(
+  tx: Tx,
+  conversation: ConversationRow,
+  participant: ParticipantRow,
+  role: ParticipantRow['role'],
+): Promise<void> {
+  if (participant.type === 'customer' && (role === 'owner' || role === 'admin')) {
+    throw invalid('role', 'A customer can only be a member or a viewer.');
+  }
+  if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
+}
+
+/** A group with active users keeps an active owner: the last one makes another user an owner first. */
+async function requireAnotherOwner(
+  tx: Tx,
+  { id, type }: ConversationRow,
+  participant: ParticipantRow,
+): Promise<void> {
+  if (type !== 'group' || participant.role !== 'owner') return;
+  const others = await readOtherMembers(tx, id, participant.id);
+  if (others.some(({ role }) => role === 'owner') || !others.some((other) => other.type === 'user')) return;
+  throw new ApiError(
+    'resource_conflict',
+    'The last owner cannot leave or step down. Make another participant an owner first.',
+  );
+}
+
+function refuseDirect({ type }: ConversationRow): void {
+  if (type !== 'direct_message') return;
+  throw new ApiError('resource_conflict', 'A direct message always has the same two users.');
+}
+
+function auditParticipant(
+  tx: Tx,
+  { actor }: Principal,
+  participant: ParticipantRow,
+  action: 'participant.added' | 'participant.changed' | 'participant.left' | 'participant.removed',
+  details: object,
+): Promise<void> {
+  return audit(tx, {
+    accountId: participant.account_id,
+    conversationId: participant.conversation_id,
+    actorId: actor.id,
+    action,
+    details: { participant_id: participant.id, actor_id: participant.actor_id, ...details },
+  });
+}
+
+function writeParticipantMessage(
+  tx: Tx,
+  { actor }: Principal,
+  { id, account_id }: ConversationRow,
+  change: string,
+): Promise<void> {
+  const body = `${actor.name ?? 'Someone'} ${change}.`;
+  return enqueueSystemEvent(tx, { account_id, conversation_id: id, visibility: 'internal', body });
+}
+
+async function nameOf(tx: Tx, actorId: string): Promise<string> {
+  return (await readActorName(tx, actorId)) ?? 'someone';
+}

@@ -1,0 +1,144 @@
+import {
+  type ApiError,
+  deactivatedActor,
+  invalid,
+  missingField,
+  notFound,
+  repeated,
+} from '../../contract/protocol/errors.ts';
+import type { ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
+import type { ParticipantInput } from '../../contract/protocol/resources/participant.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { createCustomer, findCustomer } from '../accounts/actors.ts';
+import { type NamedActor, readNamedActors } from '../resources/actor.ts';
+import { type NewParticipant, readGroupMembers } from './participant-store.ts';
+
+/** A future participant, whose actor was checked. */
+export interface RosterEntry extends NewParticipant {
+  readonly actorId: string;
+}
+
+/**
+ * Returns the participants that a body names and `checkInput` accepts, each with an actor of the account that matches
+ * the body. A customer whose address is not known is created here. `prefixOf` makes the params: `participants[0].`, or an empty prefix if
+ * the body is one participant. Throws the first problem.
+ */
+export async function readRoster(
+  tx: Tx,
+  { accountId, audience }: { readonly accountId: string; readonly audience: ConversationAudience },
+  inputs: readonly ParticipantInput[],
+  prefixOf: (index: number) => string = () => '',
+): Promise<RosterEntry[]> {
+  const actors = await readNamedActors(
+    tx,
+    accountId,
+    inputs.flatMap((input) => input.actor_id ?? []),
+  );
+  const entries: RosterEntry[] = [];
+  for (const [index, input] of inputs.entries()) {
+    const prefix = prefixOf(index);
+    if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefix);
+    const actorId =
+      input.actor_id === undefined
+        ? await customerOf(tx, accountId, input, prefix)
+        : fittingActor(actors.get(input.actor_id), input, prefix).id;
+    if (entries.some((entry) => entry.actorId === actorId)) {
+      throw repeated(`${prefix}${input.actor_id === undefined ? 'email' : 'actor_id'}`);
+    }
+    entries.push({
+      type: input.type,
+      actorId,
+      ...(input.role !== undefined && { role: input.role }),
+      ...(input.type === 'agent' && triggerOf(input)),
+    });
+  }
+  return entries;
+}
+
+/** Returns the members of a group as participants, in the group's order; deactivated users are left out. */
+export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
+  const members = await readGroupMembers(tx, groupId);
+  return members.map(({ id, type }) => ({ type: type === 'agent' ? 'agent' : 'user', actorId: id }));
+}
+
+/**
+ * Checks an agent's trigger (docs/contract.md#participants): keywords belong to the policy `keyword`, which requires
+ * them, and to `mention`. Throws `missing_field` or `validation_failed`.
+ */
+export function checkTrigger(
+  policy: NonNullable<NewParticipant['triggerPolicy']>,
+  keywords: readonly string[] | undefined,
+  prefix = '',
+): void {
+  const param = `${prefix}agent_trigger_keywords`;
+  if (policy === 'keyword' && !keywords?.length) {
+    throw missingField(param, 'The policy keyword needs at least one keyword.');
+  }
+  if (policy === 'always' && keywords !== undefined && keywords.length > 0) {
+    throw invalid(param, 'The policy always takes no keywords.');
+  }
+}
+
+/** Checks what depends only on the body. Throws `missing_field` or `validation_failed`. */
+export function checkInput(input: ParticipantInput, prefix = ''): void {
+  if (input.type === 'agent') {
+    checkTrigger(input.agent_trigger_policy ?? 'mention', input.agent_trigger_keywords, prefix);
+  }
+  if (input.type !== 'customer') return;
+  if (input.actor_id === undefined) {
+    if (input.name !== undefined || input.email !== undefined) return;
+    throw missingField(`${prefix}actor_id`, 'Name a customer by actor_id, or by name and email.');
+  }
+  for (const field of ['name', 'email'] as const) {
+    if (input[field] === undefined) continue;
+    throw invalid(`${prefix}${field}`, 'Send either actor_id, or name and email.');
+  }
+}
+
+/** Returns the refusal of a customer in a conversation of the team. */
+export function internalOnly(prefix: string): ApiError {
+  return invalid(`${prefix}type`, 'Only a conversation with the audience customer has customers.');
+}
+
+function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput, prefix: string): NamedActor {
+  const param = `${prefix}actor_id`;
+  if (actor === undefined) throw notFound('actor', param);
+  const fits =
+    type === 'agent'
+      ? actor.type === 'agent'
+      : actor.type === 'user' && actor.customer === (type === 'customer');
+  if (!fits) throw invalid(`${prefix}type`, `This actor is not of the type ${type}.`);
+  if (actor.deactivated) throw deactivatedActor(param);
+  return actor;
+}
+
+/**
+ * Returns the customer with the address, whose name stays as it is, or creates one. Throws `missing_field` (param
+ * name).
+ */
+async function customerOf(
+  tx: Tx,
+  accountId: string,
+  input: ParticipantInput,
+  prefix: string,
+): Promise<string> {
+  if (input.type !== 'customer') throw new TypeError('the schema asks for an actor');
+  const { name, email } = input;
+  const known = email === undefined ? undefined : await findCustomer(tx, { accountId, email });
+  if (known !== undefined) return known;
+  if (name === undefined) {
+    throw missingField(
+      `${prefix}name`,
+      'No customer of the account has this address yet. Send a name to create one.',
+    );
+  }
+  const { id } = await createCustomer(tx, { accountId, name, ...(email !== undefined && { email }) });
+  return id;
+}
+
+function triggerOf(input: ParticipantInput & { readonly type: 'agent' }) {
+  return {
+    triggerPolicy: input.agent_trigger_policy ?? 'mention',
+    triggerKeywords: input.agent_trigger_keywords ?? [],
+  } as const;
+}

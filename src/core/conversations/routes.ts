@@ -1,0 +1,152 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import { AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
+import {
+  CONVERSATION_INCLUDES,
+  Conversation,
+  type ConversationInclude,
+  CreateConversationBody,
+  LEGAL_HOLD_INCLUDES,
+  SetLegalHoldBody,
+  UpdateConversationBody,
+} from '../../contract/protocol/resources/conversation.ts';
+import { Body, Include } from '../../contract/protocol/schema.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/route.ts';
+import { auditKeyOf, presentAuditEvent, readConversationAudit } from '../audit/audit.ts';
+import {
+  type ConversationRow,
+  expandConversations,
+  readConversationsById,
+} from '../resources/conversation.ts';
+import { readableConversation } from './access.ts';
+import type { ConversationDirectory } from './directory.ts';
+import { checkNewConversation, startConversation } from './start-conversation.ts';
+import { setLegalHold, updateConversation } from './update-conversation.ts';
+
+export interface ConversationRoutesOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+}
+
+export function conversationRoutes({ database, directory }: ConversationRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'create_conversation',
+      method: 'POST',
+      path: '/v1/messaging/conversations',
+      summary: 'Start a direct message, a group or a customer case',
+      since: '1.1.harbor',
+      permission: 'messaging:create',
+      reachesOutside: ({ participants = [] }) => participants.some(({ type }) => type === 'customer'),
+      query: ConversationQuery,
+      body: CreateConversationBody,
+      rules: ({ principal, body }) => checkNewConversation(principal, body),
+      status: 201,
+      mayExist: true,
+      response: Conversation,
+      async change(tx, { principal, query, body }) {
+        const { conversation, isNew } = await startConversation(tx, principal, body);
+        const shown = await show(tx, principal, conversation, query['include[]']);
+        return new Answer(isNew ? 201 : 200, shown);
+      },
+    }),
+    defineRoute({
+      name: 'get_conversation',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id',
+      summary: 'Read a conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: ConversationQuery,
+      status: 200,
+      response: Conversation,
+      async handle({ principal, params, query }) {
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const [row] = await readConversationsById(database, [id]);
+        return show(database, principal, row!, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'update_conversation',
+      method: 'PATCH',
+      path: '/v1/messaging/conversations/:id',
+      summary: 'Rename, assign, move, anchor or archive a conversation',
+      since: '1.1.harbor',
+      permission: 'messaging:update',
+      // The customer of a case is shown its title.
+      reachesOutside: ({ title }) => title !== undefined,
+      query: ConversationQuery,
+      body: UpdateConversationBody,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query, body }) {
+        const row = await updateConversation(tx, principal, params.id!, body);
+        return show(tx, principal, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'list_conversation_audit',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/audit',
+      summary: 'List the audit events of a conversation, newest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(AuditEvent),
+      async handle({ principal, params, query, url }) {
+        const page = readPage(AUDIT, query, { conversation: params.id });
+        const { id } = await readableConversation(directory, principal, params.id!);
+        const rows = await readConversationAudit(database, id, page);
+        return toList(rows, page, url, auditKeyOf, presentAuditEvent);
+      },
+    }),
+    defineRoute({
+      name: 'set_legal_hold',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/set-legal-hold',
+      summary: 'Put a conversation under legal hold, or release it',
+      since: '1.0.harbor',
+      permission: 'messaging:update',
+      query: Body({ 'include[]': Include(LEGAL_HOLD_INCLUDES) }),
+      body: SetLegalHoldBody,
+      status: 200,
+      response: Conversation,
+      async change(tx, { principal, params, query, body }) {
+        const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
+        // The topic is included whenever there is one, and participants' actors never are
+        // (docs/contract.md#expansion).
+        const include = ['topic', ...(query['include[]'] ?? [])] as const;
+        const shown = await expandConversations(tx, principal, [row], include);
+        return shown.get(row.id)!;
+      },
+    }),
+  ];
+}
+
+export const ConversationQuery = Body({ 'include[]': Include(CONVERSATION_INCLUDES) });
+
+/** Returns a conversation as the companions show it. */
+export async function show(
+  db: Db,
+  principal: Principal,
+  row: ConversationRow,
+  include: readonly ConversationInclude[] = [],
+): Promise<Conversation> {
+  const shown = await expandConversations(db, principal, [row], include, ACTORS);
+  return shown.get(row.id)!;
+}
+
+/** Companions show the actors of participants. */
+export const ACTORS = { participantActors: true };
+
+const AUDIT = defineList('audit events', ['time', 'text']);
+
+/** Returns a cursor's content: the sort key of the lists here. */
+export function keyOf({ created_at, id }: { readonly created_at: string; readonly id: string }) {
+  return [created_at, id];
+}

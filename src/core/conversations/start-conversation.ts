@@ -1,0 +1,196 @@
+import { type ApiError, invalid, notFound, repeated } from '../../contract/protocol/errors.ts';
+import type { CreateConversationBody } from '../../contract/protocol/resources/conversation.ts';
+import type { ParticipantInput } from '../../contract/protocol/resources/participant.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { audit } from '../audit/audit.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { directBlocked } from './access.ts';
+import { isPairBlocked, lockPair } from './block-store.ts';
+import { bridgeOf } from './bridged-case.ts';
+import {
+  type CreatedConversation,
+  createUnlessThere,
+  directKeyOf,
+  hasGroup,
+  type NewConversation,
+  readIdByDirectKey,
+} from './conversation-store.ts';
+import { enqueueAdded, enqueueChanged, enqueueCreated } from './outbox-topics.ts';
+import { setHidden } from './own-state.ts';
+import { checkInput, internalOnly, type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
+import { findTopic } from './topic.ts';
+import { updateConversation } from './update-conversation.ts';
+
+/**
+ * Checks what Create Conversation demands of its body and of the kind of its caller. Throws ApiError `missing_field` or
+ * `validation_failed`.
+ */
+export function checkNewConversation(principal: Principal, body: CreateConversationBody): void {
+  if (body.type === 'direct_message') checkDirect(principal, body);
+  else checkGroup(body);
+}
+
+/**
+ * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues the events for its
+ * members. The user or agent that creates a group owns it. Where the two users of a direct message have one already, `isNew` is false and the
+ * existing one is active again. Throws ApiError.
+ */
+export async function startConversation(
+  tx: Tx,
+  principal: Principal,
+  body: CreateConversationBody,
+): Promise<{ readonly conversation: ConversationRow; readonly isNew: boolean }> {
+  const { accountId } = principal;
+  const topic = body.topic === undefined ? null : await findTopic(tx, accountId, body.topic);
+  const drafted =
+    body.type === 'group' ? await groupInput(tx, principal, body) : await directInput(tx, principal, body);
+  const input = { ...drafted, topic };
+  const created = await createUnlessThere(tx, input);
+  if (created === undefined) return { conversation: await openDirect(tx, principal, input), isNew: false };
+  await announceCreated(tx, created, principal.actor.id);
+  return { conversation: created.conversation, isNew: true };
+}
+
+/**
+ * Enqueues the events of a new conversation, and audits that `by` created it. Null: no actor did, and what made it notifies
+ * its participants by itself.
+ */
+export async function announceCreated(
+  tx: Tx,
+  { conversation, participants }: CreatedConversation,
+  by: string | null,
+): Promise<void> {
+  const { id, account_id: accountId } = conversation;
+  await enqueueCreated(tx, conversation, by);
+  await enqueueChanged(
+    tx,
+    participants.map(({ actor_id }) => ({ event: 'conversation.added', id, stream: actor_id! })),
+  );
+  for (const participant of by === null ? [] : participants) {
+    await enqueueAdded(tx, participant, by);
+  }
+  await audit(tx, { accountId, conversationId: id, actorId: by, action: 'conversation.created' });
+}
+
+type GroupBody = CreateConversationBody & { readonly type: 'group' };
+type DirectBody = CreateConversationBody & { readonly type: 'direct_message' };
+
+async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promise<NewConversation> {
+  const { accountId } = principal;
+  const audience = body.audience ?? 'internal';
+  if (body.group_id !== undefined) await requireGroup(tx, accountId, body.group_id);
+  const listed = await readRoster(tx, { accountId, audience }, body.participants ?? [], prefixOf);
+  const copied = body.group_id === undefined ? [] : await readGroupRoster(tx, body.group_id);
+  const bridge =
+    body.inbox_id === undefined
+      ? undefined
+      : await bridgeOf(tx, { accountId, inboxId: body.inbox_id, listed });
+  return {
+    ...bridge?.columns,
+    accountId,
+    type: 'group',
+    audience,
+    title: body.title ?? null,
+    groupId: body.group_id ?? null,
+    participants: withOwner(
+      withCreator(principal, uniqueActors([...listed, ...copied, ...(bridge?.participants ?? [])])),
+    ),
+  };
+}
+
+/** Requires exactly two users, both members, one of them the caller unless the caller is an API key. */
+async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
+  const { accountId } = principal;
+  const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
+  const participants = withCreator(principal, listed).map((entry) => ({ ...entry, role: 'member' as const }));
+  const [first, second, ...more] = participants;
+  if (first === undefined || second === undefined || more.length > 0) throw notTwo();
+  const directKey = directKeyOf([first.actorId, second.actorId]);
+  await lockPair(tx, accountId, directKey);
+  if (await isPairBlocked(tx, directKey)) throw directBlocked();
+  return { accountId, type: 'direct_message', directKey, participants };
+}
+
+function checkGroup({ participants, audience = 'internal', inbox_id }: GroupBody): void {
+  for (const [index, input] of (participants ?? []).entries()) {
+    checkInput(input, prefixOf(index));
+    if (input.type === 'customer' && audience !== 'customer') throw internalOnly(prefixOf(index));
+  }
+  requireDistinct(participants ?? []);
+  if (inbox_id === undefined) return;
+  if (audience !== 'customer') {
+    throw invalid('inbox_id', 'Only a conversation with the audience customer can have an inbox.');
+  }
+  if (!participants?.some(({ type }) => type === 'customer')) {
+    throw invalid('participants', 'A case with an inbox needs a customer, whom its mail goes to.');
+  }
+}
+
+function checkDirect({ actor }: Principal, { participants }: DirectBody): void {
+  if (actor.type === 'agent') {
+    throw invalid('type', 'A direct message is between two users. An agent cannot start one.');
+  }
+  requireDistinct(participants);
+  const others = participants.filter(({ actor_id }) => actor_id !== actor.id);
+  // A user takes part, an API key does not.
+  if (others.length !== (actor.type === 'user' ? 1 : 2)) throw notTwo();
+}
+
+function requireDistinct(participants: readonly ParticipantInput[]): void {
+  const ids = participants.map(({ actor_id }) => actor_id);
+  const index = ids.findIndex((id, at) => id !== undefined && ids.indexOf(id) < at);
+  if (index >= 0) throw repeated(`${prefixOf(index)}actor_id`);
+}
+
+function notTwo(): ApiError {
+  return invalid('participants', 'A direct message is between two users, and one of them is the caller.');
+}
+
+/** The caller becomes the first participant and owner. An API key does not take part: then a user owns the group. */
+function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): RosterEntry[] {
+  if (actor.type !== 'user' && actor.type !== 'agent') return [...entries];
+  const listed = entries.find(({ actorId }) => actorId === actor.id);
+  const creator: RosterEntry = { ...listed, type: actor.type, actorId: actor.id, role: 'owner' };
+  return [creator, ...entries.filter((entry) => entry !== listed)];
+}
+
+/**
+ * A group has an owner: if none is named, the first user for whom the body states no role
+ * (docs/decisions.md#owner-of-a-group-that-an-api-key-begins).
+ */
+function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
+  if (entries.some(({ role }) => role === 'owner')) return [...entries];
+  const owner = entries.find(({ type, role }) => type === 'user' && role === undefined);
+  return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
+}
+
+/** Keeps the first entry of each actor: the body's settings of a participant win over a roster that contains it. */
+function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
+  const byActor = new Map<string, RosterEntry>();
+  for (const entry of entries) if (!byActor.has(entry.actorId)) byActor.set(entry.actorId, entry);
+  return [...byActor.values()];
+}
+
+async function requireGroup(tx: Tx, accountId: string, id: string): Promise<void> {
+  if (await hasGroup(tx, accountId, id)) return;
+  throw notFound('group', 'group_id');
+}
+
+/** Returns the existing direct message of the two users, active again and visible in the caller's list. */
+async function openDirect(
+  tx: Tx,
+  principal: Principal,
+  { accountId, directKey, participants }: NewConversation,
+): Promise<ConversationRow> {
+  const id = await readIdByDirectKey(tx, accountId, directKey!);
+  const row = await updateConversation(tx, principal, id, { status: 'active' });
+  if (participants.some(({ actorId }) => actorId === principal.actor.id)) {
+    await setHidden(tx, principal, id, 'unhide');
+  }
+  return row;
+}
+
+function prefixOf(index: number): string {
+  return `participants[${index}].`;
+}

@@ -1,0 +1,187 @@
+import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import type { AuditAction } from '../../contract/protocol/resources/audit-event.ts';
+import type {
+  Conversation,
+  UpdateConversationBody,
+  WorkflowStatus,
+} from '../../contract/protocol/resources/conversation.ts';
+import { MOVES_BY_HAND, type WorkflowMove } from '../../contract/protocol/states/workflow.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { audit } from '../audit/audit.ts';
+import type { NamedActor } from '../resources/actor.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { conversationGone, isOwner, requireManager, requireWriter } from './access.ts';
+import { findAssignable } from './assignable.ts';
+import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
+import { type LockedConversation, lockAlsoDeleted, lockConversationAsMember } from './locked-conversation.ts';
+import { CONVERSATION_ASSIGNED, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import { isReader } from './participant-store.ts';
+import { findTopic } from './topic.ts';
+import { moveWorkflow } from './workflow.ts';
+
+/**
+ * Update Conversation (docs/contract.md#updating-a-conversation): sets the fields of the body that differ, audits them
+ * and enqueues events. No-op if nothing differs. Throws ApiError.
+ */
+export async function updateConversation(
+  tx: Tx,
+  principal: Principal,
+  id: string,
+  body: UpdateConversationBody,
+): Promise<ConversationRow> {
+  const standing = await lockConversationAsMember(tx, principal, id);
+  requireWriter(standing.own);
+  const changes = await changesOf(tx, principal, standing, body);
+  const { conversation } = standing;
+  if (changes.length > 0) await write(tx, principal, conversation, changes);
+  if (body.workflow_status !== undefined) {
+    await moveByHand(tx, principal, conversation, body.workflow_status);
+  }
+  return readConversation(tx, id);
+}
+
+/**
+ * Set Legal Hold (docs/contract.md#legal-hold): audited and published if it changes. Every team reader of the
+ * conversation may set it, except viewers. On a deleted conversation, whose purge it stops, those that may delete it.
+ */
+export async function setLegalHold(
+  tx: Tx,
+  principal: Principal,
+  id: string,
+  legalHold: Conversation['legal_hold'],
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
+  requireWriter(own);
+  if (conversation.deleted_at !== null && !isOwner(principal, own)) throw conversationGone();
+  if (conversation.legal_hold === legalHold) return conversation;
+  const details = { from: conversation.legal_hold, to: legalHold };
+  await write(tx, principal, conversation, [
+    { set: { legal_hold: legalHold }, action: 'conversation.legal_hold_set', details },
+  ]);
+  return readConversation(tx, id);
+}
+
+/** The change of one field, with its audit and its system message. */
+interface FieldChange {
+  readonly set: ConversationChange;
+  readonly action: AuditAction;
+  readonly details: Readonly<Record<string, unknown>>;
+  /** Text of the system message after the name of the actor. */
+  readonly says?: string;
+}
+
+async function changesOf(
+  tx: Tx,
+  principal: Principal,
+  { conversation, own }: LockedConversation,
+  { title, assignee_id, topic: named, status }: UpdateConversationBody,
+): Promise<FieldChange[]> {
+  const changes: FieldChange[] = [];
+  if (title !== undefined && title !== conversation.title) {
+    requireGroupOf(conversation, 'title');
+    requireManager(principal, own);
+    changes.push({
+      set: { title },
+      action: 'conversation.renamed',
+      details: { from: conversation.title, to: title },
+      says:
+        title === null ? 'removed the title of the conversation' : `renamed the conversation to “${title}”`,
+    });
+  }
+  if (assignee_id !== undefined && assignee_id !== conversation.assignee_id) {
+    requireGroupOf(conversation, 'assignee_id');
+    const assignee = assignee_id === null ? null : await findAssignee(tx, conversation, assignee_id);
+    const to = assignee?.id ?? null;
+    if (to !== conversation.assignee_id) {
+      changes.push({
+        set: { assignee_id: to },
+        action: 'conversation.assigned',
+        details: { from: conversation.assignee_id, to },
+        says:
+          assignee === null
+            ? 'unassigned the conversation'
+            : `assigned the conversation to ${assignee.name ?? 'someone'}`,
+      });
+    }
+  }
+  const topic = named && (await findTopic(tx, conversation.account_id, named));
+  const [type, id] = [topic?.type ?? null, topic?.id ?? null];
+  if (topic !== undefined && (type !== conversation.topic_type || id !== conversation.topic_id)) {
+    changes.push({
+      set: { topic_type: type, topic_id: id },
+      action: 'conversation.topic_changed',
+      details: { to: topic },
+    });
+  }
+  if (status !== undefined && status !== conversation.status) {
+    // Both users of a direct message have equal rights, whichever of them began it.
+    if (conversation.type !== 'direct_message') requireManager(principal, own);
+    const action = status === 'archived' ? 'conversation.archived' : 'conversation.unarchived';
+    changes.push({ set: { status }, action, details: {} });
+  }
+  return changes;
+}
+
+async function write(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  { id }: ConversationRow,
+  changes: readonly FieldChange[],
+): Promise<void> {
+  const at = await writeConversation(tx, id, Object.assign({}, ...changes.map(({ set }) => set)));
+  if (at !== null && changes.some(({ set }) => 'assignee_id' in set)) {
+    await enqueue(tx, CONVERSATION_ASSIGNED, { conversation_id: id, by: actor.id, at });
+  }
+  await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by: actor.id }]);
+  // These fields are cached in core/conversations/directory.ts.
+  if (changes.some(({ set }) => 'title' in set || 'status' in set)) await enqueueRightsChanged(tx, [id]);
+  for (const { action, details, says } of changes) {
+    await audit(tx, { accountId, conversationId: id, actorId: actor.id, action, details });
+    if (says === undefined) continue;
+    await enqueueSystemEvent(tx, {
+      account_id: accountId,
+      conversation_id: id,
+      visibility: 'internal',
+      body: `${actor.name ?? 'Someone'} ${says}.`,
+    });
+  }
+}
+
+/** A case cannot be moved by hand to `new` or `needs_approval`, nor out of the latter. */
+async function moveByHand(
+  tx: Tx,
+  principal: Principal,
+  conversation: ConversationRow,
+  lane: WorkflowStatus,
+): Promise<void> {
+  if (conversation.audience !== 'customer') {
+    throw invalid('workflow_status', 'Only a conversation with the audience customer has a workflow status.');
+  }
+  if (lane === conversation.workflow_status) return;
+  const moves: Partial<Record<WorkflowStatus, WorkflowMove>> = MOVES_BY_HAND;
+  const move = moves[lane];
+  if (move === undefined) {
+    const message = `A case cannot be moved to ${lane} by hand. Messages and drafts move it there.`;
+    throw new ApiError('resource_conflict', message, { param: 'workflow_status' });
+  }
+  await moveWorkflow(tx, conversation, move, principal.actor.id);
+}
+
+function requireGroupOf({ type }: ConversationRow, param: string): void {
+  if (type !== 'group') throw invalid(param, 'Only groups have a title and an assignee.');
+}
+
+/**
+ * Returns the future assignee: a user that can read the conversation, or a group. Throws `resource_not_found` or
+ * `validation_failed`.
+ */
+async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {
+  const actor = await findAssignable(tx, conversation.account_id, id);
+  if (actor.type === 'user' && !(await isReader(tx, actor.id, conversation.id))) {
+    throw invalid('assignee_id', 'The user cannot read the conversation.');
+  }
+  return actor;
+}

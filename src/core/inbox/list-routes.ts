@@ -1,0 +1,206 @@
+import { Type } from 'typebox';
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { ListOf } from '../../contract/protocol/lists.ts';
+import { ENTITY_TYPES } from '../../contract/protocol/resources/actor.ts';
+import {
+  AUDIENCES,
+  CONVERSATION_INCLUDES,
+  CONVERSATION_STATUSES,
+  CONVERSATION_TYPES,
+  Conversation,
+  WORKFLOW_STATUSES,
+} from '../../contract/protocol/resources/conversation.ts';
+import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../../contract/protocol/resources/inbox-summary.ts';
+import { Id, Include, OneOf } from '../../contract/protocol/schema.ts';
+import { Since } from '../../contract/protocol/since.ts';
+import { covers, type Version } from '../../contract/protocol/versions.ts';
+import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { audit } from '../audit/audit.ts';
+import { AssigneeFilter, readAssigneeFilter } from '../conversations/assignee-filter.ts';
+import { ACTORS } from '../conversations/routes.ts';
+import { readActorFilter } from '../resources/actor-filter.ts';
+import { expandConversations } from '../resources/conversation.ts';
+import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
+import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-store.ts';
+
+const SINCE = '1.2.harbor';
+
+/** The list of conversations, in either order. */
+export function listRoute(database: Database): Route {
+  return defineRoute({
+    name: 'list_conversations',
+    frequent: true,
+    method: 'GET',
+    path: '/v1/messaging/conversations',
+    summary: 'List the conversations that the caller may read, newest first',
+    since: '1.1.harbor',
+    permission: 'messaging:read',
+    customers: true,
+    query: SearchQuery({
+      order: Since(SINCE, OneOf(INBOX_ORDERS)),
+      filter: Since(SINCE, OneOf(INBOX_FILTERS)),
+      status: Type.Optional(OneOf(CONVERSATION_STATUSES)),
+      'status[]': Since(SINCE, several(CONVERSATION_STATUSES)),
+      type: Type.Optional(OneOf(CONVERSATION_TYPES)),
+      audience: Type.Optional(OneOf(AUDIENCES)),
+      workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
+      'workflow_status[]': Since(SINCE, several(WORKFLOW_STATUSES)),
+      assignee_id: Type.Optional(AssigneeFilter),
+      participant_id: Since(SINCE, Id),
+      customer_id: Since(SINCE, Id),
+      topic_type: Since(SINCE, OneOf(ENTITY_TYPES)),
+      topic_id: Since(SINCE, Id),
+      direct: Since(SINCE, OneOf(['all'])),
+      'include[]': Include(CONVERSATION_INCLUDES),
+    }),
+    status: 200,
+    response: ListOf(Conversation, INBOX_FACTS),
+    async handle({ principal, version, query, url }) {
+      const { order = 'created' } = query;
+      const filters = filtersOf(query, version);
+      const definition = order === 'activity' ? BY_ACTIVITY : BY_CREATION;
+      const request = readPage(definition, query, { actor: principal.actor.id, ...filters });
+      if (query.direct === 'all') await auditDirect(database, principal);
+      const named = await resolved(database, principal, filters);
+      const [asOf, page] = walkOf(request);
+      const isDated = covers(version, SINCE);
+      const [read, clock] = await Promise.all([
+        named === undefined ? NOTHING : readInbox(database, principal, named, { order, page, asOf }),
+        isDated && order === 'created' ? readClock(database) : undefined,
+      ]);
+      const as_of = read.asOf ?? clock ?? asOf;
+      const shown = await expandConversations(
+        database,
+        principal,
+        read.rows,
+        query['include[]'] ?? [],
+        ACTORS,
+      );
+      const keyOf = (row: InboxRow) =>
+        order === 'activity' ? [row.activity_at, row.id, as_of!] : [row.created_at, row.id];
+      const list = toList(read.rows, request, url, keyOf, (row) => shown.get(row.id)!);
+      return isDated ? list.with({ as_of: as_of ?? (await readClock(database)) }) : list;
+    },
+  });
+}
+
+const BY_CREATION = defineList('conversations', ['time', 'text']);
+/** The last part is when the walk began. */
+const BY_ACTIVITY = defineList('inbox', ['time', 'text', 'time']);
+
+const NOTHING = { rows: [], asOf: undefined } as const;
+
+function several<const V extends readonly string[]>(values: V) {
+  return Type.Array(OneOf(values), { minItems: 1, maxItems: values.length });
+}
+
+/** Returns when the walk began that the page belongs to, and the page by the key of the rows. */
+function walkOf<Page extends { readonly after: readonly (string | number)[] | null }>(
+  page: Page,
+): [asOf: string | undefined, page: Page] {
+  const [at, id, asOf] = page.after ?? [];
+  return asOf === undefined ? [undefined, page] : [String(asOf), { ...page, after: [at!, id!] }];
+}
+
+interface ListQuery {
+  readonly filter?: (typeof INBOX_FILTERS)[number];
+  readonly status?: string;
+  readonly 'status[]'?: readonly string[];
+  readonly type?: string;
+  readonly audience?: string;
+  readonly workflow_status?: string;
+  readonly 'workflow_status[]'?: readonly string[];
+  readonly assignee_id?: string;
+  readonly participant_id?: string;
+  readonly customer_id?: string;
+  readonly topic_type?: EntityRef['type'];
+  readonly topic_id?: string;
+  readonly direct?: 'all';
+}
+
+/** Returns the filters as they were given. Throws ApiError `parameters_exclusive` or `parameter_missing`. */
+function filtersOf(query: ListQuery, version: Version): InboxFilters {
+  const { type, audience, filter, topic_type, topic_id } = query;
+  if ((topic_type === undefined) !== (topic_id === undefined)) {
+    const param = topic_type === undefined ? 'topic_type' : 'topic_id';
+    throw new ApiError('parameter_missing', 'Send topic_type together with topic_id.', { param });
+  }
+  return {
+    ...{ type, audience, filter },
+    statuses: oneOrSeveral('status', query.status, query['status[]']),
+    lanes: oneOrSeveral('workflow_status', query.workflow_status, query['workflow_status[]']),
+    assigneeId: query.assignee_id,
+    participantId: query.participant_id,
+    customerId: query.customer_id,
+    topic: topic_type === undefined ? undefined : { type: topic_type, id: topic_id! },
+    includesDirect: query.direct === 'all' || !covers(version, SINCE),
+  };
+}
+
+function oneOrSeveral(
+  name: string,
+  one: string | undefined,
+  several: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (one !== undefined && several !== undefined) {
+    throw new ApiError('parameters_exclusive', `Send either ${name} or ${name}[].`, { param: `${name}[]` });
+  }
+  return one === undefined ? several?.toSorted() : [one];
+}
+
+/**
+ * Returns the filters with actors' ids; undefined if no conversation matches. Customers see neither the team's workflow
+ * nor who is in a case, so for them these filters match nothing, whatever exists.
+ */
+async function resolved(
+  database: Database,
+  principal: Principal,
+  filters: InboxFilters,
+): Promise<InboxFilters | undefined> {
+  const { participantId, customerId, assigneeId, lanes, topic, filter } = filters;
+  if (principal.customer) {
+    const own: readonly (string | undefined)[] = [undefined, 'me', principal.actor.id];
+    const isOwn = own.includes(participantId) && own.includes(customerId);
+    const isHidden = [assigneeId, lanes, topic].some((value) => value !== undefined);
+    const hasLane = filter !== undefined && filter !== 'unread';
+    if (!isOwn || isHidden || hasLane) return undefined;
+    const itself = (id: string | undefined) => id && principal.actor.id;
+    return { ...filters, participantId: itself(participantId), customerId: itself(customerId) };
+  }
+  const named = async (param: string, id: string | undefined) =>
+    id === undefined ? undefined : (await readActorFilter(database, principal, param, [id]))[0];
+  return {
+    ...filters,
+    assigneeId: assigneeId && (await readAssigneeFilter(database, principal, assigneeId)),
+    participantId: await named('participant_id', participantId),
+    customerId: await named('customer_id', customerId),
+    topic: topic && (await readTopicFilter(database, principal, topic)),
+  };
+}
+
+/** Throws ApiError `parameter_invalid` (param topic_id) for a resource that the account does not have. */
+async function readTopicFilter(db: Db, { accountId }: Principal, topic: EntityRef): Promise<EntityRef> {
+  const found = (await readEntities(db, accountId, [topic])).get(refKey(topic));
+  if (found !== undefined) return { type: found.type, id: found.id };
+  const message = `Must be the id of a resource of the account, of the type ${topic.type}.`;
+  throw new ApiError('parameter_invalid', message, { param: 'topic_id' });
+}
+
+/** Reading other people's direct messages is audited, page by page. Throws `insufficient_permissions`. */
+async function auditDirect(database: Database, principal: Principal): Promise<void> {
+  if (!seesWholeAccount(principal)) {
+    const message = 'Only admins and API keys can list the direct messages of other people.';
+    throw new ApiError('insufficient_permissions', message, { param: 'direct' });
+  }
+  const { accountId, actor } = principal;
+  await database.transaction((tx) =>
+    audit(tx, {
+      ...{ accountId, conversationId: null, actorId: actor.id },
+      action: 'conversations.direct_listed',
+    }),
+  );
+}

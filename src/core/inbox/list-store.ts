@@ -1,0 +1,234 @@
+import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import type { Querier } from '../../platform/db/handle.ts';
+import { type KeysetOptions, type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import { statement, type Value } from '../../platform/db/statement.ts';
+import { UNASSIGNED } from '../conversations/assignee-filter.ts';
+import { type ConversationRow, conversationColumns, IS_DIRECT } from '../resources/conversation.ts';
+import type { EntityRef } from '../resources/entity.ts';
+import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
+import { readPending, type Scope } from './pending-store.ts';
+
+/** Filters of the list (docs/contract.md#the-inbox); without `statuses`: all but those that the caller has hidden. */
+export interface InboxFilters {
+  readonly statuses?: readonly string[] | undefined;
+  readonly type?: string | undefined;
+  readonly audience?: string | undefined;
+  readonly lanes?: readonly string[] | undefined;
+  /** The value that readAssigneeFilter returns. */
+  readonly assigneeId?: string | undefined;
+  /** Actor ids. */
+  readonly participantId?: string | undefined;
+  readonly customerId?: string | undefined;
+  readonly topic?: EntityRef | undefined;
+  readonly filter?: InboxFilter | undefined;
+  /** Whether callers that see the whole account see other people's direct messages. */
+  readonly includesDirect: boolean;
+}
+
+export type InboxFilter = 'unread' | 'mine' | 'unassigned' | 'snoozed';
+export type InboxOrder = 'created' | 'activity';
+
+/** A conversation with what it is ordered by. */
+export interface InboxRow extends ConversationRow {
+  readonly activity_at: string;
+}
+
+export interface InboxPage {
+  readonly order: InboxOrder;
+  readonly page: KeysetPage;
+  /** The moment at which the walk began; undefined: it begins with this page. */
+  readonly asOf: string | undefined;
+}
+
+export interface InboxRows {
+  readonly rows: readonly InboxRow[];
+  /** The moment from which on events are needed; undefined where the page was read from the conversations alone. */
+  readonly asOf: string | undefined;
+}
+
+/** Returns the conversations that the caller may read, in the order of the page. */
+export async function readInbox(
+  db: Querier,
+  principal: Principal,
+  filters: InboxFilters,
+  { order, page, asOf }: InboxPage,
+): Promise<InboxRows> {
+  const values = valuesOf(principal, filters, order === 'activity' && page.search === null);
+  // Only conversations with a position of the caller's own are unread.
+  const isUnread = filters.filter === 'unread';
+  const scope: Scope = seesWholeAccount(principal) && !isUnread ? 'account' : 'own';
+  if (order === 'created' && !isUnread) {
+    return { rows: await CREATED[scope].readPage(db, values, page), asOf: undefined };
+  }
+  const pending = await readPending(db, principal, scope);
+  const since = asOf ?? pending.asOf;
+  const lists = BY_ROWS[isUnread ? 'unread' : scope][order];
+  const [written, merged] = await Promise.all([
+    lists.written.readPage(db, [...values, pending.ids, since], page),
+    pending.ids.length === 0
+      ? []
+      : lists.pending.readPage(db, [...values, pending.ids, since, pending.activity, pending.unread], page),
+  ]);
+  return { rows: inOrder([...written, ...merged], order, page), asOf: since };
+}
+
+/** Times are ISO 8601 with microseconds, which sort as text. */
+function inOrder(rows: InboxRow[], order: InboxOrder, { direction, fetch }: KeysetPage): InboxRow[] {
+  const keyOf = (row: InboxRow) => `${order === 'activity' ? row.activity_at : row.created_at} ${row.id}`;
+  const sign = direction === 'next' ? -1 : 1;
+  return rows.sort((a, b) => (keyOf(a) < keyOf(b) ? -sign : sign)).slice(0, fetch);
+}
+
+type FilterValues = [
+  accountId: string,
+  actorId: string,
+  statuses: readonly string[] | null,
+  type: string | null,
+  audience: string | null,
+  lanes: readonly string[] | null,
+  assigneeId: string | null,
+  participantId: string | null,
+  customerId: string | null,
+  topicType: string | null,
+  topicId: string | null,
+  includesDirect: boolean,
+  filter: string | null,
+  leavesSnoozed: boolean,
+];
+
+function valuesOf({ accountId, actor }: Principal, filters: InboxFilters, isInbox: boolean): FilterValues {
+  const { statuses, type, audience, lanes, assigneeId, participantId, customerId, topic, filter } = filters;
+  return [
+    ...([accountId, actor.id, statuses ?? null, type ?? null, audience ?? null, lanes ?? null] as const),
+    ...([assigneeId ?? null, participantId ?? null, customerId ?? null] as const),
+    ...([topic?.type ?? null, topic?.id ?? null, filters.includesDirect] as const),
+    ...([filter ?? null, isInbox && filter !== 'snoozed'] as const),
+  ];
+}
+
+// Filters that are not given are null: one statement for all combinations keeps its plan.
+const CONDITIONS = `c.account_id = $1 AND c.deleted_at IS NULL
+      AND CASE WHEN $3::text[] IS NULL THEN p.membership IS DISTINCT FROM 'hidden'
+        ELSE (CASE WHEN p.membership = 'hidden' THEN p.membership ELSE c.status END) = ANY($3) END
+      AND ($4::text IS NULL OR c.type = $4)
+      AND ($5::text IS NULL OR c.audience = $5)
+      AND ($6::text[] IS NULL OR c.workflow_status = ANY($6))
+      AND ($7::text IS NULL OR c.assignee_id = $7 OR ($7 = '${UNASSIGNED}' AND c.assignee_id IS NULL))
+      AND ($8::text IS NULL OR ${isMember('$8')})
+      AND ($9::text IS NULL OR ${isMember('$9', "AND o.type = 'customer'")})
+      AND ($10::text IS NULL OR (c.topic_type = $10 AND c.topic_id = $11::text))
+      AND ($12::boolean OR NOT c.${IS_DIRECT} OR p.id IS NOT NULL)
+      AND CASE $13::text WHEN 'mine' THEN c.assignee_id = $2 AND c.workflow_status IS DISTINCT FROM 'resolved'
+        WHEN 'unassigned' THEN c.audience = 'customer' AND c.assignee_id IS NULL AND c.workflow_status <> 'resolved'
+        WHEN 'snoozed' THEN ${isSnoozed('p')}
+        ELSE true END
+      AND (NOT $14::boolean OR p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})`;
+
+function isMember(actorId: string, condition = ''): string {
+  return `EXISTS (SELECT FROM participants o
+        WHERE o.conversation_id = c.id AND o.actor_id = ${actorId} AND o.${IS_MEMBER} ${condition})`;
+}
+
+/**
+ * The sources of the rows: for people their own participations, for other callers the account's index in order. OFFSET
+ * 0 makes Postgres look up the other table row by row: otherwise the planner, while tables are small, scans all of the
+ * caller's participations for each conversation, and keeps that plan while they grow.
+ */
+const OWN_OF_R = `JOIN LATERAL (SELECT * FROM participants
+      WHERE conversation_id = r.conversation_id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0) p ON true`;
+const C_OF_R = 'CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = r.conversation_id OFFSET 0) c';
+
+const ORDERED = {
+  created: {
+    key: [
+      ['c.created_at', 'timestamptz'],
+      ['c.id', 'text'],
+    ],
+    search: ['c.title'],
+  },
+  activity: {
+    key: [
+      ['r.activity_at', 'timestamptz'],
+      ['r.conversation_id', 'text'],
+    ],
+    search: ['c.title'],
+  },
+} as const satisfies Record<InboxOrder, Pick<KeysetOptions, 'key' | 'search'>>;
+
+const PENDING_ROWS =
+  'ROWS FROM (unnest($15::text[]), unnest($17::timestamptz[]), unnest($18::boolean[])) AS r(conversation_id, activity_at, is_unread)';
+
+/** Lists by the rows of the inbox, apart from what is pending, and the same lists of what is pending. */
+const BY_ROWS = {
+  own: byRows('own', 'inbox_rows r', 'r.actor_id = $2 AND r.activity_at IS NOT NULL', ''),
+  unread: byRows('unread', 'inbox_rows r', 'r.actor_id = $2 AND r.is_unread', ''),
+  account: byRows('account', 'conversation_activity r', 'r.account_id = $1', 'LEFT'),
+} as const;
+
+function byRows(name: string, rows: string, condition: string, join: 'LEFT' | '') {
+  const define = (order: InboxOrder) => ({
+    written: inboxList<[pendingIds: readonly string[], asOf: string]>({
+      name: `list-inbox-${name}-${order}`,
+      from: `${rows} ${C_OF_R} ${join} ${OWN_OF_R}`,
+      where: `${condition} AND r.conversation_id <> ALL($15::text[]) AND r.activity_at <= $16::timestamptz AND ${CONDITIONS}`,
+      order,
+    }),
+    pending: inboxList<
+      [pendingIds: readonly string[], asOf: string, activity: readonly string[], unread: readonly boolean[]]
+    >({
+      name: `list-inbox-${name}-${order}-pending`,
+      from: `${PENDING_ROWS} ${C_OF_R} ${join} ${OWN_OF_R}`,
+      where: `${name === 'unread' ? 'r.is_unread' : 'true'} AND r.activity_at <= $16::timestamptz AND ${CONDITIONS}`,
+      order,
+    }),
+  });
+  return { created: define('created'), activity: define('activity') };
+}
+
+const CREATED = {
+  own: createdList({
+    name: 'list-conversations-own',
+    from: 'participants p CROSS JOIN LATERAL (SELECT * FROM conversations WHERE id = p.conversation_id OFFSET 0) c',
+    where: `p.actor_id = $2 AND p.${IS_MEMBER} AND ${CONDITIONS}`,
+  }),
+  account: createdList({
+    name: 'list-conversations-whole_account',
+    from: `conversations c LEFT JOIN LATERAL (
+      SELECT * FROM participants
+      WHERE conversation_id = c.id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0
+    ) p ON true`,
+    where: CONDITIONS,
+  }),
+};
+
+type Source = Pick<KeysetOptions, 'name' | 'from' | 'where'>;
+
+function createdList(source: Source) {
+  return keysetList<FilterValues, InboxRow>({
+    ...source,
+    columns: `${conversationColumns('c')}, c.created_at AS activity_at`,
+    ...ORDERED.created,
+  });
+}
+
+function inboxList<Values extends readonly Value[]>({
+  order,
+  ...source
+}: Source & { readonly order: InboxOrder }) {
+  return keysetList<[...FilterValues, ...Values], InboxRow>({
+    ...source,
+    columns: `${conversationColumns('c')}, r.activity_at`,
+    ...ORDERED[order],
+  });
+}
+
+/** Returns the time by Postgres' clock. */
+export async function readClock(db: Querier): Promise<string> {
+  const [clock] = await db.query(READ_CLOCK);
+  return clock!.at;
+}
+
+const READ_CLOCK = statement<[], { at: string }>({
+  name: 'read-clock',
+  text: 'SELECT statement_timestamp() AS at',
+});

@@ -1,0 +1,89 @@
+import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import type { Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { MESSAGES_SENT } from '../messages/outbox-topics.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
+import { activityOf, isUnread, standingOf } from './standing.ts';
+
+/**
+ * The conversations of a reader whose rows may be out of date, or that have none because of their size, as they stand at
+ * `asOf`. What is read from rows behind this leaves them out.
+ */
+export interface Pending {
+  readonly asOf: string;
+  readonly ids: readonly string[];
+  /** By place: the time of the last activity, and whether the reader has something unread. */
+  readonly activity: readonly string[];
+  readonly unread: readonly boolean[];
+}
+
+/** Returns the ids of those in which the reader has something unread. */
+export function unreadOf({ ids, unread }: Pending): readonly string[] {
+  return ids.filter((_, place) => unread[place]);
+}
+
+/** Whose rows are read: the caller's own, or those of all conversations of its account. */
+export type Scope = 'own' | 'account';
+
+export function scopeOf(principal: Principal): Scope {
+  return seesWholeAccount(principal) ? 'account' : 'own';
+}
+
+export async function readPending(
+  db: Querier,
+  { accountId, actor }: Principal,
+  scope: Scope,
+): Promise<Pending> {
+  const [row] = await db.query(scope === 'own' ? PENDING_OWN : PENDING_ACCOUNT, accountId, actor.id);
+  const { as_of, pending } = row!;
+  return {
+    asOf: as_of,
+    ids: pending.map(({ id }) => id),
+    activity: pending.map((one) => one.at),
+    unread: pending.map((one) => one.unread),
+  };
+}
+
+/** Rows of the outbox that are looked at: what is left there longer than a moment belongs to the oldest ones. */
+const MOST_SENT = 1_000;
+
+function pendingText(scope: Scope): string {
+  const large =
+    'UNION ALL SELECT conversation_id, false FROM inbox_rows WHERE actor_id = $2 AND activity_at IS NULL';
+  return `
+    WITH waiting AS (
+      SELECT conversation_id AS id, is_rescan FROM inbox_due WHERE actor_id IS NULL OR actor_id = $2
+      UNION ALL
+      SELECT sent.conversation_id, false
+      FROM (SELECT payload FROM outbox WHERE topic = '${MESSAGES_SENT.name}' ORDER BY id DESC LIMIT ${MOST_SENT}) o,
+        jsonb_to_recordset(o.payload -> 'messages') AS sent(conversation_id text)
+      ${scope === 'own' ? large : ''}
+    ), due AS MATERIALIZED (
+      SELECT id, bool_or(is_rescan) AS is_rescan FROM waiting GROUP BY id
+    ), found AS (
+      SELECT due.id, ${scope === 'own' ? activityOf('p', 's') : 's.activity_at'} AS at,
+        p.id IS NOT NULL AND ${isUnread('p', 's')} AS unread
+      FROM due
+        ${scope === 'own' ? 'JOIN' : 'LEFT JOIN'} participants p
+          ON p.conversation_id = due.id AND p.actor_id = $2 AND p.${IS_MEMBER}
+        JOIN conversations c ON c.id = due.id AND c.account_id = $1
+        ${standingOf('due', 'c')}
+    )
+    SELECT statement_timestamp() AS as_of,
+      coalesce((SELECT jsonb_agg(jsonb_build_object('id', id, 'at', at, 'unread', unread)) FROM found), '[]') AS pending`;
+}
+
+type PendingRow = {
+  as_of: string;
+  pending: readonly { readonly id: string; readonly at: string; readonly unread: boolean }[];
+};
+
+const PENDING_OWN = statement<[accountId: string, actorId: string], PendingRow>({
+  name: 'read-pending-inbox-own',
+  text: pendingText('own'),
+});
+
+const PENDING_ACCOUNT = statement<[accountId: string, actorId: string], PendingRow>({
+  name: 'read-pending-inbox-account',
+  text: pendingText('account'),
+});

@@ -1,0 +1,78 @@
+import { Conversation } from '../../contract/protocol/resources/conversation.ts';
+import { InboxSummary, MarkUnreadBody } from '../../contract/protocol/resources/inbox-summary.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { publishRead } from '../conversations/own-state.ts';
+import { ConversationQuery, show } from '../conversations/routes.ts';
+import { listRoute } from './list-routes.ts';
+import { readClock } from './list-store.ts';
+import { markAllRead, markUnread } from './marks.ts';
+import { readInboxSummary } from './summary-store.ts';
+
+export interface ConversationListRoutesOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+}
+
+/** The list of conversations, its counts, and marks that go beyond one message. */
+export function conversationListRoutes({ database, engine }: ConversationListRoutesOptions): Route[] {
+  const common = {
+    since: '1.2.harbor',
+    permission: 'messaging:read',
+    customers: true,
+    status: 200,
+  } as const;
+  return [
+    listRoute(database),
+    defineRoute({
+      ...common,
+      name: 'get_inbox_summary',
+      method: 'GET',
+      path: '/v1/messaging/conversations/summary',
+      summary: "Count the caller's conversations: unread, owned, unassigned, snoozed, and by lane",
+      response: InboxSummary,
+      handle: ({ principal }) => readInboxSummary(database, principal),
+    }),
+    defineRoute({
+      ...common,
+      name: 'mark_conversation_unread',
+      method: 'POST',
+      path: '/v1/messaging/conversations/:id/actions/mark-unread',
+      summary: "Move the caller's read position back before a message",
+      query: ConversationQuery,
+      body: MarkUnreadBody,
+      response: Conversation,
+      async change(tx, { principal, params, query, body, afterCommit }) {
+        const id = params.id!;
+        const { conversation, movedAt } = await markUnread(tx, principal, id, body.sequence);
+        if (movedAt !== undefined) {
+          const data = { actor_id: principal.actor.id, sequence: body.sequence - 1 };
+          afterCommit(() => publishRead(engine, id, data, movedAt));
+        }
+        return show(tx, principal, conversation, query['include[]']);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'mark_all_conversations_read',
+      method: 'POST',
+      path: '/v1/messaging/conversations/actions/mark-all-read',
+      summary: 'Mark all conversations of the caller as read',
+      response: InboxSummary,
+      async change(tx, { principal, afterCommit }) {
+        const moved = await markAllRead(tx, principal);
+        const at = await readClock(tx);
+        afterCommit(() => {
+          for (const { conversation_id: id, actor_id, through } of moved.slice(0, MOST_PUBLISHED)) {
+            publishRead(engine, id, { actor_id, sequence: through }, at);
+          }
+        });
+        return readInboxSummary(tx, principal);
+      },
+    }),
+  ];
+}
+
+/** Positions that are published at once; the others are seen when they move next, as after any lost event of this kind. */
+const MOST_PUBLISHED = 500;

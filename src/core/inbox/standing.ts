@@ -1,0 +1,136 @@
+/**
+ * How a conversation stands, worked out from its messages: when something was last sent, the newest message that counts
+ * as unread, and the newest one by another author than that. From these two each member's unread state follows, whatever
+ * the number of members. A deleted message does not count; customers see no internal one.
+ *
+ * A row of conversation_activity saves the way back through the history: up to `scanned_through` its numbers are all
+ * settled, so that only what came behind is read. It does not help once a message was deleted.
+ */
+
+/** Those who see the same messages, and the columns of conversation_activity that are theirs. */
+interface Side {
+  readonly of: string;
+  /** The condition on a message that they see, in SQL. */
+  readonly seen: string;
+  readonly at: string;
+  readonly last: string;
+  readonly author: string;
+  readonly other: string;
+}
+
+const TEAM: Side = {
+  of: 'team',
+  seen: 'true',
+  at: 'activity_at',
+  last: 'last_sequence',
+  author: 'last_author_id',
+  other: 'other_sequence',
+};
+const CUSTOMER: Side = {
+  of: 'customer',
+  seen: "m.visibility <> 'internal'",
+  at: 'customer_activity_at',
+  last: 'customer_last_sequence',
+  author: 'customer_last_author_id',
+  other: 'customer_other_sequence',
+};
+
+/**
+ * SQL: joins that add `s`, with the columns of conversation_activity from `activity_at` to `scanned_through`, and `stored`,
+ * the present row of conversation_activity. `due` has the `id` of a conversation, and `is_rescan`, whether a message was
+ * deleted since that row was written; `c` is an alias of conversations.
+ *
+ * What came behind the row is read once, for all counts together. A whole history is walked backwards instead, as far as
+ * each answer needs.
+ */
+export function standingOf(due: string, c: string): string {
+  const parts = [
+    columnsOf(TEAM, c),
+    columnsOf(CUSTOMER, c),
+    // Without a hole, all numbers up to the head are settled.
+    `CASE WHEN known.scanned_through + came.numbers = head.sequence THEN head.sequence
+          ELSE greatest(stored.scanned_through, head.sequence - ${SETTLED_BELOW}, 0) END AS scanned_through`,
+  ];
+  const behind = `m.conversation_id = ${c}.id AND m.sequence > coalesce(known.scanned_through, 0)`;
+  const customers = `${c}.audience = 'customer'`;
+  return `LEFT JOIN LATERAL (
+        SELECT * FROM conversation_activity WHERE conversation_id = ${due}.id OFFSET 0
+      ) stored ON true
+      LEFT JOIN LATERAL (SELECT stored.* WHERE NOT ${due}.is_rescan) known ON true
+      CROSS JOIN LATERAL (
+        SELECT ${parts.join(',\n          ')}
+        FROM (
+          SELECT max(m.sequence) AS sequence FROM messages m
+          WHERE m.conversation_id = ${c}.id AND m.sequence IS NOT NULL
+        ) head
+        ${newestOf(TEAM, behind, 'true')}
+        ${newestOf(CUSTOMER, behind, customers)}
+        CROSS JOIN LATERAL (
+          SELECT count(*) AS numbers, ${otherCame(TEAM, 'true')}, ${otherCame(CUSTOMER, customers)}
+          FROM messages m WHERE known.scanned_through IS NOT NULL AND ${behind}
+        ) came
+        ${otherOf(TEAM, behind, 'true')}
+        ${otherOf(CUSTOMER, behind, customers)}
+      ) s`;
+}
+
+/** A message is refused a number that is farther below the head (core/messages/timeline/timeline-store.ts). */
+const SETTLED_BELOW = 1_000;
+
+function columnsOf({ of, at, last, author, other }: Side, c: string): string {
+  const newest = `${of}_newest`;
+  return `greatest(stored.${at}, ${of}_sent.at, ${c}.created_at) AS ${at},
+          coalesce(${newest}.sequence, known.${last}, 0) AS ${last},
+          CASE WHEN ${newest}.sequence IS NULL THEN known.${author} ELSE ${newest}.author_id END AS ${author},
+          coalesce(${of}_other.sequence, came.${of}_other, CASE WHEN ${newest}.sequence IS NOT NULL
+            AND known.${author} IS DISTINCT FROM ${newest}.author_id THEN known.${last} ELSE known.${other} END, 0) AS ${other}`;
+}
+
+// `holds` is a condition on the conversation. In the WHERE of a subquery it keeps Postgres from beginning the scan; as a
+// condition of the join it is checked behind the scan, which then reads every message that came.
+
+function newestOf({ of, seen }: Side, behind: string, holds: string): string {
+  return `LEFT JOIN LATERAL (
+          SELECT moment_of(m) AS at FROM messages m
+          WHERE ${holds} AND ${behind} AND m.status = 'sent' AND ${seen} ORDER BY m.sequence DESC LIMIT 1
+        ) ${of}_sent ON true
+        LEFT JOIN LATERAL (
+          SELECT m.sequence, m.author_id FROM messages m
+          WHERE ${holds} AND ${behind} AND ${COUNTED} AND ${seen} ORDER BY m.sequence DESC LIMIT 1
+        ) ${of}_newest ON true`;
+}
+
+/** The newest message by another author, of what came. */
+function otherCame({ of, seen }: Side, holds: string): string {
+  const isOther = `m.author_id IS DISTINCT FROM ${of}_newest.author_id`;
+  return `max(m.sequence) FILTER (WHERE ${holds} AND ${isOther} AND ${COUNTED} AND ${seen}) AS ${of}_other`;
+}
+
+/** The newest message by another author, of a whole history. */
+function otherOf({ of, seen }: Side, behind: string, holds: string): string {
+  return `LEFT JOIN LATERAL (
+          SELECT m.sequence FROM messages m
+          WHERE known.scanned_through IS NULL AND ${holds} AND ${behind} AND ${COUNTED} AND ${seen}
+            AND m.sequence < ${of}_newest.sequence AND m.author_id IS DISTINCT FROM ${of}_newest.author_id
+          ORDER BY m.sequence DESC LIMIT 1
+        ) ${of}_other ON true`;
+}
+
+const COUNTED = "m.status = 'sent' AND m.deleted_at IS NULL";
+
+/** SQL: the member's own time of activity. `p` is an alias of participants, `s` of a standing. */
+export function activityOf(p: string, s: string): string {
+  return `CASE WHEN ${p}.type = 'customer' THEN ${s}.${CUSTOMER.at} ELSE ${s}.${TEAM.at} END`;
+}
+
+/** SQL: whether the member has something unread. */
+export function isUnread(p: string, s: string): string {
+  const of = ({ last, author, other }: Side) =>
+    `CASE WHEN ${s}.${author} IS DISTINCT FROM ${p}.actor_id THEN ${s}.${last} ELSE ${s}.${other} END`;
+  return `CASE WHEN ${p}.type = 'customer' THEN ${of(CUSTOMER)} ELSE ${of(TEAM)} END > ${p}.read_sequence`;
+}
+
+/** The columns of conversation_activity that a standing has. */
+export const STANDING_COLUMNS = [TEAM, CUSTOMER]
+  .flatMap(({ at, last, author, other }) => [at, last, author, other])
+  .concat('scanned_through');

@@ -1,0 +1,99 @@
+import type { InboxSummary } from '../../contract/protocol/resources/inbox-summary.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
+import { readInbox } from './list-store.ts';
+import { readPending, type Scope, scopeOf, unreadOf } from './pending-store.ts';
+
+/**
+ * Returns the caller's summary. `unread` counts what the list by activity shows with `filter` `unread`; what the caller has
+ * hidden counts nowhere. Customers see no lanes.
+ */
+export async function readInboxSummary(db: Querier, principal: Principal): Promise<InboxSummary> {
+  const pending = await readPending(db, principal, 'own');
+  const { accountId, actor, customer } = principal;
+  const [[row], latest] = await Promise.all([
+    db.query(SUMMARIES[scopeOf(principal)], accountId, actor.id, pending.ids, unreadOf(pending)),
+    readInbox(db, principal, { includesDirect: false }, { order: 'activity', page: LATEST, asOf: undefined }),
+  ]);
+  const { lanes, ...counts } = row!;
+  const shown = customer ? { unread: counts.unread, mine: 0, unassigned: 0, snoozed: 0 } : counts;
+  return {
+    object: 'inbox_summary',
+    ...shown,
+    lanes: { ...NO_CASES, ...(customer ? {} : lanes) },
+    latest: latest.rows.map(({ id, activity_at }) => ({ conversation_id: id, activity_at })),
+    as_of: pending.asOf,
+  };
+}
+
+const LATEST = { direction: 'next', after: null, fetch: 10, search: null } as const;
+
+const NO_CASES = {
+  new: 0,
+  open: 0,
+  waiting_internal: 0,
+  waiting_external: 0,
+  needs_approval: 0,
+  resolved: 0,
+} as const satisfies InboxSummary['lanes'];
+
+interface SummaryRow extends Pick<InboxSummary, 'unread' | 'mine' | 'unassigned' | 'snoozed'> {
+  readonly lanes: Partial<InboxSummary['lanes']>;
+}
+
+const MEMBER_OF = (id: string) => `CROSS JOIN LATERAL (
+        SELECT * FROM participants
+        WHERE conversation_id = ${id} AND actor_id = $2 AND membership = 'active' OFFSET 0
+      ) p CROSS JOIN LATERAL (SELECT deleted_at FROM conversations WHERE id = ${id} OFFSET 0) c
+      WHERE c.deleted_at IS NULL AND (p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})`;
+
+/** The cases of a member are those of its participations; for other callers all cases, less those that they have hidden. */
+const CASES: Readonly<Record<Scope, string>> = {
+  own: `
+      SELECT c.workflow_status, c.assignee_id, 1 AS number
+      FROM participants p JOIN conversations c ON c.id = p.conversation_id
+      WHERE p.actor_id = $2 AND p.membership = 'active' AND c.workflow_status IS NOT NULL AND c.deleted_at IS NULL`,
+  account: `
+      SELECT c.workflow_status, c.assignee_id, 1 AS number FROM conversations c
+      WHERE c.account_id = $1 AND c.workflow_status IS NOT NULL AND c.deleted_at IS NULL
+      UNION ALL
+      SELECT c.workflow_status, c.assignee_id, -1
+      FROM participants p JOIN conversations c ON c.id = p.conversation_id
+      WHERE p.actor_id = $2 AND p.membership = 'hidden' AND c.workflow_status IS NOT NULL AND c.deleted_at IS NULL`,
+};
+
+const SUMMARIES = { own: summary('own'), account: summary('account') } as const;
+
+function summary(scope: Scope) {
+  return statement<
+    [accountId: string, actorId: string, pendingIds: readonly string[], unreadIds: readonly string[]],
+    SummaryRow
+  >({
+    name: `read-inbox-summary-${scope}`,
+    text: `
+    WITH cases AS (${CASES[scope]}
+    ), lanes AS (
+      SELECT workflow_status AS lane, sum(number)::integer AS number,
+        coalesce(sum(number) FILTER (WHERE assignee_id IS NULL), 0) AS free
+      FROM cases GROUP BY workflow_status
+    )
+    SELECT (
+        SELECT count(*) FROM inbox_rows r ${MEMBER_OF('r.conversation_id')}
+          AND r.actor_id = $2 AND r.is_unread AND r.conversation_id <> ALL($3::text[])
+      ) + (
+        SELECT count(*) FROM unnest($4::text[]) AS r(conversation_id) ${MEMBER_OF('r.conversation_id')}
+      ) AS unread,
+      (SELECT count(*) FROM conversations c LEFT JOIN participants p
+          ON p.conversation_id = c.id AND p.actor_id = $2 AND p.${IS_MEMBER}
+        WHERE c.account_id = $1 AND c.assignee_id = $2 AND c.deleted_at IS NULL
+          AND c.workflow_status IS DISTINCT FROM 'resolved' AND p.membership IS DISTINCT FROM 'hidden'
+          ${scope === 'own' ? 'AND p.id IS NOT NULL' : ''}) AS mine,
+      (SELECT coalesce(sum(free), 0)::bigint FROM lanes WHERE lane <> 'resolved') AS unassigned,
+      (SELECT count(*) FROM participants p JOIN conversations c ON c.id = p.conversation_id
+        WHERE p.actor_id = $2 AND p.membership = 'active' AND p.snoozed_until > clock_timestamp()
+          AND c.deleted_at IS NULL AND ${isSnoozed('p')}) AS snoozed,
+      (SELECT coalesce(jsonb_object_agg(lane, number), '{}') FROM lanes) AS lanes`,
+  });
+}

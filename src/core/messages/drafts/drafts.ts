@@ -1,0 +1,174 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { ApproveDraftBody } from '../../../contract/protocol/resources/chat-message.ts';
+import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
+import { transition } from '../../../contract/protocol/states/transitions.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { audit } from '../../audit/audit.ts';
+import { lockConversation } from '../../conversations/conversation-store.ts';
+import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { moveWorkflow } from '../../conversations/workflow.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { requireFinished } from '../editing/edit-rules.ts';
+import { followExternal, requireActive } from '../sending/external-message.ts';
+import { conclude } from '../sending/message-outcome.ts';
+import { insertWaiting, lockMessage } from '../store.ts';
+import type { LockedWrites } from '../timeline/locked-write.ts';
+import type { NewMessage } from '../timeline/new-message.ts';
+import { hasCustomerWrittenSince, lockDrafts } from './draft-store.ts';
+
+export interface NewDraft {
+  readonly message: NewMessage;
+  /** The thread message that the draft answers. */
+  readonly sourceThreadMessageId: string | null;
+}
+
+/**
+ * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller has locked the
+ * conversation; `by` is the actor that proposes the reply.
+ */
+export async function openDraft(
+  tx: Tx,
+  { message, sourceThreadMessageId }: NewDraft,
+  by: string,
+): Promise<MessageRow> {
+  await supersedeOlder(tx, message, sourceThreadMessageId);
+  const status = transition(MESSAGE_MOVES, 'draft', 'none');
+  // A draft has no client_message_id, so no row with the same one can exist.
+  const row = (await insertWaiting(tx, message, { status, sourceThreadMessageId }))!;
+  await enqueueChanged(tx, [{ event: 'draft.created', id: row.id, stream: row.conversation_id }]);
+  await moveWorkflow(tx, caseOf(row), 'draft_opened', by);
+  return row;
+}
+
+/**
+ * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if it is not an open draft, or
+ * is still being written.
+ */
+export async function rejectDraft(
+  tx: Tx,
+  { actor }: { readonly actor: Pick<Principal['actor'], 'id'> },
+  draft: MessageRow,
+): Promise<MessageRow> {
+  await lockConversation(tx, draft.conversation_id);
+  const current = await lockMessage(tx, draft);
+  requireFinished(current);
+  const rejected = await conclude(tx, current, 'reject');
+  await moveWorkflow(tx, caseOf(draft), 'drafts_decided', actor.id);
+  await auditDraft(tx, actor.id, draft, 'draft.rejected');
+  return rejected;
+}
+
+/**
+ * Sends an open draft, once even if several people approve it at the same moment. Returns the result of `follow` for
+ * the sent message, from the same transaction. What the approver has seen (`if_version`, `if_last_sequence`) must
+ * still be current (docs/contract.md#drafts). Throws ApiError `resource_conflict`.
+ */
+export function approveDraft<Followed>(
+  lockedWrites: LockedWrites,
+  { actor }: Principal,
+  draft: MessageRow,
+  seen: ApproveDraftBody,
+  follow: DraftSending<Followed>['follow'],
+): Promise<Followed> {
+  return sendDraft(lockedWrites, draft, {
+    move: 'approve',
+    by: actor.id,
+    audited: 'draft.approved',
+    require: (tx, current) => requireSeen(tx, current, seen),
+    follow,
+  });
+}
+
+/** How an open draft is sent, and by whose act. */
+export interface DraftSending<Followed> {
+  readonly move: 'approve' | 'reply';
+  /** Actor id. */
+  readonly by: string;
+  readonly audited: 'draft.approved' | 'draft.sent_by_agent';
+  /** Checks the draft under the conversation's lock; throws to refuse it. May be called again. */
+  readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
+  /** Runs in the transaction in which the draft is sent, after everything else. */
+  readonly follow: (tx: Tx, sent: MessageRow) => Promise<Followed>;
+}
+
+/**
+ * Returns the result of `follow`. Throws ApiError `resource_conflict` if it is not an open draft, or is still being
+ * written; or what `require` throws.
+ */
+export async function sendDraft<Followed>(
+  lockedWrites: LockedWrites,
+  draft: Pick<MessageRow, 'id' | 'conversation_id'>,
+  { move, by, audited, require, follow }: DraftSending<Followed>,
+): Promise<Followed> {
+  const { followed } = await lockedWrites.enter(
+    draft.conversation_id,
+    async (tx, conversation) => {
+      const current = await lockMessage(tx, draft);
+      transition(MESSAGE_MOVES, move, current.status);
+      requireFinished(current);
+      requireActive(conversation);
+      await require(tx, current);
+      return { kind: 'waiting', id: draft.id, status: 'draft', senderId: current.sender_id };
+    },
+    async (tx, written) => {
+      const { id, conversation_id: stream } = written.row;
+      await enqueueChanged(tx, [{ event: 'draft.updated', id, stream }]);
+      await followExternal(tx, written, 'reply_sent', by);
+      await moveWorkflow(tx, caseOf(written.row), 'drafts_decided', by);
+      await auditDraft(tx, by, written.row, audited);
+      return follow(tx, written.row);
+    },
+  );
+  return followed;
+}
+
+/**
+ * Supersedes open drafts that answer the same message, and the earlier drafts of the same agent: an agent's newest
+ * draft answers everything that the customer has written.
+ */
+async function supersedeOlder(
+  tx: Tx,
+  { conversation_id, kind, author_id }: NewMessage,
+  sourceId: string | null,
+): Promise<void> {
+  const agentId = kind === 'agent' ? author_id : null;
+  if (sourceId === null && agentId === null) return;
+  const older = await lockDrafts(tx, conversation_id, { sourceId, authorId: agentId });
+  for (const draft of older) await conclude(tx, draft, 'supersede');
+}
+
+async function requireSeen(
+  tx: Tx,
+  { conversation_id, updated_at }: MessageRow,
+  { if_version, if_last_sequence }: ApproveDraftBody,
+): Promise<void> {
+  if (if_version !== undefined && if_version !== updated_at) {
+    throw changedMeanwhile('if_version', 'The draft has changed since if_version. Read it again.');
+  }
+  if (if_last_sequence === undefined) return;
+  if (await hasCustomerWrittenSince(tx, conversation_id, if_last_sequence)) {
+    throw changedMeanwhile(
+      'if_last_sequence',
+      'The customer has written after if_last_sequence. Read the conversation again.',
+    );
+  }
+}
+
+function changedMeanwhile(param: keyof ApproveDraftBody, message: string): ApiError {
+  return new ApiError('resource_conflict', message, { param });
+}
+
+function auditDraft(
+  tx: Tx,
+  actorId: string,
+  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
+  action: DraftSending<unknown>['audited'] | 'draft.rejected',
+): Promise<void> {
+  return audit(tx, { accountId, conversationId, actorId, action, details: { message_id: id } });
+}
+
+/** Only customer conversations have drafts. */
+function caseOf({ conversation_id: id, account_id }: MessageRow) {
+  return { id, account_id, audience: 'customer' as const };
+}

@@ -1,0 +1,168 @@
+import { sql } from 'kysely';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { enqueue } from '../../../platform/db/outbox.ts';
+import { audit } from '../../audit/audit.ts';
+import { lockAgainstHold, lockConversation } from '../../conversations/conversation-store.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { outsideUpdateOf } from '../events.ts';
+import { MESSAGE_EDITED } from '../outbox-topics.ts';
+import { cancelScheduled, reschedule } from '../schedules/scheduled.ts';
+import { allMentions } from '../sending/mentions.ts';
+import { uniqueAddresses } from '../sending/unique-addresses.ts';
+import { lockMessage, readAttachmentIds, updateMessage } from '../store.ts';
+import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
+import { type EditedAttachments, replaceAttachments } from './edited-attachments.ts';
+import { keepRevision } from './revision-store.ts';
+import { withdrawContent } from './withdraw-content.ts';
+
+/** A message that the caller may read, and the caller. */
+export interface EditRequest {
+  readonly principal: Principal;
+  readonly facts: ConversationFacts;
+  readonly row: MessageRow;
+}
+
+/**
+ * Fields that are absent from the body stay, "" and [] clear; an edit that changes nothing leaves no trace. While the
+ * conversation is on legal hold, the previous content is kept as a revision (docs/contract.md#legal-hold). Throws
+ * ApiError.
+ */
+export async function editMessage(
+  tx: Tx,
+  { principal, facts, row }: EditRequest,
+  body: EditMessageBody,
+  attachments?: EditedAttachments,
+): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  let current = await lockMessage(tx, row);
+  checkEdit(principal, facts, current, body);
+  const content = changedContent(current, body, facts);
+  // Read before they are replaced.
+  const attachmentIds = held ? await readAttachmentIds(tx, current) : [];
+  const hasReplaced = attachments !== undefined && (await replaceAttachments(tx, current, attachments, held));
+  if (content !== undefined || hasReplaced) {
+    const before = current;
+    await auditEdit(tx, principal, before, {
+      fields: [...Object.keys(content ?? {}), ...(hasReplaced ? ['attachments'] : [])],
+      ...(held && { revision: await keepRevision(tx, principal, before, attachmentIds) }),
+    });
+    current = await updateMessage(tx, before, {
+      ...content,
+      ...(hasReplaced && { has_attachments: attachments.length > 0 }),
+      edited_at: sql<string>`clock_timestamp()`,
+      edited_by: principal.actor.id,
+    });
+    const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
+    const { id, conversation_id } = current;
+    await enqueueChanged(tx, [{ event, id, stream: conversation_id }]);
+    if (current.status === 'sent') {
+      const mentions = differenceOf(before.mentions, current.mentions);
+      await enqueue(tx, MESSAGE_EDITED, { message_id: id, conversation_id, mentions });
+    }
+  }
+  const { scheduled_at: at } = body;
+  if (at === undefined) return current;
+  const moved = await reschedule(tx, current, at);
+  if (moved !== current) await auditEdit(tx, principal, moved, { fields: ['scheduled_at'] });
+  return moved;
+}
+
+/** Replaces the message by a tombstone: its content is removed, its place in the timeline stays. Throws ApiError. */
+export async function deleteMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  const current = await lockMessage(tx, row);
+  checkDelete(principal, facts, current);
+  if (held)
+    throw new ApiError(
+      'resource_conflict',
+      'Messages cannot be deleted while their conversation is under legal hold.',
+    );
+  const tombstone = await withdrawContent(tx, current);
+  await auditOf(tx, principal, current, 'message.deleted', {});
+  return tombstone;
+}
+
+/** Cancels a scheduled message. Throws ApiError. */
+export async function cancelMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
+  requireAuthority(principal, facts, row);
+  // The conversation is locked before the message, in the same order as by a delivery.
+  await lockConversation(tx, row.conversation_id);
+  const current = await lockMessage(tx, row);
+  // The state that the caller asks for.
+  if (current.status === 'canceled') return current;
+  const canceled = await cancelScheduled(tx, current);
+  await auditOf(tx, principal, row, 'message.canceled', {});
+  return canceled;
+}
+
+interface Content {
+  readonly body?: string | null;
+  readonly subject?: string | null;
+  readonly cc?: string[] | null;
+  readonly mentions?: string[] | null;
+}
+
+/** Returns undefined if the edit changes nothing. */
+function changedContent(
+  row: MessageRow,
+  { body, subject, cc, mentions }: EditMessageBody,
+  facts: ConversationFacts,
+): Content | undefined {
+  // Those of a sent message change where the edit says so: their notifications exist already.
+  const isMentioning = mentions !== undefined || (row.status !== 'sent' && body !== undefined);
+  const listed = mentions ?? row.mentions ?? [];
+  const named = isMentioning
+    ? allMentions({ listed, text: body ?? row.body, authorId: row.author_id }, facts)
+    : row.mentions && [...row.mentions];
+  const content: Content = {
+    ...(body !== undefined && { body: body || null }),
+    ...(subject !== undefined && { subject: subject || null }),
+    // A mail without copies goes to none; one that does not state them goes to those of the thread.
+    ...(cc !== undefined && { cc: cc.length === 0 && row.channel !== 'email' ? null : uniqueAddresses(cc) }),
+    ...(differenceOf(row.mentions, named).length > 0 && { mentions: named }),
+  };
+  const changes = (Object.keys(content) as (keyof Content)[]).some(
+    (name) => JSON.stringify(content[name]) !== JSON.stringify(row[name]),
+  );
+  return changes ? content : undefined;
+}
+
+/** Returns the ids that are in one of the two. */
+function differenceOf(one: readonly string[] | null, other: readonly string[] | null): string[] {
+  const [ids, others] = [one ?? [], other ?? []];
+  return [...ids.filter((id) => !others.includes(id)), ...others.filter((id) => !ids.includes(id))];
+}
+
+/** Edits of sent messages are audited only under a legal hold: all participants receive the event anyway. */
+async function auditEdit(
+  tx: Tx,
+  principal: Principal,
+  row: MessageRow,
+  details: { readonly fields: readonly string[]; readonly revision?: number },
+): Promise<void> {
+  const { revision } = details;
+  if (row.status === 'draft') await auditOf(tx, principal, row, 'draft.edited', details);
+  else if (row.status === 'scheduled') await auditOf(tx, principal, row, 'scheduled.edited', details);
+  else if (revision !== undefined) await auditOf(tx, principal, row, 'message.edited', { revision });
+}
+
+function auditOf(
+  tx: Tx,
+  { actor }: Principal,
+  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
+  action: 'message.edited' | 'draft.edited' | 'scheduled.edited' | 'message.deleted' | 'message.canceled',
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return audit(tx, {
+    accountId,
+    conversationId,
+    actorId: actor.id,
+    action,
+    details: { message_id: id, ...details },
+  });
+}

@@ -1,0 +1,139 @@
+import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
+import type { EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
+import { hasPermission, requirePermission } from '../../../platform/access/authorize.ts';
+import { type Principal, seesWholeAccount } from '../../../platform/access/principal.ts';
+import { requireSender, requireWriter } from '../../conversations/access.ts';
+import { isBridged } from '../../conversations/bridge.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { checkMentions, notMail } from '../sending/send-rules.ts';
+
+/**
+ * Checks whether the caller may make this edit (docs/contract.md#editing-and-deleting): authors may edit what they
+ * have sent or scheduled, and an open draft may be edited by everyone who may send here. Throws ApiError
+ * `insufficient_permissions`, `resource_gone`, `resource_conflict`, or an error of a field.
+ */
+export function checkEdit(
+  principal: Principal,
+  facts: ConversationFacts,
+  row: MessageRow,
+  body: EditMessageBody,
+): void {
+  requireSender(principal, facts);
+  requireThere(row);
+  if (row.author_id !== principal.actor.id) {
+    requirePermission(principal, 'messaging:update');
+    if (row.status !== 'draft') {
+      throw new ApiError('insufficient_permissions', 'Only the author of a message can edit it.');
+    }
+  }
+  if (row.status !== 'sent' && row.status !== 'draft' && row.status !== 'scheduled') {
+    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be edited.`);
+  }
+  requireFinished(row);
+  requireApprovedEditor(principal, row);
+  checkFields(facts, row, body);
+}
+
+/**
+ * A person has approved what customers read, unless the agent's role allows it to send unapproved, as with Send
+ * Message (docs/contract.md#sending-a-message).
+ */
+function requireApprovedEditor(principal: Principal, { visibility, status }: MessageRow): void {
+  if (principal.actor.type !== 'agent' || visibility !== 'external' || status === 'draft') return;
+  if (hasPermission(principal, 'messaging:send_external')) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'An agent needs messaging:send_external to change what customers read.',
+  );
+}
+
+/**
+ * Checks whether the caller may delete this message: its author may, owners and admins of the conversation, and admins
+ * and keys of the account. A message that was never sent is rejected or canceled instead. Throws like checkEdit.
+ */
+export function checkDelete(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
+  requireWriter(facts.members.get(principal.actor.id));
+  requireThere(row);
+  requireAuthority(principal, facts, row);
+  if (row.status !== 'sent') {
+    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be deleted.`);
+  }
+  requireFinished(row);
+}
+
+/**
+ * Checks whether this message may be redacted: a sent one whose content is there. What was never sent is rejected or
+ * canceled instead. Throws like checkEdit.
+ */
+export function checkRedact(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
+  requireWriter(facts.members.get(principal.actor.id));
+  requireThere(row);
+  if (row.status !== 'sent') {
+    throw new ApiError('resource_conflict', `A message that is ${row.status} cannot be redacted.`);
+  }
+  requireFinished(row);
+}
+
+/**
+ * Returns for the author of a message, and for callers that may take back what others have sent or scheduled:
+ * with messaging:update, as owner or admin of the conversation or with access to the whole account. Throws ApiError
+ * `insufficient_permissions` for all others.
+ */
+export function requireAuthority(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
+  if (row.author_id === principal.actor.id) return;
+  requirePermission(principal, 'messaging:update');
+  const role = facts.members.get(principal.actor.id)?.role;
+  const runsConversation = role === 'owner' || role === 'admin' || seesWholeAccount(principal);
+  if (runsConversation) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'Only the author of a message and the owners and admins of its conversation can take it back.',
+  );
+}
+
+/** A deleted message cannot change any more: ApiError `resource_gone`. */
+export function requireThere({ deleted_at }: MessageRow): void {
+  if (deleted_at !== null) throw new ApiError('resource_gone', 'The message was deleted.', { param: 'id' });
+}
+
+/** Only the agent that streams a message may write it until it is complete: ApiError `resource_conflict`. */
+export function requireFinished({ streaming_state }: MessageRow): void {
+  if (streaming_state !== 'streaming') return;
+  throw new ApiError('resource_conflict', 'The message is still being written.');
+}
+
+function checkFields(
+  facts: ConversationFacts,
+  row: MessageRow,
+  { body, subject, cc, scheduled_at, mentions, attachments }: EditMessageBody,
+): void {
+  const hasAttachments = attachments === undefined ? row.has_attachments : attachments.length > 0;
+  if (!(body ?? row.body) && !hasAttachments && row.resource_id === null) {
+    throw new ApiError(
+      'missing_field',
+      'A message without attachments and without a resource needs a body.',
+      { param: 'body' },
+    );
+  }
+  checkMentions(mentions ?? [], facts);
+  const isMail = row.visibility === 'external' && row.channel === 'email' && isBridged(facts);
+  if (subject && !isMail) throw notMail('subject');
+  if (cc?.length && !isMail) throw notMail('cc');
+  requireUnsent(row, 'subject', subject);
+  requireUnsent(row, 'cc', cc);
+  if (scheduled_at === undefined || row.status === 'scheduled') return;
+  if (row.status === 'draft')
+    throw invalid('scheduled_at', 'A draft cannot be scheduled. It is sent when it is approved.');
+  throw new ApiError('resource_conflict', 'The message has been sent and cannot be scheduled.', {
+    param: 'scheduled_at',
+  });
+}
+
+/** The subject and recipients of a reply that was sent cannot change. */
+function requireUnsent({ visibility, status }: MessageRow, param: 'subject' | 'cc', value: unknown): void {
+  if (value === undefined || visibility !== 'external' || status !== 'sent') return;
+  throw new ApiError('resource_conflict', 'The subject and cc of a reply cannot change after it was sent.', {
+    param,
+  });
+}

@@ -1,0 +1,53 @@
+import { sql } from 'kysely';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import type { RevisionRow } from '../../resources/message-revision.ts';
+
+/** Stores the content of `row` before an edit replaces it. Returns the number of the revision. */
+export async function keepRevision(
+  tx: Tx,
+  { actor }: Principal,
+  row: MessageRow,
+  attachmentIds: readonly string[],
+): Promise<number> {
+  const { revision } = await tx.kysely
+    .insertInto('message_revisions')
+    .values({
+      message_id: row.id,
+      conversation_id: row.conversation_id,
+      revision: sql<number>`(SELECT coalesce(max(revision), 0) + 1 FROM message_revisions WHERE message_id = ${row.id})`,
+      body: row.body,
+      subject: row.subject,
+      cc: row.cc === null ? null : [...row.cc],
+      mentions: [...(row.mentions ?? [])],
+      attachment_ids: [...attachmentIds],
+      replaced_by: actor.id,
+    })
+    .returning('revision')
+    .executeTakeFirstOrThrow();
+  return revision;
+}
+
+/** The revisions of a deleted message are deleted with its content. */
+export async function removeRevisions(tx: Tx, messageId: string): Promise<void> {
+  await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', messageId).execute();
+}
+
+/** Returns the revisions of a message, newest first. */
+export function readRevisions(db: Db, messageId: string, page: KeysetPage): Promise<RevisionRow[]> {
+  return REVISIONS.readPage(db, [messageId], page);
+}
+
+const REVISIONS = keysetList<[messageId: string], RevisionRow>({
+  name: 'list-message-revisions',
+  columns: `r.message_id, r.revision, r.body, r.subject, r.cc, r.mentions, r.attachment_ids, r.replaced_at,
+      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
+        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
+      ) END AS replaced_by`,
+  from: 'message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by',
+  where: 'r.message_id = $1',
+  key: [['r.revision', 'integer']],
+  largeText: 'r.body',
+});

@@ -1,0 +1,71 @@
+import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
+import {
+  type ForwardMessageBody,
+  MESSAGE_LIMITS,
+  type SendMessageBody,
+} from '../../../contract/protocol/resources/chat-message.ts';
+import { requirePermission } from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import { readEntities } from '../../resources/entity.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { requireFinished, requireThere } from '../editing/edit-rules.ts';
+import type { NewAttachment } from '../timeline/new-message.ts';
+import { carryAttachments } from './carried-store.ts';
+
+/** What is sent when a message is forwarded. */
+export interface Forwarded {
+  readonly body: SendMessageBody;
+  readonly attachments: readonly NewAttachment[];
+}
+
+/**
+ * Returns the content of a message that the caller may read, as a new message of the caller (docs/contract.md#forwarding):
+ * the caller's own words, then the text, with link and attachments. It is for the team unless the caller states the
+ * audience. Throws ApiError.
+ */
+export async function forwarded(
+  database: Database,
+  files: Downloads,
+  principal: Principal,
+  row: MessageRow,
+  { body: words, client_message_id, audience }: ForwardMessageBody,
+): Promise<Forwarded> {
+  requirePermission(principal, 'messaging:read');
+  requireThere(row);
+  if (row.status !== 'sent') {
+    const why = `A message that is ${row.status} cannot be forwarded. Only sent ones can.`;
+    throw new ApiError('resource_conflict', why);
+  }
+  requireFinished(row);
+  const body = [words, row.body].filter(Boolean).join('\n\n');
+  if (body.length > MESSAGE_LIMITS.bodyCharacters) {
+    const most = MESSAGE_LIMITS.bodyCharacters;
+    throw invalid(
+      'body',
+      `The message would have more than ${most} characters. Write less, or send a part of it.`,
+    );
+  }
+  const [attachments, link] = await Promise.all([
+    carryAttachments(database, files, row),
+    linkOf(database, row),
+  ]);
+  if (body === '' && link === undefined && attachments.length === 0) {
+    throw new ApiError('resource_gone', 'Nothing of the message is left to forward.', { param: 'id' });
+  }
+  return {
+    body: { body, client_message_id, ...(audience !== undefined && { audience }), ...link },
+    attachments,
+  };
+}
+
+/** Undefined also where the resource was deleted. */
+async function linkOf(
+  database: Database,
+  { account_id, resource_type: type, resource_id: id }: MessageRow,
+): Promise<Pick<SendMessageBody, 'link_resource_type' | 'link_resource_id'> | undefined> {
+  if (type === null || id === null) return undefined;
+  const found = await readEntities(database, account_id, [{ type, id }]);
+  return found.size === 0 ? undefined : { link_resource_type: type, link_resource_id: id };
+}

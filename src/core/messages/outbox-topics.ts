@@ -1,0 +1,48 @@
+/** Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has committed. */
+
+import { defineTopic } from '../../platform/db/topic.ts';
+
+/**
+ * Messages entered the timeline: their events, notifications and triggers follow (app/jobs/sent-effects.ts). Written by the
+ * statements that insert the messages (store.ts).
+ */
+export const MESSAGES_SENT = defineTopic<MessagesSent>('messages.sent');
+
+export interface MessagesSent {
+  readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
+}
+
+/** A message was edited: its notifications get the new text (core/notifications/refresh.ts) and follow its mentions. */
+export const MESSAGE_EDITED = defineTopic<MessageEdited>('messages.edited');
+export const MESSAGE_DELETED = defineTopic<ContentChanged>('messages.deleted');
+
+export interface ContentChanged {
+  readonly message_id: string;
+  readonly conversation_id: string;
+}
+
+export interface MessageEdited extends ContentChanged {
+  /** The actors that it mentions now and did not before, or the other way round. Absent: none. */
+  readonly mentions?: readonly string[];
+}
+
+/**
+ * A schedule ended without being sent, and not by a person's decision: its author gets a notification
+ * (core/notifications/not-sent.ts).
+ */
+export const SCHEDULE_NOT_SENT = defineTopic<NotSent>('scheduled.not_sent');
+
+export interface NotSent {
+  readonly message_id: string;
+}
+
+/** A message was sent by mail: its mail goes out (mail/outgoing.ts). */
+export const EMAIL_DUE = defineTopic<EmailDue>('messages.email_due');
+
+export interface EmailDue {
+  readonly message_id: string;
+  /** The actor by whose act it was sent: the person that approved a draft, otherwise its author. */
+  readonly by: string | null;
+  /** `traceparent` of the request that sent it. */
+  readonly traceparent?: string | null;
+}

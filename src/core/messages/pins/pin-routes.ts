@@ -1,0 +1,92 @@
+import { ListOf } from '../../../contract/protocol/lists.ts';
+import { type ChatMessage, IncludeInMessage } from '../../../contract/protocol/resources/chat-message.ts';
+import { Pin } from '../../../contract/protocol/resources/pin.ts';
+import { Body } from '../../../contract/protocol/schema.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import { readableConversation } from '../../conversations/access.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
+import { readMessagesForPage } from '../../resources/large-bodies.ts';
+import { readableMessage } from '../reading/readable-message.ts';
+import { pinMessage, unpinMessage } from './pin.ts';
+import { type PinState, readPinPage } from './pin-store.ts';
+
+export interface PinRoutesOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly directory: ConversationDirectory;
+}
+
+export function pinRoutes({ database, files, directory }: PinRoutesOptions): Route[] {
+  const sources = { database, directory };
+  return [
+    defineRoute({
+      name: 'list_pins',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/pins',
+      summary: 'List the pinned messages of a conversation, the last pinned first',
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      query: PageQuery({ 'include[]': IncludeInMessage }),
+      status: 200,
+      response: ListOf(Pin),
+      async handle({ principal, params, query, url }) {
+        const page = readPage(PINS, query, { conversation: params.id });
+        const facts = await readableConversation(directory, principal, params.id!);
+        const pins = await readPinPage(database, facts.id, page);
+        const rows = await readMessagesForPage(
+          database,
+          pins.map(({ message_id }) => message_id),
+        );
+        const shown = await expandMessages(database, files, principal, rows, query['include[]'] ?? []);
+        const messages = new Map([...shown].map(([{ id }, message]) => [id, message]));
+        // A message that was purged between the two reads is gone with its pin.
+        const there = pins.filter(({ message_id }) => messages.has(message_id));
+        const present = (pin: PinState & { message_id: string }) =>
+          presentPin(pin, messages.get(pin.message_id)!);
+        return toList(there, page, url, (pin) => [pin.pinned_at, pin.message_id], present);
+      },
+    }),
+    defineRoute({
+      name: 'pin_message',
+      path: '/v1/messaging/messages/:id/actions/pin',
+      summary: 'Pin a message in its conversation',
+      ...CHANGE,
+      refuses: ['limit_exceeded'],
+      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
+      async change(tx, { principal, query }, message) {
+        const state = await pinMessage(tx, principal, message);
+        return presentPin(state, await expandMessage(tx, files, principal, message.row, query['include[]']));
+      },
+    }),
+    defineRoute({
+      name: 'unpin_message',
+      path: '/v1/messaging/messages/:id/actions/unpin',
+      summary: 'Unpin a message',
+      ...CHANGE,
+      prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
+      async change(tx, { principal, query }, message) {
+        const state = await unpinMessage(tx, principal, message);
+        return presentPin(state, await expandMessage(tx, files, principal, message.row, query['include[]']));
+      },
+    }),
+  ];
+}
+
+function presentPin({ pinned_by, pinned_at }: PinState, message: ChatMessage): Pin {
+  return { object: 'pin', message_id: message.id, pinned_by, pinned_at, message };
+}
+
+const CHANGE = {
+  method: 'POST',
+  since: '1.2.harbor',
+  permission: 'messaging:create',
+  query: Body({ 'include[]': IncludeInMessage }),
+  status: 200,
+  response: Pin,
+} as const;
+
+const PINS = defineList('pins', ['time', 'text']);

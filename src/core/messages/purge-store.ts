@@ -1,0 +1,285 @@
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { SET_CHANGED_IN, setTouched } from '../../platform/db/touched.ts';
+
+/** A message that was purged, and the moment from which the ids of its notifications are made. */
+export interface PurgedMessage {
+  readonly id: string;
+  readonly at: string;
+}
+
+/**
+ * Deletes the messages of a conversation up to this number, and records that they are gone, in one statement that
+ * leaves a held conversation alone. Returns undefined where the conversation is held or does not exist. The
+ * conversation stays locked until the transaction ends: no hold is set meanwhile.
+ */
+export async function deletePrefix(
+  tx: Tx,
+  conversationId: string,
+  through: number,
+): Promise<PurgedMessage[] | undefined> {
+  const [row] = await tx.query(DELETE_PREFIX, conversationId, through);
+  return row && (row.messages ?? []);
+}
+
+/**
+ * Deletes messages of a conversation that are outside its timeline, and returns them; none where the conversation is
+ * held. No hold is set until the transaction ends.
+ */
+export function deleteOutside(
+  tx: Tx,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<PurgedMessage[]> {
+  return tx.query(DELETE_OUTSIDE, conversationId, ids);
+}
+
+/** Deletes what else is stored of these messages. Returns the keys of their files. */
+export async function deletePartsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {
+  for (const deletion of DELETE_PARTS) await tx.query(deletion, messageIds);
+  return (await tx.query(DELETE_ATTACHMENTS, messageIds)).map(({ s3_key }) => s3_key);
+}
+
+/**
+ * Returns the number of the `limit`th message of a conversation, or of its last one; undefined where it has none.
+ */
+export async function readBatchEnd(
+  tx: Tx,
+  conversationId: string,
+  limit: number,
+): Promise<number | undefined> {
+  const [row] = await tx.query(READ_BATCH_END, conversationId, limit);
+  return row?.sequence ?? undefined;
+}
+
+/** Returns messages of a conversation that are outside its timeline. */
+export async function readOutsideIds(tx: Tx, conversationId: string, limit: number): Promise<string[]> {
+  return (await tx.query(READ_OUTSIDE_IDS, conversationId, limit)).map(({ id }) => id);
+}
+
+/** How old the oldest of a conversation's messages and files are that were not purged, in seconds; null: there are none. */
+export interface ConversationAges {
+  readonly id: string;
+  readonly created_at: string;
+  readonly message_age: number | null;
+  /** Of the messages that ended outside the timeline. */
+  readonly ended_age: number | null;
+  /** Of the messages whose files were not purged. */
+  readonly file_age: number | null;
+}
+
+/** Returns the account's conversations that are not held, in the order of their creation, after this one. */
+export function readConversationAges(
+  db: Db,
+  accountId: string,
+  after: Pick<ConversationAges, 'id' | 'created_at'> | undefined,
+  limit: number,
+): Promise<ConversationAges[]> {
+  return db.query(READ_AGES, accountId, after?.created_at ?? '-infinity', after?.id ?? '', limit);
+}
+
+/**
+ * Returns the last number of the conversation's messages that were sent that long ago, with all before them, and that no
+ * run of an agent is still at; undefined where there is none. Of `limit` messages at most.
+ */
+export async function readDueEnd(
+  tx: Tx,
+  conversationId: string,
+  days: number,
+  limit: number,
+): Promise<number | undefined> {
+  const [row] = await tx.query(READ_DUE_END, conversationId, days, limit);
+  return row?.sequence ?? undefined;
+}
+
+/** Returns messages that ended that long ago without being sent. */
+export async function readEndedIds(
+  tx: Tx,
+  conversationId: string,
+  days: number,
+  limit: number,
+): Promise<string[]> {
+  return (await tx.query(READ_ENDED_IDS, conversationId, days, limit)).map(({ id }) => id);
+}
+
+/** The files of messages that were marked as removed. */
+export interface RemovedFiles {
+  readonly keys: readonly string[];
+  readonly messageIds: readonly string[];
+  /** There may be more. */
+  readonly more: boolean;
+}
+
+/**
+ * Marks the files of messages that were sent that long ago as removed, and changes the messages. Returns undefined where
+ * nothing is that old, or the conversation is held. Of `limit` messages at most.
+ */
+export async function markFilesRemoved(
+  tx: Tx,
+  conversationId: string,
+  days: number,
+  limit: number,
+): Promise<RemovedFiles | undefined> {
+  const [end] = await tx.query(READ_FILES_END, conversationId, days, limit);
+  if (end?.sequence == null) return undefined;
+  const [marked] = await tx.query(MARK_FILES_REMOVED, conversationId, end.sequence);
+  if (marked === undefined) return undefined;
+  const messageIds = [...new Set(marked.message_ids ?? [])];
+  if (messageIds.length > 0) await tx.query(TOUCH, messageIds);
+  return { keys: marked.keys ?? [], messageIds, more: end.found === limit };
+}
+
+const DELETE_PREFIX = statement<
+  [conversationId: string, through: number],
+  { messages: PurgedMessage[] | null }
+>({
+  name: 'delete-prefix-of-timeline',
+  text: `
+    WITH released AS (
+      UPDATE conversations SET purged_through = greatest(purged_through, $2),
+        files_purged_through = greatest(files_purged_through, $2),
+        purged_at = later_than(coalesce(purged_at, created_at)), purged_in = pg_current_xact_id(), ${SET_CHANGED_IN}
+      WHERE id = $1 AND legal_hold <> 'held'
+      RETURNING id
+    ), gone AS (
+      DELETE FROM messages m USING released r WHERE m.conversation_id = r.id AND m.sequence <= $2
+      RETURNING m.id, m.status, moment_of(m) AS at
+    )
+    SELECT (
+      SELECT json_agg(json_build_object('id', id, 'at', at)) FROM gone WHERE status <> 'void'
+    ) AS messages FROM released`,
+});
+
+const DELETE_OUTSIDE = statement<[conversationId: string, ids: readonly string[]], PurgedMessage>({
+  name: 'delete-messages-outside',
+  text: `
+    WITH released AS (SELECT id FROM conversations WHERE id = $1 AND legal_hold <> 'held' FOR SHARE)
+    DELETE FROM messages m USING released r WHERE m.id = ANY($2) AND m.conversation_id = r.id AND m.sequence IS NULL
+    RETURNING m.id, moment_of(m) AS at`,
+});
+
+const DELETE_PARTS = ['message_revisions', 'reactions', 'reacted_messages', 'pins', 'thread_reads'].map(
+  (table) =>
+    statement<[messageIds: readonly string[]]>({
+      name: `delete-${table.replaceAll('_', '-')}-of-messages`,
+      text: `DELETE FROM ${table} WHERE message_id = ANY($1)`,
+    }),
+);
+
+const DELETE_ATTACHMENTS = statement<[messageIds: readonly string[]], { s3_key: string }>({
+  name: 'delete-attachments-of-messages',
+  text: `
+    WITH gone AS (DELETE FROM attachments WHERE message_id = ANY($1) RETURNING s3_key)
+    SELECT s3_key FROM gone WHERE s3_key IS NOT NULL`,
+});
+
+const READ_BATCH_END = statement<[conversationId: string, limit: number], { sequence: number | null }>({
+  name: 'read-end-of-purge',
+  text: `
+    SELECT max(sequence) AS sequence FROM (
+      SELECT sequence FROM messages WHERE conversation_id = $1 AND sequence IS NOT NULL
+      ORDER BY sequence LIMIT $2
+    ) AS batch`,
+});
+
+const READ_OUTSIDE_IDS = statement<[conversationId: string, limit: number], { id: string }>({
+  name: 'read-ids-outside',
+  text: 'SELECT id FROM messages WHERE conversation_id = $1 AND sequence IS NULL LIMIT $2',
+});
+
+const ENDED = `m.sequence IS NULL AND m.status IN ('canceled', 'failed', 'rejected', 'superseded')`;
+
+const READ_AGES = statement<
+  [accountId: string, createdAt: string, id: string, limit: number],
+  ConversationAges
+>({
+  name: 'read-ages-of-conversations',
+  text: `
+    SELECT c.id, c.created_at, ${age('m.sequence > c.purged_through')} AS message_age, (
+        SELECT extract(epoch FROM clock_timestamp() - min(moment_of(m)))::float8 FROM messages m
+        WHERE m.conversation_id = c.id AND ${ENDED}
+      ) AS ended_age,
+      ${age('m.sequence > greatest(c.purged_through, c.files_purged_through)')} AS file_age
+    FROM conversations c
+    WHERE c.account_id = $1 AND (c.created_at, c.id) > ($2::timestamptz, $3) AND c.legal_hold <> 'held'
+    ORDER BY c.created_at, c.id LIMIT $4`,
+});
+
+function age(condition: string): string {
+  return `(
+        SELECT extract(epoch FROM clock_timestamp() - moment_of(m))::float8 FROM messages m
+        WHERE m.conversation_id = c.id AND ${condition} ORDER BY m.sequence LIMIT 1
+      )`;
+}
+
+const IS_DUE = 'moment_of(m) < clock_timestamp() - make_interval(days => $2::int)';
+
+// A run that has not ended reads the message that started it.
+const READ_DUE_END = statement<
+  [conversationId: string, days: number, limit: number],
+  { sequence: number | null }
+>({
+  name: 'read-due-end',
+  text: `
+    WITH head AS (
+      SELECT m.sequence, ${IS_DUE} AND m.streaming_state IS DISTINCT FROM 'streaming' AS due
+      FROM conversations c JOIN messages m ON m.conversation_id = c.id AND m.sequence > c.purged_through
+      WHERE c.id = $1 ORDER BY m.sequence LIMIT $3
+    )
+    SELECT max(sequence) AS sequence FROM head WHERE sequence < least(
+      coalesce((SELECT min(sequence) FROM head WHERE NOT due), 9007199254740991),
+      coalesce((
+        SELECT min(t.sequence) FROM agent_runs r JOIN messages t ON t.id = r.trigger_message_id AND t.conversation_id = $1
+        WHERE r.conversation_id = $1 AND r.completed_at IS NULL
+      ), 9007199254740991))`,
+});
+
+const READ_ENDED_IDS = statement<[conversationId: string, days: number, limit: number], { id: string }>({
+  name: 'read-ended-ids',
+  text: `SELECT m.id FROM messages m WHERE m.conversation_id = $1 AND ${ENDED} AND ${IS_DUE} LIMIT $3`,
+});
+
+const READ_FILES_END = statement<
+  [conversationId: string, days: number, limit: number],
+  { sequence: number | null; found: number }
+>({
+  name: 'read-files-end',
+  text: `
+    WITH head AS (
+      SELECT m.sequence, ${IS_DUE} AS due
+      FROM conversations c
+      JOIN messages m ON m.conversation_id = c.id AND m.sequence > greatest(c.purged_through, c.files_purged_through)
+      WHERE c.id = $1 ORDER BY m.sequence LIMIT $3
+    )
+    SELECT max(sequence) AS sequence, count(*) AS found FROM head
+    WHERE sequence < coalesce((SELECT min(sequence) FROM head WHERE NOT due), 9007199254740991)`,
+});
+
+const MARK_FILES_REMOVED = statement<
+  [conversationId: string, through: number],
+  { keys: string[] | null; message_ids: string[] | null }
+>({
+  name: 'mark-files-removed',
+  text: `
+    WITH begun AS (SELECT id, greatest(purged_through, files_purged_through) AS after FROM conversations WHERE id = $1),
+    released AS (
+      UPDATE conversations SET files_purged_through = greatest(files_purged_through, $2)
+      WHERE id = $1 AND legal_hold <> 'held' RETURNING id
+    ), due AS MATERIALIZED (
+      SELECT a.message_id, a.position, a.s3_key
+      FROM released r JOIN begun b USING (id)
+      JOIN messages m ON m.conversation_id = r.id AND m.sequence > b.after AND m.sequence <= $2 AND m.has_attachments
+      JOIN attachments a ON a.message_id = m.id AND a.s3_key IS NOT NULL
+    ), removed AS (
+      UPDATE attachments a SET s3_key = NULL, removed_at = clock_timestamp() FROM due d
+      WHERE a.message_id = d.message_id AND a.position = d.position
+      RETURNING d.s3_key, d.message_id
+    )
+    SELECT (SELECT array_agg(s3_key) FROM removed) AS keys, (SELECT array_agg(message_id) FROM removed) AS message_ids
+    FROM released`,
+});
+
+const TOUCH = statement<[messageIds: readonly string[]]>({
+  name: 'touch-messages',
+  text: `UPDATE messages SET ${setTouched()} WHERE id = ANY($1)`,
+});

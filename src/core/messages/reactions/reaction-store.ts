@@ -1,0 +1,193 @@
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { setTouched } from '../../../platform/db/touched.ts';
+import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { REACTION_COLUMNS, type ReactionRow } from '../../resources/reaction.ts';
+
+/** One actor's reaction to a message with one emoji. */
+export interface ReactionKey {
+  readonly messageId: string;
+  readonly emoji: string;
+  readonly actorId: string;
+}
+
+/** The reactions of a message, as far as they decide about another one. */
+export interface Standing {
+  /** Number of different emojis. */
+  readonly kinds: number;
+  /** Whether anyone has reacted with the emoji. */
+  readonly is_known: boolean;
+  /** Whether the actor has. */
+  readonly is_own: boolean;
+}
+
+/**
+ * Locks the reactions of a message until the transaction ends, and the message against its deletion. Returns undefined
+ * where the message was deleted or purged meanwhile.
+ */
+export async function lockReactions(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<true | undefined> {
+  const [message] = await tx.query(LOCK_MESSAGE, id, conversation_id);
+  if (message === undefined) return undefined;
+  await tx.query(LOCK_REACTIONS, id, conversation_id);
+  return true;
+}
+
+/** Under `lockReactions`. */
+export async function readStanding(tx: Tx, { messageId, emoji, actorId }: ReactionKey): Promise<Standing> {
+  const [standing] = await tx.query(READ_STANDING, messageId, emoji, actorId);
+  return standing!;
+}
+
+/** Under `lockReactions`: the change reaches readers behind the commit. */
+export async function insertReaction(
+  tx: Tx,
+  { messageId, emoji, actorId }: ReactionKey,
+  { conversationId, customer }: { readonly conversationId: string; readonly customer: boolean },
+): Promise<void> {
+  await tx.query(INSERT, messageId, emoji, actorId, conversationId, customer);
+  await announce(tx, [messageId], conversationId);
+}
+
+/** Under `lockReactions`. */
+export async function deleteReaction(
+  tx: Tx,
+  { messageId, emoji, actorId }: ReactionKey,
+  conversationId: string,
+): Promise<void> {
+  await tx.query(DELETE, messageId, emoji, actorId);
+  await announce(tx, [messageId], conversationId);
+}
+
+/** Removes all reactions of a locked message. */
+export async function removeReactions(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<void> {
+  const removed = await tx.query(DELETE_OF_MESSAGE, id);
+  if (removed.length > 0) await announce(tx, [id], conversation_id);
+}
+
+/** Removes the reactions of an actor in a conversation, which is locked. */
+export async function removeReactionsOf(tx: Tx, conversationId: string, actorId: string): Promise<void> {
+  const locked = await tx.query(LOCK_OF_ACTOR, conversationId, actorId);
+  if (locked.length === 0) return;
+  await tx.query(DELETE_OF_ACTOR, conversationId, actorId);
+  await announce(
+    tx,
+    locked.map(({ message_id }) => message_id),
+    conversationId,
+  );
+}
+
+/** Returns the conversations in which an actor has reacted. */
+export async function conversationsOfReactor(db: Db, actorId: string): Promise<string[]> {
+  return (await db.query(READ_CONVERSATIONS, actorId)).map(({ conversation_id }) => conversation_id);
+}
+
+/** Which reactions of a message. */
+export interface ReactionFilters {
+  readonly messageId: string;
+  /** Null: any emoji. */
+  readonly emoji: string | null;
+  /** Only those of customers. */
+  readonly ofCustomers: boolean;
+}
+
+/** Returns the reactions of a message, the oldest first. */
+export function readReactionPage(
+  db: Db,
+  { messageId, emoji, ofCustomers }: ReactionFilters,
+  page: KeysetPage,
+): Promise<ReactionRow[]> {
+  return REACTIONS.readPage(db, [messageId, emoji, ofCustomers], page);
+}
+
+async function announce(tx: Tx, messageIds: readonly string[], conversationId: string): Promise<void> {
+  await tx.query(TOUCH, messageIds);
+  await enqueueChanged(
+    tx,
+    messageIds.map((id) => ({ event: 'message.reacted', id, stream: conversationId })),
+  );
+}
+
+// KEY SHARE waits for a deletion, which locks the row FOR UPDATE, and for nothing else.
+const LOCK_MESSAGE = statement<[id: string, conversationId: string]>({
+  name: 'lock-message-for-reaction',
+  text: `
+    SELECT FROM messages WHERE id = $1 AND conversation_id = $2 AND deleted_at IS NULL FOR KEY SHARE`,
+});
+
+// A row that is there already is locked, although nothing is written to it.
+const LOCK_REACTIONS = statement<[messageId: string, conversationId: string]>({
+  name: 'lock-reactions',
+  text: `
+    INSERT INTO reacted_messages (message_id, conversation_id) VALUES ($1, $2)
+    ON CONFLICT (message_id) DO UPDATE SET conversation_id = excluded.conversation_id WHERE false`,
+});
+
+const READ_STANDING = statement<[messageId: string, emoji: string, actorId: string], Standing>({
+  name: 'read-standing-of-reactions',
+  text: `
+    SELECT count(DISTINCT emoji) AS kinds, coalesce(bool_or(emoji = $2), false) AS is_known,
+      coalesce(bool_or(emoji = $2 AND actor_id = $3), false) AS is_own
+    FROM reactions WHERE message_id = $1`,
+});
+
+const INSERT = statement<
+  [messageId: string, emoji: string, actorId: string, conversationId: string, customer: boolean]
+>({
+  name: 'insert-reaction',
+  text: `
+    INSERT INTO reactions (message_id, emoji, actor_id, conversation_id, customer) VALUES ($1, $2, $3, $4, $5)`,
+});
+
+const DELETE = statement<[messageId: string, emoji: string, actorId: string]>({
+  name: 'delete-reaction',
+  text: 'DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND actor_id = $3',
+});
+
+const DELETE_OF_MESSAGE = statement<[messageId: string], object>({
+  name: 'delete-reactions-of-message',
+  text: 'DELETE FROM reactions WHERE message_id = $1 RETURNING 1',
+});
+
+const LOCK_OF_ACTOR = statement<[conversationId: string, actorId: string], { message_id: string }>({
+  name: 'lock-reactions-of-actor',
+  text: `
+    SELECT message_id FROM reacted_messages WHERE message_id IN (
+      SELECT message_id FROM reactions WHERE conversation_id = $1 AND actor_id = $2
+    ) ORDER BY message_id FOR UPDATE`,
+});
+
+const DELETE_OF_ACTOR = statement<[conversationId: string, actorId: string]>({
+  name: 'delete-reactions-of-actor',
+  text: 'DELETE FROM reactions WHERE conversation_id = $1 AND actor_id = $2',
+});
+
+const READ_CONVERSATIONS = statement<[actorId: string], { conversation_id: string }>({
+  name: 'read-conversations-of-reactor',
+  text: 'SELECT DISTINCT conversation_id FROM reactions WHERE actor_id = $1',
+});
+
+const TOUCH = statement<[messageIds: readonly string[]]>({
+  name: 'touch-reacted-messages',
+  text: `UPDATE reacted_messages SET ${setTouched()} WHERE message_id = ANY($1)`,
+});
+
+const REACTIONS = keysetList<[messageId: string, emoji: string | null, ofCustomers: boolean], ReactionRow>({
+  name: 'list-reactions',
+  columns: REACTION_COLUMNS,
+  from: 'reactions r JOIN actors a ON a.id = r.actor_id',
+  where: `r.message_id = $1 AND ($2::text IS NULL OR r.emoji = $2) AND (NOT $3::boolean OR r.customer)`,
+  key: [
+    ['r.created_at', 'timestamptz'],
+    ['r.emoji', 'text'],
+    ['r.actor_id', 'text'],
+  ],
+  order: 'oldest_first',
+});

@@ -1,0 +1,188 @@
+import { Type } from 'typebox';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { ListOf } from '../../../contract/protocol/lists.ts';
+import {
+  ChatMessage,
+  IncludeInMessage,
+  MESSAGE_STATUSES,
+  type MessageStatus,
+} from '../../../contract/protocol/resources/chat-message.ts';
+import { OneOf } from '../../../contract/protocol/schema.ts';
+import { Since } from '../../../contract/protocol/since.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import {
+  defineList,
+  nameOf,
+  PageQuery,
+  type PageRequest,
+  readPage,
+  toEncodedList,
+  toList,
+} from '../../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import { readableConversation } from '../../conversations/access.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import { expandMessages, readExpansions } from '../../resources/expanded-message.ts';
+import { completeMessage, type EncodedMessages, type MessageRow } from '../../resources/message.ts';
+import { readOutside } from '../store.ts';
+import type { Timeline } from '../timeline/timeline.ts';
+import { readSentById, type TimelineKey, type TimelineRange } from '../timeline/timeline-store.ts';
+import { middleOf } from './around.ts';
+import { readTimeline, readTimelineKeys } from './list.ts';
+import { seesSchedules } from './readable-message.ts';
+
+export interface ListRoutesOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly directory: ConversationDirectory;
+  readonly timeline: Timeline;
+  readonly encoded: EncodedMessages;
+}
+
+export function listRoutes({ database, files, directory, timeline, encoded }: ListRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'list_messages',
+      frequent: true,
+      // What customers may see can be far apart: it is looked for in the pool.
+      isUnpooled: ({ status = 'sent', 'include[]': include = [] }, { customer }) =>
+        status === 'sent' && include.length === 0 && !customer,
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/messages',
+      summary: 'List the messages of a conversation, newest first; from a number on, oldest first',
+      since: '1.1.harbor',
+      permission: 'messaging:read',
+      customers: true,
+      query: PageQuery({
+        status: Type.Optional(OneOf(MESSAGE_STATUSES, { default: 'sent' })),
+        after_sequence: Type.Optional(SequenceBound),
+        before_sequence: Type.Optional(SequenceBound),
+        around_sequence: Since('1.2.harbor', SequenceBound),
+        'include[]': IncludeInMessage,
+      }),
+      status: 200,
+      response: ListOf(ChatMessage),
+      async handle({ principal, version, params, query, url }) {
+        const { status = 'sent', after_sequence, before_sequence, around_sequence } = query;
+        checkBounds(query);
+        const isSent = status === 'sent';
+        const filters = { conversation: params.id, status, after_sequence, before_sequence, around_sequence };
+        const page = readPage(isSent ? TIMELINE : OUTSIDE, query, filters);
+        const facts = await readableConversation(directory, principal, params.id!);
+        const { id: conversationId } = facts;
+        const include = query['include[]'] ?? [];
+        if (isSent) {
+          const { customer, actor } = principal;
+          const read = (bounds: RangeBounds, part = '') => {
+            const range = { conversationId, ...bounds, limit: page.fetch, forCustomer: customer };
+            return encoded.read({
+              name: `${nameOf(page)}${part}`,
+              form: { version, customer },
+              readKeys: () => readTimelineKeys({ database, timeline }, range, actor.id),
+              readRows: (ids) => readSentById(database, conversationId, ids, customer),
+              readWhole: () => readTimeline({ database, timeline }, range),
+              keyOf: ({ id, version, sequence, author_id, client_message_id: own }) => ({
+                ...{ id, version, sequence: sequence! },
+                client_message_id: author_id === actor.id ? own : null,
+              }),
+            });
+          };
+          const isMiddle = around_sequence !== undefined && query.cursor === undefined;
+          const { rows, startsInside } = isMiddle
+            ? middleOf(
+                await read(rangeFrom(around_sequence), ' newer'),
+                await read(rangeBelow(around_sequence), ' older'),
+                page.limit,
+                ({ json }) => json,
+              )
+            : { rows: await read(rangeOf(page, after_sequence, before_sequence)), startsInside: false };
+          const links = rows.map((row) => row.links);
+          const expansionsOf = await readExpansions(database, files, principal, links, include);
+          return toEncodedList(rows, { ...page, startsInside }, url, byNumber, (row) => {
+            const { client_message_id } = row.key;
+            if (include.length === 0 && client_message_id === null) return row.json;
+            const fields = { ...expansionsOf(row.links), client_message_id };
+            return completeMessage(row.json, version, principal, fields);
+          });
+        }
+        if (!isSchedule(status)) requireTeam(principal);
+        const isOwn = isSchedule(status) && !seesSchedules(principal, facts);
+        const authorId = isOwn ? principal.actor.id : null;
+        const rows = await readOutside(database, { conversationId, status, authorId }, page);
+        const shown = await expandMessages(database, files, principal, rows, include);
+        return toList(rows, page, url, byTime, (row) => shown.get(row)!);
+      },
+    }),
+  ];
+}
+
+/** 0 precedes the first message. */
+const SequenceBound = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+const TIMELINE = defineList('messages', ['integer']);
+const byNumber = ({ key }: { readonly key: TimelineKey }) => [key.sequence];
+
+/** Messages that are not sent have no number: they are listed by the time at which they were created. */
+const OUTSIDE = defineList('messages outside the timeline', ['time', 'text']);
+const byTime = (row: MessageRow) => [row.created_at, row.id];
+
+interface Bounds {
+  readonly status?: string | undefined;
+  readonly after_sequence?: number | undefined;
+  readonly before_sequence?: number | undefined;
+  readonly around_sequence?: number | undefined;
+}
+
+const BOUNDS = ['after_sequence', 'before_sequence', 'around_sequence'] as const;
+
+function checkBounds(query: Bounds): void {
+  const [first, second] = BOUNDS.filter((name) => query[name] !== undefined);
+  if (first === undefined) return;
+  if (second !== undefined) throw exclusive(second, `Send either ${first} or ${second}.`);
+  if ((query.status ?? 'sent') !== 'sent') throw exclusive(first, 'Only sent messages have a sequence.');
+}
+
+type RangeBounds = Pick<TimelineRange, 'order' | 'after' | 'before'>;
+
+/** From a number on, oldest first. */
+function rangeFrom(sequence: number): RangeBounds {
+  return { order: 'oldest_first', after: Math.max(sequence - 1, 0), before: Number.MAX_SAFE_INTEGER };
+}
+
+/** From a number back, newest first. */
+function rangeBelow(sequence: number): RangeBounds {
+  return { order: 'newest_first', after: 0, before: sequence };
+}
+
+/**
+ * Returns the range of a page. The list is newest first, but oldest first if `after` is given; a previous page is read
+ * in the opposite order.
+ */
+function rangeOf(page: PageRequest, after: number | undefined, before: number | undefined): RangeBounds {
+  const isUp = (after !== undefined) === (page.direction === 'next');
+  const edge = page.after === null ? undefined : Number(page.after[0]);
+  return {
+    order: isUp ? 'oldest_first' : 'newest_first',
+    after: Math.max(after ?? 0, isUp && edge !== undefined ? edge : 0),
+    before: Math.min(before ?? Infinity, !isUp && edge !== undefined ? edge : Number.MAX_SAFE_INTEGER),
+  };
+}
+
+/** Returns whether this is a state of a scheduled message that was not sent. */
+function isSchedule(status: MessageStatus): boolean {
+  return status === 'scheduled' || status === 'canceled' || status === 'failed';
+}
+
+function requireTeam({ customer }: Principal): void {
+  if (!customer) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'Customers can only list sent messages and their own scheduled messages.',
+  );
+}
+
+function exclusive(param: string, message: string): ApiError {
+  return new ApiError('parameters_exclusive', message, { param });
+}

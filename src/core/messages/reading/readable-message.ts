@@ -1,0 +1,51 @@
+import { notFound } from '../../../contract/protocol/errors.ts';
+import { type Principal, seesWholeAccount } from '../../../platform/access/principal.ts';
+import type { Db } from '../../../platform/db/handle.ts';
+import { mayRead, requirePresent } from '../../conversations/access.ts';
+import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
+import { type MessageRow, readMessage, visibleToCustomers } from '../../resources/message.ts';
+
+export interface MessageSources {
+  readonly database: Db;
+  readonly directory: ConversationDirectory;
+}
+
+/** A message with its conversation's facts. */
+export interface Readable {
+  readonly row: MessageRow;
+  readonly facts: ConversationFacts;
+}
+
+/**
+ * Returns whether the caller sees all scheduled messages of a conversation that it may read: the team of a case does,
+ * and callers with access to the whole account. Authors see their own in any case.
+ */
+export function seesSchedules(principal: Principal, facts: ConversationFacts): boolean {
+  return seesWholeAccount(principal) || (facts.audience === 'customer' && !principal.customer);
+}
+
+/**
+ * Returns the message if the caller may read it: the team reads everything in its conversations except the schedules
+ * of others; a customer reads sent messages that are visible to it, and its own schedules. Otherwise throws
+ * `resource_not_found`, the same for a message of another account and a missing one, or `resource_gone` if the
+ * conversation was deleted.
+ */
+export async function readableMessage(
+  { database, directory }: MessageSources,
+  principal: Principal,
+  id: string,
+): Promise<Readable> {
+  const row = await readMessage(database, id);
+  const facts = row && (await directory.facts(row.conversation_id));
+  if (facts !== undefined && isVisible(principal, row!, facts)) requirePresent(principal, facts);
+  const visible = facts !== undefined && mayRead(principal, facts) && isVisible(principal, row!, facts);
+  if (!visible) throw notFound('message', 'id');
+  return { row: row!, facts };
+}
+
+function isVisible(principal: Principal, row: MessageRow, facts: ConversationFacts): boolean {
+  if (row.kind === 'scheduled' && row.sequence === null) {
+    return row.author_id === principal.actor.id || seesSchedules(principal, facts);
+  }
+  return !principal.customer || visibleToCustomers(row, facts.audience);
+}

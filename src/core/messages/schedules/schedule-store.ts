@@ -1,0 +1,170 @@
+import type { ActorType } from '../../../contract/protocol/resources/actor.ts';
+import type { Participant } from '../../../contract/protocol/resources/participant.ts';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import { hasLiveJob, jobWaitsMs } from '../../../platform/db/queue.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { touched } from '../../../platform/db/touched.ts';
+import { isBlockedByTeam } from '../../resources/block.ts';
+import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../../resources/message.ts';
+import { IS_MEMBER } from '../../resources/participant.ts';
+
+/** A scheduled message this many milliseconds past its time has lost its job. */
+const LOST_AFTER_MS = 3_000;
+
+/** A scheduled message whose time has come. */
+export interface DueRow extends MessageRow {
+  readonly attempts: number;
+  readonly is_too_late: boolean;
+  /** Milliseconds until its job runs; null: the job is running or due, or there is none. */
+  readonly waits_ms: number | null;
+}
+
+/** Returns messages of the conversation that are due and still wait, in the order in which they are to be sent. */
+export function readDue(db: Db, conversationId: string, limit: number): Promise<DueRow[]> {
+  return db.query(READ_DUE, conversationId, limit);
+}
+
+/** Like `readDue`; the rows are locked. */
+export function lockDue(tx: Tx, conversationId: string, limit: number): Promise<DueRow[]> {
+  return tx.query(LOCK_DUE, conversationId, limit);
+}
+
+export interface AuthorRow {
+  readonly id: string;
+  readonly type: ActorType;
+  readonly customer: boolean;
+  /** The actor was deactivated; an API key has no valid secret left. */
+  readonly has_left: boolean;
+  /** The team has blocked this customer. */
+  readonly blocked: boolean;
+  readonly subscribed: boolean;
+  readonly admin: boolean;
+  readonly permissions: readonly string[];
+  /** Null: not an active participant. */
+  readonly participant_role: Participant['role'] | null;
+}
+
+/** Whether `lockLost` would find any; one statement instead of a transaction each time that a node looks. */
+export async function hasLost(db: Db): Promise<boolean> {
+  const [row] = await db.query(HAS_LOST);
+  return row!.has_lost;
+}
+
+/**
+ * Locks messages that should have had their job by now and have none, the oldest first. Of each conversation only the
+ * first that waits counts: those behind it wait for it (scheduled-delivery.ts).
+ */
+export function lockLost(tx: Tx, limit: number): Promise<{ id: string; conversation_id: string }[]> {
+  return tx.query(LOCK_LOST, limit);
+}
+
+/** Reschedules a locked message that waits, with no attempts counted. Returns undefined if it has this time already. */
+export function updateSchedule(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  scheduledAt: string,
+): Promise<MessageRow | undefined> {
+  return tx.kysely
+    .updateTable('messages')
+    .set({
+      scheduled_at: scheduledAt,
+      attempts: 0,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .where('scheduled_at', 'is distinct from', scheduledAt)
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirst();
+}
+
+/** Counts an attempt to deliver each of these locked messages. No event shows them, so their times stay. */
+export async function countAttempts(tx: Tx, messageIds: readonly string[]): Promise<void> {
+  if (messageIds.length === 0) return;
+  await tx.kysely
+    .updateTable('messages')
+    .set((eb) => ({ attempts: eb('attempts', '+', 1) }))
+    .where('id', 'in', messageIds)
+    .execute();
+}
+
+/** Returns what actors may do now in the conversation, by their ids; actors that do not exist are missing. */
+export async function readAuthors(
+  tx: Tx,
+  actorIds: readonly (string | null)[],
+  conversationId: string,
+): Promise<ReadonlyMap<string, AuthorRow>> {
+  const ids = [...new Set(actorIds)].filter((id) => id !== null);
+  const authors = await tx.query(READ_AUTHORS, ids, conversationId);
+  return new Map(authors.map((author) => [author.id, author]));
+}
+
+// After a day the message is not expected any more. The time of the statement, which an index can find; the lock of the
+// conversation was taken before it.
+const READ_DUE = statement<[conversationId: string, limit: number], DueRow>({
+  name: 'read-due-messages',
+  text: `
+    SELECT ${messageColumns('m')}, m.attempts,
+      m.scheduled_at < statement_timestamp() - interval '1 day' AS is_too_late,
+      ${jobWaitsMs('m.id')} AS waits_ms
+    FROM messages m
+    WHERE m.conversation_id = $1 AND m.status = 'scheduled' AND m.scheduled_at <= statement_timestamp()
+    ORDER BY m.scheduled_at, m.created_at, m.id LIMIT $2`,
+});
+
+const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
+  name: 'lock-due-messages',
+  text: `${READ_DUE.text} FOR UPDATE OF m`,
+});
+
+const LOST_BEFORE = `statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
+
+/** SQL: whether a message should have been sent by now. It need not have lost its job: it may be tried again later. */
+export const HAS_OVERDUE = `(
+    SELECT scheduled_at FROM messages WHERE status = 'scheduled' ORDER BY scheduled_at LIMIT 1
+  ) < ${LOST_BEFORE}`;
+
+const LOST = `m.status = 'scheduled' AND m.scheduled_at < ${LOST_BEFORE}
+      AND NOT EXISTS (
+        SELECT FROM messages e WHERE e.conversation_id = m.conversation_id AND e.status = 'scheduled'
+          AND (e.scheduled_at, e.created_at, e.id) < (m.scheduled_at, m.created_at, m.id)
+      )
+      AND NOT ${hasLiveJob('m.id')}`;
+
+const HAS_LOST = statement<[], { has_lost: boolean }>({
+  name: 'has-lost-messages',
+  text: `SELECT EXISTS (SELECT FROM messages m WHERE ${LOST}) AS has_lost`,
+});
+
+const LOCK_LOST = statement<[limit: number], { id: string; conversation_id: string }>({
+  name: 'lock-lost-messages',
+  text: `
+    SELECT m.id, m.conversation_id FROM messages m
+    WHERE ${LOST}
+    ORDER BY m.scheduled_at LIMIT $1 FOR UPDATE OF m SKIP LOCKED`,
+});
+
+const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>({
+  name: 'read-scheduled-authors',
+  text: `
+    SELECT a.id, a.type, a.customer, a.customer AND ${isBlockedByTeam('a.id')} AS blocked,
+      c.subscription = 'active' AS subscribed,
+      coalesce(r.type = 'admin', false) AS admin, coalesce(r.permissions, '{}') AS permissions,
+      p.role AS participant_role,
+      a.deactivated_at IS NOT NULL OR a.type = 'api_key' AND NOT EXISTS (
+        SELECT FROM api_keys k WHERE k.account_id = a.account_id AND k.actor_id = a.id AND k.revoked_at IS NULL
+          AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())
+      ) AS has_left
+    FROM actors a
+    JOIN accounts c ON c.id = a.account_id
+    LEFT JOIN roles r ON r.id = a.role_id
+    LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
+      AND p.${IS_MEMBER}
+    WHERE a.id = ANY($1)`,
+});
+
+/** A message has at most one waiting job: the job's key is the message's id. It delivers what is due in the conversation. */
+export interface ScheduledJob {
+  readonly message_id: string;
+  readonly conversation_id: string;
+}

@@ -1,0 +1,283 @@
+import { ApiError, ERRORS } from '../../../contract/protocol/errors.ts';
+import type { RateLimiter } from '../../../platform/access/rate-limit.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { enqueue } from '../../../platform/db/outbox.ts';
+import { removeJobs } from '../../../platform/db/queue.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { ConversationRow } from '../../resources/conversation.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { SCHEDULE_NOT_SENT } from '../outbox-topics.ts';
+import { followExternal } from '../sending/external-message.ts';
+import { conclude } from '../sending/message-outcome.ts';
+import type { LockedWrites, WaitingPlan } from '../timeline/locked-write.ts';
+import { asUnavailable, type CommittedMessage } from '../timeline/outgoing.ts';
+import {
+  type AuthorRow,
+  countAttempts,
+  type DueRow,
+  hasLost,
+  lockDue,
+  lockLost,
+  readAuthors,
+  readDue,
+  type ScheduledJob,
+} from './schedule-store.ts';
+import { addDelivery, enqueueScheduleUpdated } from './scheduled.ts';
+import { requireAuthor } from './scheduled-author.ts';
+
+export interface ScheduledDeliveryOptions {
+  readonly database: Database;
+  readonly lockedWrites: Pick<LockedWrites, 'enterWaiting'>;
+  /** Counts deliveries by author. */
+  readonly limiter: Pick<RateLimiter, 'consume'>;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Returns the pause after the nth refusal, in milliseconds. Default: one second, doubled each time. */
+  readonly backoffMs?: (attempts: number) => number;
+}
+
+/** Number of refusals that end a message (docs/contract.md#scheduled-messages). */
+const MAX_ATTEMPTS = 5;
+
+/** Pause before a retry while Postgres or the counters are unavailable, which does not count as a refusal. */
+const RETRY_MS = 1_000;
+
+/** Longest pause for an author who has used up the limit: a job that waits longer counts as lost. */
+const MAX_PAUSE_MS = 10_000;
+
+/** Messages that one transaction sends at most: the conversation is locked for about 50 ms. */
+const MAX_TOGETHER = 100;
+
+const MAX_LOST = 100;
+
+/**
+ * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The rows guarantee that each is
+ * sent once, whatever the queue does and however many nodes try: under the conversation's lock, only a message that is
+ * still scheduled, and due, enters the timeline. The queue's jobs are reminders, and may be lost, late or duplicated:
+ * each delivers what is due in its conversation, in order, and leaves a job for the first message that remains
+ * (docs/decisions.md#order-of-scheduled-messages).
+ */
+export class ScheduledDelivery {
+  readonly #options: Required<ScheduledDeliveryOptions>;
+
+  constructor(options: ScheduledDeliveryOptions) {
+    this.#options = { backoffMs: (attempts) => 1_000 * 2 ** (attempts - 1), ...options };
+  }
+
+  /**
+   * Sends the messages of the conversation that are due and may be sent. For the others another attempt, or their end, is
+   * committed when this resolves. Rejects if Postgres is unavailable.
+   */
+  async deliver({ conversation_id }: ScheduledJob): Promise<void> {
+    await this.#deliver(conversation_id, MAX_TOGETHER);
+  }
+
+  /**
+   * Delivers messages whose job was lost, with a killed node or otherwise, a bounded number at a time. Returns the
+   * number found.
+   */
+  async recoverLost(): Promise<number> {
+    const { database } = this.#options;
+    if (!(await hasLost(database))) return 0;
+    return database.transaction(async (tx) => {
+      const lost = await lockLost(tx, MAX_LOST);
+      for (const row of lost) await addDelivery(tx, row);
+      return lost.length;
+    });
+  }
+
+  async #deliver(conversationId: string, limit: number, blamed?: Refusal): Promise<void> {
+    const { database, lockedWrites } = this.#options;
+    const seen = await readDue(database, conversationId, limit);
+    const [first] = seen;
+    if (first === undefined) return;
+    try {
+      const admitted = await this.#admit(seen);
+      const { plan, rows } = await lockedWrites.enterWaiting(
+        conversationId,
+        (tx, conversation) => this.#decide(tx, conversation, { admitted, limit, blamed }),
+        follow,
+      );
+      this.#measure(rows, plan);
+    } catch (error) {
+      const known = asUnavailable(error);
+      const isRefusal = known instanceof ApiError;
+      if (isRefusal && ERRORS[known.condition].transient) {
+        await database.transaction((tx) => addDelivery(tx, first, { afterMs: RETRY_MS }));
+        return;
+      }
+      if (blamed !== undefined) throw error;
+      // One of them is at fault: those before it are sent one by one, until it is the first.
+      if (limit > 1) return this.#deliver(conversationId, 1);
+      const { id, attempts } = first;
+      if (!isRefusal) {
+        this.#options.log.error(
+          { err: error, message_id: id, conversation_id: conversationId },
+          'sending a scheduled message failed',
+        );
+      }
+      await this.#deliver(conversationId, 1, {
+        ...{ id, attempts },
+        reason: isRefusal ? known.condition : 'internal_error',
+      });
+    }
+  }
+
+  /** Counts the messages against their authors' limits, in order, up to the first that has used it up. */
+  async #admit(seen: readonly DueRow[]): Promise<Admitted> {
+    const ids = new Set<string>();
+    for (const row of seen) {
+      if (isPutOff(row)) break;
+      if (row.is_too_late) continue;
+      try {
+        await this.#options.limiter.consume(row.author_id ?? '');
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        return { ids, pauseMs: Math.min((error.retryAfterS ?? 1) * 1_000, MAX_PAUSE_MS) };
+      }
+      ids.add(row.id);
+    }
+    return { ids, pauseMs: 0 };
+  }
+
+  /**
+   * Decides about the messages in order. Behind the first that has to wait none is sent; those that would be refused count
+   * an attempt too, so that they do not take turns in keeping the others waiting.
+   */
+  async #decide(tx: Tx, conversation: ConversationRow, { admitted, limit, blamed }: Deciding): Promise<Plan> {
+    const due = await lockDue(tx, conversation.id, limit + 1);
+    const authors = await readAuthors(
+      tx,
+      due.map(({ author_id }) => author_id),
+      conversation.id,
+    );
+    const plan: Plan = { status: 'scheduled', entries: [], late: [], refused: [], failed: [], authors };
+    for (const row of due.slice(0, limit)) {
+      if (row.is_too_late) {
+        plan.late.push(row);
+        continue;
+      }
+      if (plan.next === undefined && (isPutOff(row) || !admitted.ids.has(row.id))) {
+        plan.next = { row, afterMs: isPutOff(row) ? row.waits_ms! : admitted.pauseMs };
+        break;
+      }
+      const reason = isSame(blamed, row)
+        ? blamed.reason
+        : refusalOf(authors.get(row.author_id!), row, conversation);
+      if (reason !== undefined) this.#refuse(plan, row, reason);
+      else if (plan.next === undefined) plan.entries.push({ id: row.id, senderId: row.sender_id });
+    }
+    const beyond = due[limit];
+    if (beyond !== undefined) plan.next ??= { row: beyond, afterMs: 0 };
+    return plan;
+  }
+
+  #refuse(plan: Plan, row: DueRow, reason: string): void {
+    const attempts = row.attempts + 1;
+    plan.refused.push(row.id);
+    if (attempts >= MAX_ATTEMPTS) plan.failed.push({ row, reason });
+    else plan.next ??= { row, afterMs: this.#options.backoffMs(attempts) };
+  }
+
+  #measure(sent: readonly MessageRow[], { late, failed }: Plan): void {
+    const { scheduledEnded, scheduledLateness } = this.#options.metrics;
+    for (const [result, { length }] of Object.entries({ sent, canceled: late, failed })) {
+      if (length > 0) scheduledEnded.inc({ result }, length);
+    }
+    for (const row of sent) scheduledLateness.observe(secondsBetween(row.scheduled_at!, row.updated_at));
+  }
+}
+
+/** The messages that the limits of their authors allow to be sent now, and how long the first of the others waits. */
+interface Admitted {
+  readonly ids: ReadonlySet<string>;
+  readonly pauseMs: number;
+}
+
+/** An attempt that failed, and the condition that becomes part of the message's outcome if it was the last. */
+interface Refusal {
+  readonly id: string;
+  /** Before this one. */
+  readonly attempts: number;
+  readonly reason: string;
+}
+
+interface Deciding {
+  readonly admitted: Admitted;
+  readonly limit: number;
+  /** Counts as refused, whatever the checks find. */
+  readonly blamed: Refusal | undefined;
+}
+
+/** What becomes of the messages of a conversation that are due. */
+interface Plan extends WaitingPlan {
+  readonly entries: WaitingPlan['entries'][number][];
+  readonly late: DueRow[];
+  /** Ids of those that count an attempt, the last one included. */
+  readonly refused: string[];
+  readonly failed: { readonly row: DueRow; readonly reason: string }[];
+  readonly authors: ReadonlyMap<string, AuthorRow>;
+  /** The first that remains, and when it is tried again. */
+  next?: { readonly row: DueRow; readonly afterMs: number };
+}
+
+async function follow(
+  tx: Tx,
+  written: readonly CommittedMessage[],
+  { late, refused, failed, authors, next }: Plan,
+): Promise<void> {
+  await enqueueScheduleUpdated(tx, ...written.map(({ row }) => row));
+  for (const message of written) {
+    const { visibility, author_id } = message.row;
+    if (visibility !== 'external') continue;
+    if (authors.get(author_id!)!.customer) await followExternal(tx, message, 'customer_wrote', null);
+    else await followExternal(tx, message, 'reply_sent', author_id);
+  }
+  await countAttempts(tx, refused);
+  for (const row of late) await endUnsent(tx, row, 'cancel', 'too_late');
+  for (const { row, reason } of failed) await endUnsent(tx, row, 'fail', reason);
+  const ended = [...written, ...late.map((row) => ({ row })), ...failed];
+  await removeJobs(
+    tx,
+    ended.map(({ row }) => row.id),
+  );
+  if (next !== undefined) await addDelivery(tx, next.row, next);
+}
+
+/**
+ * The event reaches readers of the conversation. The author may not be among them any more, and gets a notification.
+ */
+async function endUnsent(tx: Tx, row: MessageRow, move: 'cancel' | 'fail', reason: string): Promise<void> {
+  await conclude(tx, row, move, reason);
+  await enqueue(tx, SCHEDULE_NOT_SENT, { message_id: row.id });
+}
+
+/** Whether it was refused, and its next attempt is to come: until then it counts none, whatever becomes due meanwhile. */
+function isPutOff({ attempts, waits_ms }: DueRow): boolean {
+  return attempts > 0 && waits_ms !== null;
+}
+
+function isSame(refusal: Refusal | undefined, { id, attempts }: DueRow): refusal is Refusal {
+  return refusal?.id === id && refusal.attempts === attempts;
+}
+
+/** Returns the condition of what the author is refused with; undefined: the message may be sent. */
+function refusalOf(
+  author: AuthorRow | undefined,
+  message: MessageRow,
+  conversation: ConversationRow,
+): string | undefined {
+  try {
+    requireAuthor(author, message, conversation);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error.condition;
+    throw error;
+  }
+}
+
+function secondsBetween(from: string, to: string): number {
+  return (Date.parse(to) - Date.parse(from)) / 1_000;
+}

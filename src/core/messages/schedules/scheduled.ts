@@ -1,0 +1,92 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
+import { transition } from '../../../contract/protocol/states/transitions.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { addJob, type JobOptions, removeJob } from '../../../platform/db/queue.ts';
+import { defineTopic } from '../../../platform/db/topic.ts';
+import { shareConversation } from '../../conversations/conversation-store.ts';
+import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { requireComing } from '../../conversations/own-state.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { conclude } from '../sending/message-outcome.ts';
+import { insertWaiting, readMessagesByClientId } from '../store.ts';
+import type { NewMessage } from '../timeline/new-message.ts';
+import { type ScheduledJob, updateSchedule } from './schedule-store.ts';
+
+/** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */
+export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
+
+/**
+ * Queues a message, checked like any other, for `scheduledAt` (RFC 3339); it gets its number when it is delivered. If
+ * its author has a message with the same client_message_id already, that one is returned. Throws ApiError
+ * `validation_failed` if the time is not within the coming year by Postgres' clock
+ * (docs/contract.md#scheduled-messages).
+ */
+export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: string): Promise<MessageRow> {
+  // A delivery locks the conversation too: whatever it sends is due before this.
+  await shareConversation(tx, message.conversation_id);
+  await requireComing(tx, scheduledAt, 'scheduled_at');
+  const status = transition(MESSAGE_MOVES, 'schedule', 'none');
+  const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
+  if (row === undefined) return findOriginal(tx, message);
+  await addDelivery(tx, row, { runAt: scheduledAt });
+  await enqueueScheduleUpdated(tx, row);
+  return row;
+}
+
+/**
+ * Changes the time of a message that still waits (`row` and its conversation are locked); its attempts start again at 0. Throws
+ * ApiError `resource_conflict` if it does not wait any more, `validation_failed` as scheduleMessage does.
+ */
+export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): Promise<MessageRow> {
+  if (row.status !== 'scheduled') {
+    throw new ApiError('resource_conflict', `Cannot reschedule: the status is ${row.status}.`);
+  }
+  const moved = await updateSchedule(tx, row, scheduledAt);
+  // The time is the same, perhaps in another notation: no change.
+  if (moved === undefined) return row;
+  await requireComing(tx, scheduledAt, 'scheduled_at');
+  await addDelivery(tx, moved, { runAt: scheduledAt });
+  await enqueueScheduleUpdated(tx, moved);
+  return moved;
+}
+
+/**
+ * Cancels a scheduled message (`row` is locked and current). `reason` becomes part of its outcome: null for a person's
+ * decision. Throws ApiError `resource_conflict` if it does not wait any more.
+ */
+export async function cancelScheduled(
+  tx: Tx,
+  row: MessageRow,
+  reason: string | null = null,
+): Promise<MessageRow> {
+  const canceled = await conclude(tx, row, 'cancel', reason);
+  await removeJob(tx, row.id);
+  return canceled;
+}
+
+/** Schedules the delivery, at once by default, in place of any earlier job. */
+export function addDelivery(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  when: Pick<JobOptions, 'runAt' | 'afterMs'> = {},
+): Promise<void> {
+  const job = { message_id: id, conversation_id };
+  return addJob(tx, SEND_SCHEDULED, job, { key: id, ...when });
+}
+
+/** `scheduled.updated` (docs/realtime.md#events). */
+export function enqueueScheduleUpdated(
+  tx: Tx,
+  ...rows: readonly Pick<MessageRow, 'id' | 'conversation_id'>[]
+): Promise<void> {
+  return enqueueChanged(
+    tx,
+    rows.map(({ id, conversation_id: stream }) => ({ event: 'scheduled.updated', id, stream })),
+  );
+}
+
+async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {
+  const [original] = await readMessagesByClientId(tx, [message]);
+  return original!;
+}

@@ -1,0 +1,80 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
+import { transition } from '../../../contract/protocol/states/transitions.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { removeJob } from '../../../platform/db/queue.ts';
+import { audit } from '../../audit/audit.ts';
+import type { ConversationRow } from '../../resources/conversation.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import type { EditRequest } from '../editing/edit-message.ts';
+import { requireAuthority } from '../editing/edit-rules.ts';
+import { followExternal } from '../sending/external-message.ts';
+import { requireApprovedSender } from '../sending/send-rules.ts';
+import { lockMessage } from '../store.ts';
+import type { LockedWrites } from '../timeline/locked-write.ts';
+import { type AuthorRow, readAuthors } from './schedule-store.ts';
+import { enqueueScheduleUpdated } from './scheduled.ts';
+import { requireAuthor } from './scheduled-author.ts';
+
+/**
+ * Sends a scheduled message before its time, ahead of others of its conversation that are due. Against a delivery, a
+ * cancellation, an edit and another call at the same moment, the conversation's lock lets one of them win. Returns the
+ * result of `follow` for the sent message, from the same transaction. Throws ApiError `resource_conflict` if the message
+ * does not wait any more, or would be refused when it is due.
+ */
+export async function sendNow<Followed>(
+  lockedWrites: LockedWrites,
+  { principal, facts, row }: EditRequest,
+  follow: (tx: Tx, sent: MessageRow) => Promise<Followed>,
+): Promise<Followed> {
+  requireAuthority(principal, facts, row);
+  requireApprovedSender(principal, { audience: row.visibility === 'external' ? 'customer' : 'internal' });
+  const { followed } = await lockedWrites.enter(
+    row.conversation_id,
+    async (tx, conversation) => {
+      const current = await lockMessage(tx, row);
+      const status = 'scheduled';
+      transition(MESSAGE_MOVES, 'send_now', current.status);
+      const authors = await readAuthors(tx, [current.author_id], conversation.id);
+      const author = requireSendable(authors.get(current.author_id!), current, conversation);
+      return { kind: 'waiting', id: row.id, status, senderId: current.sender_id, author };
+    },
+    async (tx, written, { author }) => {
+      const { row: sent } = written;
+      await removeJob(tx, sent.id);
+      await enqueueScheduleUpdated(tx, sent);
+      if (sent.visibility === 'external') {
+        if (author.customer) await followExternal(tx, written, 'customer_wrote', null);
+        else await followExternal(tx, written, 'reply_sent', principal.actor.id);
+      }
+      await auditSent(tx, principal, sent);
+      return follow(tx, sent);
+    },
+  );
+  return followed;
+}
+
+/** The author's rights count as at a delivery. What they lack is no refusal of the caller's credential. */
+function requireSendable(
+  author: AuthorRow | undefined,
+  message: MessageRow,
+  conversation: ConversationRow,
+): AuthorRow {
+  try {
+    requireAuthor(author, message, conversation);
+    return author;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.condition === 'resource_conflict') throw error;
+    throw new ApiError('resource_conflict', `The message cannot be sent. ${error.message}`);
+  }
+}
+
+function auditSent(
+  tx: Tx,
+  { actor }: Principal,
+  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
+): Promise<void> {
+  const details = { message_id: id };
+  return audit(tx, { accountId, conversationId, actorId: actor.id, action: 'scheduled.sent_now', details });
+}

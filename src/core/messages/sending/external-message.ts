@@ -1,0 +1,37 @@
+import { conversationArchived } from '../../../contract/protocol/errors.ts';
+import { formatTraceparent } from '../../../contract/protocol/traceparent.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { enqueue } from '../../../platform/db/outbox.ts';
+import { conversationGone } from '../../conversations/access.ts';
+import { moveWorkflow } from '../../conversations/workflow.ts';
+import type { ConversationRow } from '../../resources/conversation.ts';
+import { EMAIL_DUE } from '../outbox-topics.ts';
+import type { CommittedMessage } from '../timeline/outgoing.ts';
+
+/**
+ * What follows from a message between the team and a customer, in the transaction that writes it: the case moves, and a
+ * reply of channel `email` leaves as mail. `by` is the actor that sent it, null for a customer.
+ */
+export async function followExternal(
+  tx: Tx,
+  { row, audience, trace }: Pick<CommittedMessage, 'row' | 'audience' | 'trace'>,
+  move: 'customer_wrote' | 'reply_sent',
+  by: string | null,
+): Promise<void> {
+  await moveWorkflow(tx, { id: row.conversation_id, account_id: row.account_id, audience }, move, by);
+  if (move !== 'reply_sent' || row.channel !== 'email') return;
+  await enqueue(tx, EMAIL_DUE, {
+    message_id: row.id,
+    by,
+    ...(trace !== undefined && { traceparent: formatTraceparent(trace) }),
+  });
+}
+
+/**
+ * Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`; neither
+ * do deleted ones: `resource_gone`.
+ */
+export function requireActive({ status, deleted_at }: Pick<ConversationRow, 'status' | 'deleted_at'>): void {
+  if (deleted_at !== null) throw conversationGone();
+  if (status === 'archived') throw conversationArchived();
+}

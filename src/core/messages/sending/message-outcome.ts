@@ -1,0 +1,43 @@
+import type { MessageOutcome } from '../../../contract/protocol/resources/message-outcome.ts';
+import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
+import { transition } from '../../../contract/protocol/states/transitions.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { outsideUpdateOf } from '../events.ts';
+import { ended, updateMessage } from '../store.ts';
+
+/** The moves that end a message outside the timeline. */
+export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
+
+/**
+ * Ends a draft or a scheduled message without sending it, and enqueues the team's event. `row` is locked and current;
+ * `reason` becomes part of its outcome. Throws ApiError `resource_conflict` if its status does not allow the move.
+ */
+export async function conclude(
+  tx: Tx,
+  row: MessageRow,
+  move: EndingMove,
+  reason: string | null = null,
+): Promise<MessageRow> {
+  const status = transition(MESSAGE_MOVES, move, row.status);
+  const concluded = await updateMessage(tx, row, { status, ...ended(status, reason) });
+  const { id, conversation_id: stream } = row;
+  await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
+  return concluded;
+}
+
+/** Returns the outcome of a message (docs/contract.md#outcomes); a plain message was sent. */
+export function outcomeOf({ id, status, created_at, outcome }: MessageRow): MessageOutcome {
+  const sent = { result: 'sent', reason: null, at: created_at } as const;
+  const known = outcome ?? (status === 'sent' ? sent : { result: null, reason: null, at: null });
+  const { result, reason, at } = known;
+  return {
+    object: 'message_outcome',
+    message_id: id,
+    status: status as MessageOutcome['status'],
+    result,
+    reason,
+    at,
+  };
+}

@@ -1,0 +1,188 @@
+import { ApiError, conversationArchived, invalid, missingField } from '../../../contract/protocol/errors.ts';
+import type { AttachmentKind } from '../../../contract/protocol/resources/attachment.ts';
+import type {
+  AttachmentInput,
+  Channel,
+  SendMessageBody,
+} from '../../../contract/protocol/resources/chat-message.ts';
+import { hasPermission } from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import { isBridged, replyChannel } from '../../conversations/bridge.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import { mentionedActor } from './mentions.ts';
+
+/**
+ * Checks what Send Message demands of its body whatever the conversation (docs/contract.md#sending-a-message). Throws
+ * the first problem, in the order of the fields in the published schema. `carries`: the message has a content that the
+ * body does not name.
+ */
+export function checkBody(principal: Principal, body: SendMessageBody, carries = false): void {
+  requireApprovedSender(principal, body);
+  if (principal.customer) checkCustomerSend(body);
+  if (!carries) checkContent(body);
+  if (body.mode === 'draft') checkDraft(body);
+  else checkImmediate(body);
+  checkMail(body);
+  checkLink(body);
+  body.attachments?.forEach(checkAttachment);
+}
+
+/** Checks what remains once the conversation is known, without a query. Throws like checkBody. */
+export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
+  if (body.mode === 'draft' && facts.audience !== 'customer') {
+    throw invalid('mode', 'Only a conversation with the audience customer has drafts.');
+  }
+  if (facts.status === 'archived') throw conversationArchived();
+  checkAudience(body, facts);
+  checkMail(body, facts);
+  checkMentions(body.mentions ?? [], facts);
+}
+
+/**
+ * Customers send text and links: they could not see resources of the account, and only the team sends mail. Throws
+ * ApiError `validation_failed`.
+ */
+function checkCustomerSend(body: SendMessageBody): void {
+  for (const field of TEAM_FIELDS) {
+    if (body[field] !== undefined) throw invalid(field, 'Customers cannot set this field.');
+  }
+  if (body.mode === 'draft') throw invalid('mode', 'Customers cannot write drafts.');
+  if (body.channel === 'email') throw invalid('channel', 'Customers cannot choose the channel email.');
+  const resource = body.attachments?.findIndex(({ kind }) => kind === 'resource') ?? -1;
+  if (resource >= 0) throw invalid(`attachments[${resource}].kind`, 'Customers cannot attach resources.');
+}
+
+const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
+
+/** Returns whether the customer reads the message, or will once it is sent. A draft always counts. */
+export function goesToCustomer({ mode, audience }: Pick<SendMessageBody, 'mode' | 'audience'>): boolean {
+  return mode === 'draft' || audience === 'customer';
+}
+
+/**
+ * An agent's message to a customer is a draft for a person to approve, unless the agent's role allows it to send
+ * (docs/contract.md#sending-a-message).
+ */
+export function requireApprovedSender(
+  principal: Principal,
+  body: Pick<SendMessageBody, 'audience' | 'mode'>,
+): void {
+  if (principal.actor.type !== 'agent' || body.audience !== 'customer' || body.mode === 'draft') return;
+  if (hasPermission(principal, 'messaging:send_external')) return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'An agent needs messaging:send_external to answer customers without approval.',
+  );
+}
+
+/** A message needs a body, an attachment or a link to a resource. "" counts as absent. */
+function checkContent(body: SendMessageBody): void {
+  const hasBody = body.body !== undefined && body.body !== '';
+  const hasLink = body.link_resource_type !== undefined || body.link_resource_id !== undefined;
+  if (!hasBody && !hasLink && !body.attachments?.length) throw missingField('body');
+}
+
+function checkDraft(body: SendMessageBody): void {
+  if (body.channel === undefined) throw missingField('channel');
+  if (body.audience === 'internal') {
+    throw invalid('audience', 'A draft is a reply to the customer: leave audience out, or send a note.');
+  }
+  if (body.scheduled_at !== undefined) {
+    throw invalid('scheduled_at', 'A draft cannot be scheduled. It is sent when it is approved.');
+  }
+}
+
+function checkImmediate(body: SendMessageBody): void {
+  if (!body.client_message_id) throw missingField('client_message_id');
+  if (body.source_thread_message_id !== undefined) {
+    throw invalid('source_thread_message_id', 'Only a draft can name a thread message.');
+  }
+}
+
+function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
+  if (goesToCustomer(body) && facts.audience !== 'customer') {
+    throw invalid('audience', 'Only a conversation with the audience customer has messages for customers.');
+  }
+}
+
+/** The team's replies on a bridged case are mail unless they state another channel. */
+export function channelOf(
+  body: Pick<SendMessageBody, 'mode' | 'audience' | 'channel'>,
+  facts: ConversationFacts,
+): Channel {
+  return body.channel ?? (goesToCustomer(body) ? replyChannel(facts) : 'message');
+}
+
+/**
+ * Only a reply to a customer can be sent as e-mail, only through the inbox of its case, and only e-mail has these
+ * fields. Without `facts` the case counts as one that has an inbox.
+ */
+function checkMail(body: SendMessageBody, facts?: ConversationFacts): void {
+  const mayBeMail = goesToCustomer(body) && (facts === undefined || isBridged(facts));
+  if (body.channel === 'email' && !mayBeMail) throw notMail('channel');
+  const isMail = mayBeMail && body.channel !== 'message';
+  if (body.subject && !isMail) throw notMail('subject');
+  if (body.cc?.length && !isMail) throw notMail('cc');
+}
+
+export function notMail(param: 'channel' | 'subject' | 'cc'): ApiError {
+  return invalid(param, 'This is for e-mail replies to the customer of a case that has an inbox.');
+}
+
+function checkLink(body: SendMessageBody): void {
+  const { link_resource_type: type, link_resource_id: id } = body;
+  if (type !== undefined && !id) throw missingField('link_resource_id');
+  if (id !== undefined && type === undefined) throw missingField('link_resource_type');
+}
+
+/** The fields of each kind of attachment (docs/contract.md#attachments); fields of the other kinds are refused. */
+const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
+const FIELDS_OF = {
+  file: UPLOADED,
+  image: UPLOADED,
+  link: { required: ['url'], optional: [] },
+  resource: { required: ['resource_type', 'resource_id'], optional: [] },
+} as const satisfies Record<
+  AttachmentKind,
+  Record<'required' | 'optional', readonly (keyof AttachmentInput)[]>
+>;
+
+export function checkAttachment(attachment: AttachmentInput, index: number): void {
+  const { required, optional } = FIELDS_OF[attachment.kind];
+  for (const field of required) {
+    if (!attachment[field]) throw missingField(`attachments[${index}].${field}`);
+  }
+  const known: readonly string[] = ['kind', ...required, ...optional];
+  const foreign = Object.keys(attachment).find((field) => !known.includes(field));
+  if (foreign !== undefined) {
+    throw invalid(
+      `attachments[${index}].${foreign}`,
+      `An attachment of kind ${attachment.kind} has no such field.`,
+    );
+  }
+  if (attachment.kind === 'link') requireWebAddress(attachment.url!, `attachments[${index}].url`);
+}
+
+/**
+ * People's browsers open links, so `javascript:` and the like are refused. Browsers also mend addresses without slashes
+ * or with white space, and other clients do not: the address is shown as it was sent, so it must need no mending.
+ */
+function requireWebAddress(text: string, param: string): void {
+  const url = URL.parse(text);
+  if (url === null || (WEB_SCHEMES.has(url.protocol) && !UNMENDED.test(text))) {
+    throw new ApiError('invalid_format', 'Must be an absolute URL, without white space.', { param });
+  }
+  if (!WEB_SCHEMES.has(url.protocol)) throw invalid(param, 'Must be an http or https URL.');
+}
+
+const WEB_SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:']);
+const UNMENDED = /^https?:\/\/[^/?#][^\s\\\p{Cc}]*$/iu;
+
+export function checkMentions(mentions: readonly string[], facts: ConversationFacts): void {
+  for (const [index, id] of mentions.entries()) {
+    const member = facts.members.get(mentionedActor(id, facts));
+    if (member === undefined || member.deactivated) {
+      throw invalid(`mentions[${index}]`, 'Only active participants of the conversation can be mentioned.');
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import { ApiError, ERRORS } from '../../../contract/protocol/errors.ts';
+import type { SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
+import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import { isComing } from '../../../platform/db/coming.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import type { ObjectStore } from '../../attachments/storage.ts';
+import { customerBlocked, readableConversation, requireSender } from '../../conversations/access.ts';
+import { isCustomerBlocked } from '../../conversations/block-store.ts';
+import { lockConversation } from '../../conversations/conversation-store.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import { notComing } from '../../conversations/own-state.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { openDraft } from '../drafts/drafts.ts';
+import { scheduleMessage } from '../schedules/scheduled.ts';
+import { readMessagesByClientId } from '../store.ts';
+import type { LockedWrites } from '../timeline/locked-write.ts';
+import type { NewAttachment } from '../timeline/new-message.ts';
+import type { Outgoing } from '../timeline/outgoing.ts';
+import type { WritePath } from '../timeline/write-path.ts';
+import { compose } from './compose.ts';
+import { followExternal, requireActive } from './external-message.ts';
+import { checkBody, goesToCustomer } from './send-rules.ts';
+
+export interface SenderOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly directory: ConversationDirectory;
+  readonly writePath: WritePath;
+  readonly lockedWrites: LockedWrites;
+}
+
+/** What a customer sends is for the conversation's customers, whatever the body says. */
+function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBody {
+  return customer ? { ...body, audience: 'customer' } : body;
+}
+
+async function requireUnblocked(tx: Tx, customerId: string): Promise<void> {
+  if (await isCustomerBlocked(tx, customerId)) throw customerBlocked();
+}
+
+/** Makes the caller's answer of a message: with `tx`, inside the transaction that the message came with. */
+export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx) => Promise<Answer>;
+
+/**
+ * Send Message (docs/contract.md#sending-a-message): from a body that `check` accepts to the answer for the committed
+ * message.
+ */
+export class Sender {
+  readonly #options: SenderOptions;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Checks what the body decides whatever the conversation. A time that has passed is refused unless the request is a
+   * resend: then the message was scheduled when it lay ahead. `carries`: as checkBody has it. Throws ApiError.
+   */
+  check(
+    principal: Principal,
+    conversationId: string,
+    body: SendMessageBody,
+    carries = false,
+  ): Promise<void> | void {
+    checkBody(principal, askedBy(principal, body), carries);
+    if (body.scheduled_at === undefined) return;
+    return this.#checkTime(principal, conversationId, body, body.scheduled_at);
+  }
+
+  /**
+   * Resolves when the message is committed; a resend with the same client_message_id resolves with the original,
+   * whatever else it contains. Runs of agents that the message starts belong to `trace`. `carried`: attachments of another
+   * message, in place of those that the body names. Throws ApiError.
+   */
+  async send<Answer extends object>(
+    principal: Principal,
+    conversationId: string,
+    body: SendMessageBody,
+    answer: AnswerOf<Answer>,
+    trace: TraceContext | undefined,
+    carried?: readonly NewAttachment[],
+  ): Promise<Answer> {
+    const facts = await readableConversation(this.#options.directory, principal, conversationId);
+    const asked = askedBy(principal, body);
+    try {
+      requireSender(principal, facts);
+      const { database, store } = this.#options;
+      const composed = await compose(database, store, principal, facts, asked, carried);
+      const outgoing = trace === undefined ? composed : { ...composed, trace };
+      return await this.#enter(principal, asked, outgoing, answer);
+    } catch (refusal) {
+      // A resend may arrive after a resource that it refers to was deleted, or the caller was blocked: the answer is
+      // still the original.
+      const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
+      const original = isFinal ? await this.#findOriginal(principal, facts.id, asked) : undefined;
+      if (original === undefined) throw refusal;
+      return answer(original);
+    }
+  }
+
+  async #enter<Answer extends object>(
+    principal: Principal,
+    body: SendMessageBody,
+    outgoing: Outgoing,
+    answer: AnswerOf<Answer>,
+  ): Promise<Answer> {
+    if (body.mode === 'draft') return this.#propose(principal, body, outgoing, answer);
+    if (body.scheduled_at !== undefined) return this.#schedule(body.scheduled_at, outgoing, answer);
+    if (goesToCustomer(body)) return this.#converse(principal, outgoing, answer);
+    const { row } = await this.#options.writePath.append(outgoing);
+    return answer(row);
+  }
+
+  /** Sends a message between the team and a customer, which moves the case. */
+  async #converse<Answer extends object>(
+    principal: Principal,
+    outgoing: Outgoing,
+    answer: AnswerOf<Answer>,
+  ): Promise<Answer> {
+    const [move, by] = principal.customer
+      ? (['customer_wrote', null] as const)
+      : (['reply_sent', principal.actor.id] as const);
+    const { row, followed } = await this.#options.lockedWrites.enter(
+      outgoing.message.conversation_id,
+      async (tx, conversation) => {
+        requireActive(conversation);
+        // What the caller's rights were read from is older than this lock.
+        const isOlder = conversation.roster_version !== outgoing.facts?.rosterVersion;
+        if (principal.customer && isOlder) await requireUnblocked(tx, principal.actor.id);
+        return { kind: 'new', outgoing };
+      },
+      async (tx, written) => {
+        await followExternal(tx, written, move, by);
+        return answer(written.row, tx);
+      },
+    );
+    return followed ?? answer(row);
+  }
+
+  #propose<Answer>(
+    principal: Principal,
+    { source_thread_message_id: source }: SendMessageBody,
+    { message }: Outgoing,
+    answer: AnswerOf<Answer>,
+  ): Promise<Answer> {
+    return this.#options.database.transaction(async (tx) => {
+      requireActive(await lockConversation(tx, message.conversation_id));
+      const draft = { message, sourceThreadMessageId: source ?? null };
+      const row = await openDraft(tx, draft, principal.actor.id);
+      return answer(row, tx);
+    });
+  }
+
+  #schedule<Answer>(scheduledAt: string, { message }: Outgoing, answer: AnswerOf<Answer>): Promise<Answer> {
+    return this.#options.database.transaction(async (tx) =>
+      answer(await scheduleMessage(tx, message, scheduledAt), tx),
+    );
+  }
+
+  async #checkTime(
+    principal: Principal,
+    conversationId: string,
+    body: SendMessageBody,
+    scheduledAt: string,
+  ): Promise<void> {
+    const { database } = this.#options;
+    if (await isComing(database, scheduledAt)) return;
+    const original = await this.#findOriginal(principal, conversationId, body);
+    if (original === undefined) throw notComing('scheduled_at');
+  }
+
+  /**
+   * Returns the author's message with the same client_message_id in this conversation; drafts have none
+   * (docs/contract.md#sending-a-message).
+   */
+  async #findOriginal(
+    principal: Principal,
+    conversationId: string,
+    { mode, client_message_id }: SendMessageBody,
+  ): Promise<MessageRow | undefined> {
+    if (mode === 'draft' || !client_message_id) return undefined;
+    const key = { conversation_id: conversationId, author_id: principal.actor.id, client_message_id };
+    const [original] = await readMessagesByClientId(this.#options.database, [key]);
+    return original;
+  }
+}

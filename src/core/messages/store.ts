@@ -1,0 +1,316 @@
+import { sql, type UpdateObject } from 'kysely';
+import type { MessageStatus } from '../../contract/protocol/resources/chat-message.ts';
+import type { Notification } from '../../contract/protocol/resources/notification.ts';
+import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { setTouched, touched } from '../../platform/db/touched.ts';
+import { withLargeBodies } from '../resources/large-bodies.ts';
+import {
+  type BriefRow,
+  briefColumns,
+  MESSAGE_COLUMNS,
+  type MessageRow,
+  messageColumns,
+} from '../resources/message.ts';
+import { MESSAGES_SENT } from './outbox-topics.ts';
+import type { NewMessage } from './timeline/new-message.ts';
+import { isOpenNumber } from './timeline/timeline-store.ts';
+
+/** The name that a client has given to a message, unique for its author and conversation. */
+export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
+
+/** Messages by what their clients call them, in no order; keys without a message are left out. */
+export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]): Promise<MessageRow[]> {
+  return db.query(READ_BY_CLIENT_ID, JSON.stringify(keys, CLIENT_KEY_FIELDS));
+}
+
+/** Returns the messages with these ids that are in their timelines, by conversation and number. */
+export function readSentMessages(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
+  return db.query(READ_SENT_MESSAGES, ids);
+}
+
+/** A message of this conversation, in whatever state; undefined where there is none. */
+export async function readMessageOf(
+  db: Db,
+  conversationId: string,
+  id: string,
+): Promise<MessageRow | undefined> {
+  const [row] = await db.query(READ_MESSAGE, id, conversationId);
+  return row;
+}
+
+/** Returns the message's current row, locked until the transaction ends. */
+export function lockMessage(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<MessageRow> {
+  return tx.kysely
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Returns the drafts and scheduled messages of a conversation that wait, locked until the transaction ends. */
+export function lockWaiting(tx: Tx, conversationId: string): Promise<MessageRow[]> {
+  return tx.kysely
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', conversationId)
+    .where('sequence', 'is', null)
+    .where('status', 'in', ['draft', 'scheduled'])
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
+/** Writes columns of a locked message: its time grows, and readers that were away find it changed. */
+export function updateMessage(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  change: MessageChange,
+): Promise<MessageRow> {
+  return tx.kysely
+    .updateTable('messages')
+    .set({
+      ...change,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+export type MessageChange = Omit<UpdateObject<Schema, 'messages'>, 'updated_at' | 'changed_in'>;
+
+/** Returns the columns of a message that ends now without being sent. */
+export function ended(result: string, reason: string | null) {
+  return {
+    outcome: sql<string>`${JSON.stringify({ result, reason })}::jsonb || ${sql.raw(reachedAt('clock_timestamp()'))}`,
+    notified_at: sql<string>`clock_timestamp()`,
+  };
+}
+
+/** Returns the ids of a message's attachments. */
+export async function readAttachmentIds(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<string[]> {
+  const rows = await tx.kysely
+    .selectFrom('attachments')
+    .select('id')
+    .where('conversation_id', '=', conversation_id)
+    .where('message_id', '=', id)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** Removes the attachments of a message. Returns the keys of those that are files. */
+export async function deleteAttachments(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+): Promise<string[]> {
+  const deleted = await tx.kysely
+    .deleteFrom('attachments')
+    .where('conversation_id', '=', conversation_id)
+    .where('message_id', '=', id)
+    .returning('s3_key')
+    .execute();
+  return deleted.flatMap(({ s3_key }) => s3_key ?? []);
+}
+
+/** Which messages outside the timeline. */
+export interface OutsideFilters {
+  readonly conversationId: string;
+  readonly status: MessageStatus;
+  /** Null: of any author. */
+  readonly authorId: string | null;
+}
+
+/** Returns messages that are not sent, the newest first, as many as a page has room for and one more. */
+export async function readOutside(
+  db: Db,
+  { conversationId, status, authorId }: OutsideFilters,
+  page: KeysetPage,
+): Promise<readonly MessageRow[]> {
+  return withLargeBodies(db, await OUTSIDE.readPage(db, [conversationId, status, authorId], page));
+}
+
+const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
+
+const READ_BY_CLIENT_ID = statement<[keys: string], MessageRow>({
+  name: 'read-messages-by-client-id',
+  text: `
+    SELECT ${messageColumns('m')}
+    FROM json_to_recordset($1::json) AS k(conversation_id text, author_id text, client_message_id text)
+    JOIN messages m USING (conversation_id, author_id, client_message_id)`,
+});
+
+const READ_SENT_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
+  name: 'read-sent-messages',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
+});
+
+const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: string | null], BriefRow>({
+  name: 'list-messages-outside',
+  columns: briefColumns('m'),
+  from: 'messages m',
+  where: `m.sequence IS NULL AND m.conversation_id = $1 AND m.status = $2
+      AND ($3::text IS NULL OR m.author_id = $3)`,
+  key: [
+    ['m.created_at', 'timestamptz'],
+    ['m.id', 'text'],
+  ],
+});
+
+/** Messages that wait outside the timeline of a conversation, and the number at which the first of them enters. */
+export interface Entering {
+  readonly conversationId: string;
+  /** The others enter with the next numbers. */
+  readonly firstSequence: number;
+  /** The status that they must have. */
+  readonly status: 'draft' | 'scheduled';
+  readonly messages: readonly { readonly id: string; readonly senderId: string | null }[];
+}
+
+/**
+ * Lets messages that waited outside the timeline (a draft, schedules that are due) enter it, with the outbox row of what
+ * that causes. Messages that do not wait any more are missing from the result, and all are if the numbers are too far
+ * below the head.
+ */
+export function enterTimeline(
+  tx: Tx,
+  { conversationId, firstSequence, status, messages }: Entering,
+): Promise<(MessageRow & { outbox_id: number })[]> {
+  return tx.query(
+    ENTER_TIMELINE,
+    conversationId,
+    firstSequence,
+    status,
+    messages.map(({ id }) => id),
+    messages.map(({ senderId }) => senderId),
+  );
+}
+
+/**
+ * Returns SQL for the `at` of an outcome that is reached at this time, as a JSON object: `||` adds it to `result` and
+ * `reason`. The format is that of columns with a time.
+ */
+function reachedAt(time: string): string {
+  return `jsonb_build_object('at',
+          to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
+}
+
+// The times are in the order of the numbers, as those of a flush of the write path.
+const ENTER_TIMELINE = statement<
+  [
+    conversationId: string,
+    firstSequence: number,
+    status: string,
+    ids: readonly string[],
+    senderIds: readonly (string | null)[],
+  ],
+  MessageRow & { outbox_id: number }
+>({
+  name: 'enter-timeline',
+  text: `
+    WITH entering AS (
+      SELECT m.id, e.sender_id, $2::bigint + e.place - 1 AS sequence,
+        greatest(m.updated_at, statement_timestamp()) + e.place * interval '1 microsecond' AS at
+      FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS e(id, sender_id, place)
+      JOIN messages m ON m.id = e.id AND m.conversation_id = $1
+    ), entered AS (
+      UPDATE messages m SET sequence = e.sequence, status = 'sent', sender_id = e.sender_id,
+        outcome = '{"result": "sent", "reason": null}'::jsonb || ${reachedAt('e.at')},
+        notified_at = e.at, ${setTouched('e.at')}
+      FROM entering e
+      WHERE m.id = e.id AND m.conversation_id = $1 AND m.status = $3 AND ${isOpenNumber('$1', '$2::bigint')}
+      RETURNING m.*
+    ), event AS (
+      INSERT INTO outbox (topic, payload)
+      SELECT '${MESSAGES_SENT.name}', jsonb_build_object('messages',
+        jsonb_agg(jsonb_build_object('conversation_id', conversation_id, 'id', id) ORDER BY sequence))
+      FROM entered HAVING count(*) > 0
+      RETURNING id
+    )
+    SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event ORDER BY m.sequence`,
+});
+
+/** The kind of a message outside the timeline. */
+export type Waiting =
+  | { readonly status: 'draft'; readonly sourceThreadMessageId: string | null }
+  | {
+      readonly status: 'scheduled';
+      /** RFC 3339. */
+      readonly scheduledAt: string;
+    };
+
+/**
+ * Inserts a message that is not part of the timeline yet, with its attachments: it has no number. Returns undefined if
+ * its author has a message with the same client_message_id in the conversation.
+ */
+export async function insertWaiting(
+  tx: Tx,
+  { attachments, ...message }: NewMessage,
+  waiting: Waiting,
+): Promise<MessageRow | undefined> {
+  const row = await tx.kysely
+    .insertInto('messages')
+    .values({
+      ...message,
+      cc: mutable(message.cc),
+      mentions: mutable(message.mentions),
+      status: waiting.status,
+      scheduled_at: waiting.status === 'scheduled' ? waiting.scheduledAt : null,
+      source_thread_message_id: waiting.status === 'draft' ? waiting.sourceThreadMessageId : null,
+      has_attachments: attachments.length > 0,
+      // The same time in both columns: a row counts as changed once they differ.
+      created_at: sql<string>`now()`,
+      updated_at: sql<string>`now()`,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(MESSAGE_COLUMNS)
+    .executeTakeFirst();
+  if (row === undefined || attachments.length === 0) return row;
+  const { id: message_id, conversation_id, created_at } = row;
+  await tx.kysely
+    .insertInto('attachments')
+    .values(
+      attachments.map(({ download_url: _, resource: __, ...columns }) => ({
+        ...columns,
+        ...{ message_id, conversation_id, created_at },
+      })),
+    )
+    .execute();
+  return row;
+}
+
+/** Sets the priority of the notifications of a message, which are made behind the commit. */
+export async function writePriority(
+  tx: Tx,
+  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  priority: Notification['priority'],
+): Promise<void> {
+  await tx.kysely
+    .updateTable('messages')
+    .set({ priority })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .execute();
+}
+
+function mutable(list: readonly string[] | null): string[] | null {
+  return list === null ? null : [...list];
+}
+
+const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({
+  name: 'read-message',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
+});

@@ -1,0 +1,266 @@
+import { unavailable } from '../../../contract/protocol/errors.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { isUniqueViolation } from '../../../platform/db/unique-violation.ts';
+import { KeyedLimiter } from '../../../platform/lifecycle.ts';
+import { lockConversation } from '../../conversations/conversation-store.ts';
+import type { Downloads } from '../../resources/attachment.ts';
+import type { ConversationRow } from '../../resources/conversation.ts';
+import { type MessageRow, withParts } from '../../resources/message.ts';
+import { enterTimeline, readMessagesByClientId } from '../store.ts';
+import { insertMessages } from './insert-store.ts';
+import {
+  asCommitted,
+  asUnavailable,
+  type Committed,
+  type CommittedMessage,
+  MAX_NUMBERINGS,
+  type Outgoing,
+  type WriteOptions,
+} from './outgoing.ts';
+import { readHeads, type SequenceNumber } from './timeline-store.ts';
+
+/** The message that enters the timeline, as `decide` chose it under the lock. */
+export type Entry = NewEntry | WaitingEntry;
+
+interface NewEntry {
+  readonly kind: 'new';
+  readonly outgoing: Outgoing;
+}
+
+/** An existing row outside the timeline. */
+export interface WaitingEntry {
+  readonly kind: 'waiting';
+  readonly id: string;
+  readonly status: 'draft' | 'scheduled';
+  /** The sender that the message shows from now on. */
+  readonly senderId: string | null;
+}
+
+/** Decides with the conversation's state under the lock. */
+export type Decide<E extends Entry> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
+
+/**
+ * Writes what must commit together with the message: workflow moves, audits, the stored answer of an Idempotency-Key.
+ */
+export type Follow<E extends Entry, Followed> = (
+  tx: Tx,
+  written: CommittedMessage,
+  decided: E,
+) => Promise<Followed>;
+
+/** What is to be done with the messages that wait in a conversation; none need enter its timeline. */
+export interface WaitingPlan {
+  readonly status: WaitingEntry['status'];
+  /** In the order in which they enter. */
+  readonly entries: readonly Omit<WaitingEntry, 'kind' | 'status'>[];
+}
+
+/** `followed` is what `follow` returned. Only a new message can be a resend. */
+export type Entered<E extends Entry, Followed> =
+  | { readonly row: MessageRow; readonly resent: false; readonly followed: Followed }
+  | (E extends NewEntry ? Resent : never);
+
+/** `row` is the original with the same client_message_id. */
+interface Resent {
+  readonly row: MessageRow;
+  readonly resent: true;
+  readonly followed?: undefined;
+}
+
+export interface LockedWritesOptions extends WriteOptions {
+  readonly files: Downloads;
+}
+
+/** Half of the pool: the rest is left for reads. */
+const MAX_AT_ONCE = 5;
+
+/**
+ * The slower path of writes, for messages that must see and change their conversation's state in one step: messages of
+ * customers and replies to them, approved drafts, schedules that are due. Each call takes one transaction, which
+ * locks the conversation's row before it takes a number (docs/contract.md#drafts), so no other such message comes
+ * between the state that `decide` saw and the number.
+ */
+export class LockedWrites {
+  readonly #options: LockedWritesOptions;
+  readonly #turns = new KeyedLimiter(MAX_AT_ONCE);
+
+  constructor(options: LockedWritesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves once the message is committed. If its client_message_id was known, `resent` is true and `row` is the original.
+   * `decide` throws to refuse, and may be called again. `follow` is called only for what was written, with what `decide`
+   * returned. Rejects with ApiError `service_unavailable` if Postgres or the counters are unavailable.
+   */
+  async enter<E extends Entry, Followed>(
+    conversationId: string,
+    decide: Decide<E>,
+    follow?: Follow<E, Followed>,
+  ): Promise<Entered<E, Followed>> {
+    if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
+    return this.#attempt(conversationId, (attempt) => attempt.enter(decide, follow));
+  }
+
+  /**
+   * Lets several messages that wait enter the timeline in one transaction, in their order, and resolves with the plan once
+   * that is committed. `decide` and `follow` as above; `follow` is called also where none enters. Rejects as `enter` does,
+   * and then nothing of the plan was done.
+   */
+  async enterWaiting<Plan extends WaitingPlan>(
+    conversationId: string,
+    decide: (tx: Tx, conversation: ConversationRow) => Promise<Plan>,
+    follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<void>,
+  ): Promise<{ readonly plan: Plan; readonly rows: readonly MessageRow[] }> {
+    if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
+    return this.#attempt(conversationId, (attempt) => attempt.enterWaiting(decide, follow));
+  }
+
+  #attempt<Result>(
+    conversationId: string,
+    run: (attempt: WriteAttempt) => Promise<Result | undefined>,
+  ): Promise<Result> {
+    return this.#turns.run(conversationId, async () => {
+      for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
+        const result = await run(new WriteAttempt(this.#options, conversationId, numbering > 1));
+        if (result !== undefined) return result;
+      }
+      throw unavailable('No free sequence number was found.');
+    });
+  }
+}
+
+/** One transaction. Numbers that it took and did not use are voided. */
+class WriteAttempt {
+  readonly #options: LockedWritesOptions;
+  readonly #conversationId: string;
+  /** The counter is behind Postgres and is raised first. */
+  readonly #collided: boolean;
+  #taken: readonly SequenceNumber[] = [];
+
+  constructor(options: LockedWritesOptions, conversationId: string, collided: boolean) {
+    this.#options = options;
+    this.#conversationId = conversationId;
+    this.#collided = collided;
+  }
+
+  /** Returns undefined if the number was taken by another message. */
+  enter<E extends Entry, Followed>(
+    decide: Decide<E>,
+    follow: Follow<E, Followed> | undefined,
+  ): Promise<Entered<E, Followed> | undefined> {
+    return this.#commit(async (tx, conversation) => {
+      const entry: E = await decide(tx, conversation);
+      const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
+      if (known !== undefined) return { result: { row: known, resent: true } as Entered<E, Followed> };
+      const committed =
+        entry.kind === 'new'
+          ? await this.#writeNew(tx, entry.outgoing)
+          : await this.#writeWaiting(tx, conversation, { status: entry.status, entries: [entry] });
+      const [message] = committed.messages;
+      const followed = (await follow?.(tx, message!, entry)) as Followed;
+      return { result: { row: message!.row, resent: false, followed }, committed };
+    });
+  }
+
+  /** Returns undefined if one of the numbers was taken by another message. */
+  enterWaiting<Plan extends WaitingPlan>(
+    decide: (tx: Tx, conversation: ConversationRow) => Promise<Plan>,
+    follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<void>,
+  ): Promise<{ plan: Plan; rows: readonly MessageRow[] } | undefined> {
+    return this.#commit(async (tx, conversation) => {
+      const plan = await decide(tx, conversation);
+      const committed =
+        plan.entries.length === 0 ? undefined : await this.#writeWaiting(tx, conversation, plan);
+      const messages = committed?.messages ?? [];
+      await follow(tx, messages, plan);
+      return { result: { plan, rows: messages.map(({ row }) => row) }, committed };
+    });
+  }
+
+  async #commit<Result>(
+    work: (tx: Tx, conversation: ConversationRow) => Promise<Worked<Result>>,
+  ): Promise<Result | undefined> {
+    const { database, onCommitted, metrics } = this.#options;
+    try {
+      const { result, committed } = await database.transaction(async (tx) =>
+        work(tx, await lockConversation(tx, this.#conversationId)),
+      );
+      if (committed !== undefined) {
+        metrics.sends.inc(committed.messages.length);
+        void onCommitted(committed);
+      }
+      return result;
+    } catch (error) {
+      this.#voidUnused();
+      if (error instanceof NumberTaken || isUniqueViolation(error, 'messages_sequence')) return undefined;
+      throw asUnavailable(error);
+    }
+  }
+
+  async #writeNew(tx: Tx, outgoing: Outgoing): Promise<Committed> {
+    const numbered = { message: outgoing.message, sequence: await this.#takeNumbers(tx, 1) };
+    const [inserted] = await insertMessages(tx, [numbered]);
+    if (inserted === undefined) throw new NumberTaken();
+    return { outboxId: inserted.outboxId, messages: [asCommitted(outgoing, numbered, inserted)] };
+  }
+
+  async #writeWaiting(
+    tx: Tx,
+    { audience, roster_version: rosterVersion }: ConversationRow,
+    { status, entries: messages }: WaitingPlan,
+  ): Promise<Committed> {
+    const conversationId = this.#conversationId;
+    const firstSequence = await this.#takeNumbers(tx, messages.length);
+    const entered = await enterTimeline(tx, { conversationId, firstSequence, status, messages });
+    const [first] = entered;
+    if (first === undefined || entered.length < messages.length) throw new NumberTaken();
+    const rows = entered.map(({ outbox_id: _, ...row }) => row);
+    const parts = await withParts(tx, this.#options.files, rows);
+    return {
+      outboxId: first.outbox_id,
+      messages: parts.map((message) => ({ ...message, audience, rosterVersion })),
+    };
+  }
+
+  /** Returns the first of `count` numbers in a row. */
+  async #takeNumbers(tx: Tx, count: number): Promise<number> {
+    const { engine } = this.#options;
+    const conversationId = this.#conversationId;
+    const claim = { stream: conversationId, count };
+    const head = async () => {
+      const heads = await readHeads(tx, [conversationId]);
+      return heads.get(conversationId) ?? 0;
+    };
+    const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
+    const [seeded] = first === null ? await engine.reserve([{ ...claim, floor: await head() }]) : [first];
+    if (seeded === null || seeded === undefined) throw unavailable('No sequence number could be reserved.');
+    this.#taken = Array.from({ length: count }, (_, n) => ({ conversationId, sequence: seeded + n }));
+    return seeded;
+  }
+
+  /**
+   * A hole would delay every reader by a second; a number that is taken stays as it is. If this fails, readers settle
+   * the number.
+   */
+  #voidUnused(): void {
+    if (this.#taken.length === 0) return;
+    this.#options.timeline.void(this.#taken).catch(() => {});
+  }
+}
+
+/** The result of an attempt, and what it wrote into the timeline. */
+interface Worked<Result> {
+  readonly result: Result;
+  readonly committed?: Committed | undefined;
+}
+
+/** Rolls the transaction back to retry with another number. */
+class NumberTaken extends Error {}
+
+async function findOriginal(tx: Tx, { message }: Outgoing): Promise<MessageRow | undefined> {
+  if (message.client_message_id === null) return undefined;
+  // Under the lock only the faster path can add such a message, and the insert conflicts with it.
+  const [original] = await readMessagesByClientId(tx, [message]);
+  return original;
+}

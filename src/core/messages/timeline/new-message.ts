@@ -1,0 +1,39 @@
+import type { Entity } from '../../../contract/protocol/resources/actor.ts';
+import type { MessageRow } from '../../resources/message.ts';
+
+/** A message that is about to enter the timeline: its columns except those that numbering and Postgres add. */
+export interface NewMessage
+  extends Omit<
+    MessageRow,
+    | 'sequence'
+    | 'email_status'
+    | 'status'
+    | 'has_attachments'
+    | 'scheduled_at'
+    | 'edited_at'
+    | 'edited_by'
+    | 'deleted_at'
+    | 'redaction'
+    | 'created_at'
+    | 'updated_at'
+    | 'outcome'
+  > {
+  readonly attachments: readonly NewAttachment[];
+}
+
+export interface NewAttachment {
+  readonly id: string;
+  readonly position: number;
+  readonly kind: 'file' | 'image' | 'link' | 'resource';
+  readonly s3_key: string | null;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+  readonly url: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+  /** The file's signed URL for the message's own event; not a column. */
+  readonly download_url?: string;
+  /** The linked resource for the message's own event; not a column. */
+  readonly resource?: Entity;
+}

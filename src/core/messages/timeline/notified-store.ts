@@ -1,0 +1,129 @@
+import { PREVIEW_CHARACTERS } from '../../../contract/protocol/resources/notification.ts';
+import type { Querier } from '../../../platform/db/handle.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { NOTIFIED_IN_TIME_MS, type NotificationRow, notificationsOf } from '../../resources/notification.ts';
+import { asNotifications, type NotificationPlan, planRows, sizeOf } from './planned-notifications.ts';
+
+/** A message in the timeline, and the notifications that it is due. */
+export interface DueNotifications {
+  readonly row: MessageRow;
+  readonly plan: NotificationPlan;
+}
+
+/** The notifications that were written for a message, with its moment and the start of its present text. */
+interface WrittenRow {
+  readonly message_id: string;
+  readonly notified_at: string;
+  readonly preview: string | null;
+  readonly priority: NotificationRow['priority'];
+  readonly recipient_ids: readonly string[];
+  readonly notification_ids: readonly string[];
+}
+
+/** Maximum number of notifications in one statement, but for a message that has more. */
+const MAX_NOTIFICATIONS = 500;
+
+/**
+ * Inserts the notifications of messages that are committed, those that do not exist yet, and returns the current rows
+ * of all of them in the order of feeds. May be called again; deleted messages have none.
+ */
+export async function insertDue(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
+  const rows: NotificationRow[] = [];
+  for (const some of inStatements(due)) rows.push(...(await insertTogether(db, some)));
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Returns the notifications of these messages, of present and former participants. */
+export async function readNotificationsOf(
+  db: Querier,
+  messageIds: readonly string[],
+): Promise<NotificationRow[]> {
+  return messageIds.length === 0 ? [] : db.query(READ_OF_MESSAGES, messageIds);
+}
+
+async function insertTogether(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
+  const plans = JSON.stringify(due.flatMap(({ row, plan }) => planRows(row.id, plan)));
+  const written = new Map((await db.query(INSERT_DUE, plans)).map((one) => [one.message_id, one]));
+  const rows: NotificationRow[] = [];
+  const again: string[] = [];
+  for (const { row, plan } of due) {
+    const of = written.get(row.id);
+    if (of?.recipient_ids.length !== sizeOf(plan)) {
+      again.push(row.id);
+      continue;
+    }
+    const ids = { recipientIds: of.recipient_ids, notificationIds: of.notification_ids };
+    rows.push(...asNotifications({ ...row, body: of.preview }, plan, ids, of.notified_at, of.priority));
+  }
+  return [...rows, ...(await readNotificationsOf(db, again))];
+}
+
+function* inStatements(due: readonly DueNotifications[]): Iterable<DueNotifications[]> {
+  let some: DueNotifications[] = [];
+  let size = 0;
+  for (const one of due) {
+    const more = sizeOf(one.plan);
+    if (more === 0) continue;
+    if (some.length > 0 && size + more > MAX_NOTIFICATIONS) {
+      yield some;
+      some = [];
+      size = 0;
+    }
+    some.push(one);
+    size += more;
+  }
+  if (some.length > 0) yield some;
+}
+
+/** SQL: the rows of a plan (planRows), as `p`. */
+export function plannedRows(parameter: string): string {
+  return `json_to_recordset(${parameter}::json) AS p(id text, roster_version bigint, sender_type text, category text,
+        title text, recipients json)`;
+}
+
+/**
+ * SQL: a WITH part `notified` that inserts planned notifications. `source` has the rows of plans as `p`, and as `e` the
+ * id, account_id, conversation_id, body, sender_id, at and changed_in of their messages. `more`: further columns of
+ * notifications, with their values. In the order of the primary key, so that two statements cannot deadlock.
+ */
+export function insertPlanned(source: string, more: Readonly<Record<string, string>> = {}): string {
+  const columns = Object.keys(more).map((column) => `, ${column}`);
+  const values = Object.values(more).map((value) => `, ${value}`);
+  return `notified AS (
+      INSERT INTO notifications (id, account_id, recipient_id, category, title, body, sender_id, sender_type,
+        resource_type, resource_id, message_id, created_at, updated_at, changed_in${columns.join('')})
+      SELECT notification_id(e.at, e.id, r.recipient_id) AS notification_id, e.account_id, r.recipient_id, p.category,
+        p.title, nullif(left(e.body, ${PREVIEW_CHARACTERS}), ''), e.sender_id, p.sender_type, 'entity', e.conversation_id, e.id,
+        e.at, e.at, e.changed_in${values.join('')}
+      FROM ${source}, json_array_elements_text(p.recipients) AS r(recipient_id)
+      ORDER BY r.recipient_id, notification_id
+      ON CONFLICT DO NOTHING
+      RETURNING id, recipient_id, message_id, created_at, body${columns.join('')}
+    )`;
+}
+
+// A row that is late carries its transaction, because readers that resume may have passed its id already
+// (docs/decisions.md#new-notifications-are-found-by-their-ids).
+const INSERT_DUE = statement<[plans: string], WrittenRow>({
+  name: 'insert-due-notifications',
+  text: `
+    WITH ${insertPlanned(
+      `${plannedRows('$1')}, LATERAL (
+          SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, m.priority, moment.at,
+            CASE WHEN moment.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms'
+              THEN pg_current_xact_id() END AS changed_in
+          FROM messages m, LATERAL (SELECT moment_of(m) AS at) moment
+          WHERE m.id = p.id AND m.deleted_at IS NULL OFFSET 0
+        ) e`,
+      { priority: "coalesce(e.priority, 'normal')" },
+    )}
+    SELECT message_id, min(created_at) AS notified_at, min(body) AS preview, min(priority) AS priority,
+      array_agg(recipient_id) AS recipient_ids, array_agg(id) AS notification_ids
+    FROM notified GROUP BY message_id`,
+});
+
+const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({
+  name: 'read-notifications-of-messages',
+  text: `SELECT n.* FROM ${notificationsOf('$1::text[]')} ORDER BY n.id`,
+});

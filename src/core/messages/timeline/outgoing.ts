@@ -1,0 +1,126 @@
+import { unavailable } from '../../../contract/protocol/errors.ts';
+import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { Attachment } from '../../../contract/protocol/resources/attachment.ts';
+import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
+import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import { type Engine, EngineUnavailableError } from '../../../platform/engine/engine.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import { presentAttachment } from '../../resources/attachment.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import type { NotificationRow } from '../../resources/notification.ts';
+import type { InsertedMessage, NumberedMessage } from './insert-store.ts';
+import type { NewMessage } from './new-message.ts';
+import { asNotifications } from './planned-notifications.ts';
+import type { Timeline } from './timeline.ts';
+
+/** A message to be written, with the facts for its event that the sender has read already. */
+export interface Outgoing {
+  readonly message: NewMessage;
+  readonly sender: Actor | null;
+  /** The conversation's audience. */
+  readonly audience: ConversationAudience;
+  /**
+   * What the sender knew of the conversation: its notifications are planned with it. Without it, they are worked out
+   * after the commit.
+   */
+  readonly facts?: ConversationFacts;
+  /** The trace of the request that sent it. */
+  readonly trace?: TraceContext;
+}
+
+export interface Acknowledged {
+  readonly row: MessageRow;
+  /** The message existed already, under the same client_message_id: `row` is the original. */
+  readonly resent: boolean;
+}
+
+/** The result of one committed statement; `outboxId` is its row, to be deleted once everything was published. */
+export interface Committed {
+  readonly outboxId: number;
+  readonly messages: readonly CommittedMessage[];
+}
+
+export interface CommittedMessage {
+  readonly row: MessageRow;
+  readonly sender: Actor | null;
+  readonly attachments: readonly Attachment[];
+  readonly audience: ConversationAudience;
+  /** The roster of the conversation at the commit; a node that takes over its effects uses the present one. */
+  readonly rosterVersion: number;
+  /** The notifications that were committed with it; undefined: they are worked out after the commit. */
+  readonly notifications?: readonly NotificationRow[] | undefined;
+  /** The trace of the request that sent it; unknown to a node that takes over its effects. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/** The dependencies of both write paths. */
+export interface WriteOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly timeline: Timeline;
+  readonly metrics: Metrics;
+  /** False while this node may not take numbers (platform/db/node-lock.ts). */
+  readonly maySend: () => boolean;
+  /**
+   * Called in the order of commits, once for each statement, synchronously after the acknowledgement. Resolves when the
+   * effects were made, or are left to a sweep of the outbox.
+   */
+  readonly onCommitted: (committed: Committed) => Promise<void>;
+}
+
+/**
+ * How many numbers a message gets before it is refused. One that meets the unique key is replaced; this often, the counter
+ * itself is wrong.
+ */
+export const MAX_NUMBERINGS = 6;
+
+/** Combines a message with the result of its insert. */
+export function asCommitted(
+  { message, sender, audience, trace }: Outgoing,
+  { sequence, plan }: Pick<NumberedMessage, 'sequence' | 'plan'>,
+  inserted: InsertedMessage,
+): CommittedMessage {
+  const { attachments, ...columns } = message;
+  const { createdAt: at, rosterVersion } = inserted;
+  const row: MessageRow = {
+    ...columns,
+    sequence,
+    status: 'sent',
+    email_status: null,
+    has_attachments: attachments.length > 0,
+    scheduled_at: null,
+    edited_at: null,
+    edited_by: null,
+    deleted_at: null,
+    redaction: null,
+    created_at: at,
+    updated_at: at,
+    outcome: null,
+  };
+  return {
+    row,
+    sender,
+    attachments: attachments.map(({ url, download_url, resource = null, ...attachment }) =>
+      presentAttachment({
+        ...{ ...attachment, resource, url: download_url ?? url },
+        ...{ message_id: columns.id, removed_at: null, created_at: at },
+      }),
+    ),
+    audience,
+    rosterVersion,
+    notifications:
+      plan?.rosterVersion === rosterVersion ? asNotifications(row, plan, inserted, at) : undefined,
+    trace,
+  };
+}
+
+/** Converts errors of an unavailable Postgres or counter to the caller's error. */
+export function asUnavailable(error: unknown): unknown {
+  if (error instanceof EngineUnavailableError || isUnavailable(error)) {
+    return unavailable('Messages cannot be accepted at the moment.', error);
+  }
+  return error;
+}

@@ -1,0 +1,90 @@
+import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import type { NotificationRow } from '../../resources/notification.ts';
+import { preview } from '../../resources/preview.ts';
+
+/** Notifications of one message that differ in nothing but their recipients. */
+export interface PlannedNotification {
+  readonly category: 'chat.message' | 'chat.mention' | 'agent.alert' | 'system.broadcast';
+  readonly title: string;
+  readonly recipients: readonly string[];
+}
+
+/**
+ * The notifications of a message, worked out before its commit from what this node knows of the conversation. They are
+ * written with the message if the roster has that version at the commit; otherwise they are worked out again
+ * (docs/architecture.md#recipients).
+ */
+export interface NotificationPlan {
+  readonly rosterVersion: number;
+  readonly senderType: 'user' | 'group' | 'system';
+  readonly notifications: readonly PlannedNotification[];
+}
+
+/** Works out the notifications of a message; undefined where they are due later, as those of a text that is streaming. */
+export type PlanNotifications = (
+  message: Pick<MessageRow, 'kind' | 'mentions' | 'author_id' | 'streaming_state'>,
+  sender: Actor | null,
+  facts: ConversationFacts,
+) => NotificationPlan | undefined;
+
+/** Returns the number of notifications of a plan. */
+export function sizeOf({ notifications }: NotificationPlan): number {
+  return notifications.reduce((sum, { recipients }) => sum + recipients.length, 0);
+}
+
+/** Returns a plan as the rows of a JSON parameter (notified-store.ts). */
+export function planRows(messageId: string, { rosterVersion, senderType, notifications }: NotificationPlan) {
+  return notifications.map(({ category, title, recipients }) => ({
+    ...{ id: messageId, roster_version: rosterVersion, sender_type: senderType },
+    ...{ category, title, recipients },
+  }));
+}
+
+/** The notifications that were written with a message: their recipients, and beside each its id. */
+export interface WrittenNotifications {
+  readonly recipientIds: readonly string[];
+  readonly notificationIds: readonly string[];
+}
+
+/** Returns the notifications of a plan that were written, as Postgres has them: `at` is the moment of the message. */
+export function asNotifications(
+  message: MessageRow,
+  plan: NotificationPlan,
+  { recipientIds, notificationIds }: WrittenNotifications,
+  at: string,
+  priority: NotificationRow['priority'] = 'normal',
+): NotificationRow[] {
+  const body = message.body ? preview(message.body) : null;
+  const plannedFor = byRecipient(plan);
+  return recipientIds.map((recipientId, index) => {
+    const { category, title } = plannedFor(recipientId);
+    return {
+      id: notificationIds[index]!,
+      account_id: message.account_id,
+      recipient_id: recipientId,
+      category,
+      title,
+      body,
+      status: 'unseen',
+      priority,
+      sender_id: message.sender_id,
+      resource_type: 'entity',
+      resource_id: message.conversation_id,
+      message_id: message.id,
+      agent_run_id: null,
+      seen_at: null,
+      read_at: null,
+      dismissed_at: null,
+      created_at: at,
+      updated_at: at,
+    };
+  });
+}
+
+function byRecipient({ notifications }: NotificationPlan): (recipientId: string) => PlannedNotification {
+  if (notifications.length === 1) return () => notifications[0]!;
+  const planned = new Map(notifications.flatMap((one) => one.recipients.map((id) => [id, one])));
+  return (recipientId) => planned.get(recipientId)!;
+}

@@ -1,0 +1,373 @@
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { Querier } from '../../../platform/db/handle.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import {
+  GATHERED_KEYS,
+  type GatheredKeys,
+  parseKey,
+  type RowKey,
+  rowKey,
+} from '../../resources/encoded-rows.ts';
+import {
+  type BriefRow,
+  briefColumns,
+  type MessageRow,
+  messageColumns,
+  type TimelineRow,
+} from '../../resources/message.ts';
+
+/**
+ * Numbers further below a conversation's highest than this are settled by definition: the write path never fills them
+ * (docs/architecture.md#the-write-path).
+ */
+export const SETTLE_WINDOW = 1_000;
+
+/**
+ * SQL: whether a number of a conversation may still become a message: it was not purged, and is within the window. It
+ * looks for one row above the window, and the descent ends at a page of which it reads no row; `max(sequence)` would
+ * read all of the conversation's last page. `floor`: an expression of a row of `conversations` that the number exceeds.
+ */
+export function isOpenNumber(conversationId: string, sequence: string, floor = 'purged_through'): string {
+  return `(SELECT above.sequence FROM messages above WHERE above.conversation_id = ${conversationId}
+          AND above.sequence >= ${sequence} + ${SETTLE_WINDOW} LIMIT 1) IS NULL
+        AND ${sequence} > (SELECT ${floor} FROM conversations WHERE id = ${conversationId})`;
+}
+
+/** A number of one conversation's timeline. */
+export interface SequenceNumber {
+  readonly conversationId: string;
+  readonly sequence: number;
+}
+
+/** A range of one conversation's timeline: after `after`, up to and including `upTo`. */
+export interface SequenceRange {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly upTo: number;
+}
+
+/** A range of a timeline, between two numbers that are excluded. */
+export interface TimelineRange {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly before: number;
+  readonly order: 'oldest_first' | 'newest_first';
+  readonly limit: number;
+  /** Excludes what customers may not see. */
+  readonly forCustomer: boolean;
+}
+
+export interface SettledHead {
+  readonly head: number;
+  readonly settled: number;
+}
+
+/** The state of a conversation for a reader that starts to follow it. */
+export interface TimelineHead extends SettledHead {
+  /** The number of the last message up to `settled`: numbers after it are voids. */
+  readonly visible: number;
+  /** Ids of the texts being written: drafts, and messages up to `settled`. */
+  readonly writing: readonly string[];
+}
+
+/** Returns the highest number of each conversation that was ever used, 0 if none was. */
+export async function readHeads(
+  db: Querier,
+  conversationIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.query(READ_HEADS, conversationIds);
+  return new Map(rows.map((row) => [row.conversation_id, row.head]));
+}
+
+/**
+ * Returns the highest number of the conversation that was ever used, 0 where none was, and the number up to which
+ * everything is settled without a look at rows.
+ */
+export async function readHead(
+  db: Querier,
+  conversationId: string,
+): Promise<{ head: number; floor: number }> {
+  const [row] = await db.query(READ_HEAD, conversationId);
+  return row!;
+}
+
+/** Where conversations stand; those without a row are left out. */
+export function readStandings(
+  db: Querier,
+  conversationIds: readonly string[],
+): Promise<(TimelineHead & { id: string })[]> {
+  return db.query(READ_STANDINGS, conversationIds);
+}
+
+/**
+ * Returns the number of the last message up to the number beside each conversation, of those that customers may see or
+ * of all, with the place of the ask from 1.
+ */
+export function readVisibleHeads(
+  db: Querier,
+  conversationIds: readonly string[],
+  upTo: readonly number[],
+  forCustomer: boolean,
+): Promise<{ place: number; head: number }[]> {
+  return db.query(READ_VISIBLE_HEADS, conversationIds, upTo, forCustomer);
+}
+
+/** Returns the rows of a range in order, voids included. */
+export function readRange(
+  db: Querier,
+  { conversationId, after, upTo }: SequenceRange,
+): Promise<MessageRow[]> {
+  return db.query(READ_STRETCH, conversationId, after, upTo);
+}
+
+/** The key of a message on a page. */
+export interface TimelineKey extends RowKey {
+  readonly sequence: number;
+  /** Null unless the viewer is the author. */
+  readonly client_message_id: string | null;
+}
+
+/** Sent messages of a range in its order, settled or not. */
+export interface TimelineSlice<Item> {
+  readonly items: Item[];
+  /** The highest number of the conversation at the moment of the read; 0 where nothing was found. */
+  readonly head: number;
+  /** The number up to which its messages were purged; 0 where nothing was found. */
+  readonly purged: number;
+}
+
+/** A row of a page whose body is left out if it is large. */
+export type BriefTimelineRow = TimelineRow & BriefRow;
+
+export async function readSent(db: Querier, range: TimelineRange): Promise<TimelineSlice<BriefTimelineRow>> {
+  const { conversationId, after, before, order, limit, forCustomer } = range;
+  const items = await db.query(READ_SENT[order], conversationId, after, before, limit, forCustomer);
+  return { items, head: items[0]?.head ?? 0, purged: items[0]?.purged ?? 0 };
+}
+
+export async function readSentKeys(
+  db: Querier,
+  { conversationId, after, before, order, limit, forCustomer }: TimelineRange,
+  viewerId: string,
+): Promise<TimelineSlice<TimelineKey>> {
+  const place = [conversationId, after, before, limit, forCustomer] as const;
+  const [row] = await db.query(READ_SENT_KEYS[order], ...place, viewerId);
+  const { keys, own, head, purged } = row!;
+  const items = keys === null ? [] : keys.split(',').map((key) => parseTimelineKey(key, own));
+  return { items, head: head ?? 0, purged };
+}
+
+function parseTimelineKey(text: string, own: GatheredTimelineKeys['own']): TimelineKey {
+  const end = text.indexOf(' ');
+  const sequence = text.slice(0, end);
+  return {
+    ...parseKey(text.slice(end + 1)),
+    sequence: Number(sequence),
+    client_message_id: own?.[sequence] ?? null,
+  };
+}
+
+/** Returns the current rows of sent messages, in no order, without those that the reader may not see. */
+export function readSentById(
+  db: Querier,
+  conversationId: string,
+  ids: readonly string[],
+  forCustomer: boolean,
+): Promise<TimelineRow[]> {
+  return db.query(READ_SENT_BY_ID, conversationId, ids, forCustomer);
+}
+
+/** The numbers of a range that have no row and are not settled. */
+export function readHoles(
+  db: Querier,
+  { conversationId, after, upTo }: SequenceRange,
+): Promise<{ sequence: number }[]> {
+  return db.query(READ_HOLES, conversationId, after, upTo);
+}
+
+/** Writes a void at each of these numbers that has no row. Returns the numbers that it wrote. */
+export function insertVoids(db: Querier, numbers: readonly SequenceNumber[]): Promise<VoidedNumber[]> {
+  return db.query(
+    INSERT_VOIDS,
+    numbers.map(() => newId('message')),
+    numbers.map(({ conversationId }) => conversationId),
+    numbers.map(({ sequence }) => sequence),
+  );
+}
+
+interface VoidedNumber {
+  readonly conversation_id: string;
+  readonly sequence: number;
+}
+
+/** SQL: the number up to which messages of a conversation were purged, 0 where there is no such conversation. */
+function purgedThrough(conversationId: string): string {
+  return `coalesce((SELECT purged_through FROM conversations WHERE id = ${conversationId}), 0)`;
+}
+
+/** SQL: one row, `head` and `floor`. */
+export function headOf(conversationId: string): string {
+  return `(
+      SELECT greatest(newest.sequence, purged.through) AS head,
+        greatest(newest.sequence - ${SETTLE_WINDOW}, purged.through) AS floor
+      FROM (SELECT max(sequence) AS sequence FROM messages WHERE conversation_id = ${conversationId}) newest,
+        (SELECT ${purgedThrough(conversationId)} AS through) purged
+    )`;
+}
+
+/** SQL: one row, `settled`: the number up to which all behind `start` have rows. `start` is settled itself. */
+export function settledAfter(conversationId: string, start: string): string {
+  // Numbers are consecutive as long as the number minus the row's position stays the same.
+  return `(
+      SELECT coalesce(max(sequence) FILTER (WHERE sequence = expected), ${start}) AS settled
+      FROM (
+        SELECT m.sequence, ${start} + row_number() OVER (ORDER BY m.sequence) AS expected
+        FROM messages m WHERE m.conversation_id = ${conversationId} AND m.sequence > ${start}
+      ) numbered
+    )`;
+}
+
+const READ_HEAD = statement<[conversationId: string], { head: number; floor: number }>({
+  name: 'read-head',
+  text: `SELECT head, floor FROM ${headOf('$1')} h`,
+});
+
+const READ_HEADS = statement<[conversationIds: readonly string[]], { conversation_id: string; head: number }>(
+  {
+    name: 'read-heads',
+    text: `
+    SELECT c.id AS conversation_id, h.head FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`,
+  },
+);
+
+const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>({
+  name: 'read-standings',
+  text: `
+    SELECT c.id, newest.head, counted.settled, greatest(${purgedThrough('c.id')}, (
+        SELECT v.sequence FROM messages v
+        WHERE v.conversation_id = c.id AND v.sequence <= counted.settled AND v.status = 'sent'
+        ORDER BY v.sequence DESC LIMIT 1
+      )) AS visible, ARRAY(
+      SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
+        AND coalesce(w.sequence, 0) <= counted.settled
+    ) AS writing
+    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`,
+});
+
+const READ_VISIBLE_HEADS = statement<
+  [conversationIds: readonly string[], upTo: readonly number[], forCustomer: boolean],
+  { place: number; head: number }
+>({
+  name: 'read-visible-heads',
+  text: `
+    SELECT c.place, greatest(${purgedThrough('c.id')}, (
+        SELECT sequence FROM messages
+        WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent'
+          AND (NOT $3::boolean OR visibility <> 'internal')
+        ORDER BY sequence DESC LIMIT 1
+      )) AS head
+    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place)`,
+});
+
+const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>({
+  name: 'read-holes',
+  text: `
+    SELECT n AS sequence
+    FROM ${headOf('$1')} h, generate_series(greatest($2::bigint, h.floor) + 1, least($3::bigint, h.head)) AS n
+    WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
+    ORDER BY n`,
+});
+
+const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>({
+  name: 'read-stretch',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
+    ORDER BY m.sequence`,
+});
+
+type SentParams = [
+  conversationId: string,
+  after: number,
+  before: number,
+  limit: number,
+  forCustomer: boolean,
+];
+
+interface GatheredTimelineKeys extends GatheredKeys {
+  /** The client ids of the viewer's own messages, by number. */
+  readonly own: Readonly<Record<string, string>> | null;
+  readonly head: number | null;
+  readonly purged: number;
+}
+
+const ENDS = `(SELECT max(sequence) FROM messages WHERE conversation_id = $1) AS head, ${purgedThrough('$1')} AS purged`;
+const ORDERS = {
+  oldest_first: { end: 'oldest', by: 'm.sequence' },
+  newest_first: { end: 'newest', by: 'm.sequence DESC' },
+} as const;
+
+const READ_SENT = {
+  oldest_first: sentStatement('oldest_first'),
+  newest_first: sentStatement('newest_first'),
+} as const;
+
+const READ_SENT_KEYS = {
+  oldest_first: keysStatement('oldest_first'),
+  newest_first: keysStatement('newest_first'),
+} as const;
+
+function sentStatement(order: keyof typeof ORDERS) {
+  const { end } = ORDERS[order];
+  return statement<SentParams, BriefTimelineRow & { readonly head: number; readonly purged: number }>({
+    name: `read-timeline-${end}`,
+    text: sentText(`${briefColumns('m')}, m.updated_at::text AS version, ${ENDS}`, order),
+  });
+}
+
+function keysStatement(order: keyof typeof ORDERS) {
+  const { end } = ORDERS[order];
+  const own = 'CASE WHEN m.author_id = $6 THEN m.client_message_id END AS own';
+  return statement<[...SentParams, viewerId: string], GatheredTimelineKeys>({
+    name: `read-timeline-keys-${end}`,
+    text: `
+    SELECT ${ENDS}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
+    FROM (${sentText(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`, order)}) AS page`,
+  });
+}
+
+function sentText(columns: string, order: keyof typeof ORDERS): string {
+  return `
+    SELECT ${columns} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence < $3 AND m.status = 'sent'
+      AND (NOT $5::boolean OR m.visibility <> 'internal')
+    ORDER BY ${ORDERS[order].by} LIMIT $4`;
+}
+
+const READ_SENT_BY_ID = statement<
+  [conversationId: string, ids: readonly string[], forCustomer: boolean],
+  TimelineRow
+>({
+  name: 'read-timeline-by-id',
+  text: `
+    SELECT ${messageColumns('m')}, m.updated_at::text AS version FROM messages m
+    WHERE m.conversation_id = $1 AND m.id = ANY($2) AND m.status = 'sent'
+      AND (NOT $3::boolean OR m.visibility <> 'internal')`,
+});
+
+// Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
+// another number.
+const INSERT_VOIDS = statement<
+  [ids: readonly string[], conversationIds: readonly string[], sequences: readonly number[]],
+  VoidedNumber
+>({
+  name: 'insert-voids',
+  text: `
+    INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility)
+    SELECT v.id, c.account_id, c.id, v.sequence, 'void', 'void', 'internal'
+    FROM unnest($1::text[], $2::text[], $3::bigint[]) AS v(id, conversation_id, sequence)
+      JOIN conversations c ON c.id = v.conversation_id AND c.purged_through < v.sequence
+    ORDER BY c.id, v.sequence
+    ON CONFLICT DO NOTHING
+    RETURNING conversation_id, sequence`,
+});

@@ -1,0 +1,163 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Engine } from '../../../platform/engine/engine.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import {
+  insertVoids,
+  readHead,
+  readHoles,
+  readRange,
+  readStandings,
+  readVisibleHeads,
+  type SequenceNumber,
+  type SequenceRange,
+  type SettledHead,
+  type TimelineHead,
+} from './timeline-store.ts';
+
+/** How long a hole's owner gets to commit: a second look after `lookAgainMs`, a void after `giveUpMs`. */
+export const SETTLING = { lookAgainMs: 250, giveUpMs: 1_000 } as const;
+
+/**
+ * Reads timelines up to the first unsettled number and no further: every number in a result is a message or a void,
+ * and stays what it is. Live ordering, replay and pages all read through this class, so they end with the same
+ * messages.
+ */
+export class Timeline {
+  readonly #database: Database;
+  readonly #engine: Engine;
+  readonly #metrics: Metrics;
+
+  constructor(database: Database, engine: Engine, metrics: Metrics) {
+    this.#database = database;
+    this.#engine = engine;
+    this.#metrics = metrics;
+  }
+
+  /**
+   * Returns the highest number that was ever used, 0 for a timeline that was always empty. Numbers below it may still be
+   * unsettled.
+   */
+  async head(conversationId: string): Promise<number> {
+    return (await readHead(this.#database, conversationId)).head;
+  }
+
+  /**
+   * Returns the head, and the number up to which nothing can change any more: below the lowest hole of the last
+   * SETTLE_WINDOW numbers. Does not wait for holes.
+   */
+  async settledHead(conversationId: string): Promise<SettledHead> {
+    const [standing] = await this.standings([conversationId]);
+    const { head, settled } = standing!;
+    return { head, settled };
+  }
+
+  /** Like `settledHead` for several conversations, in their order, with the texts being written in them. */
+  async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
+    const rows = await readStandings(this.#database, [...new Set(conversationIds)]);
+    const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
+    return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0, visible: 0, writing: [] });
+  }
+
+  /**
+   * Returns the number of the last message up to `upTo`, of those that customers may see or of all, in the order of the
+   * arguments: at least the last number that was purged, 0 for none.
+   */
+  async visibleHeads(
+    asks: readonly { readonly conversationId: string; readonly upTo: number }[],
+    forCustomer: boolean,
+  ): Promise<number[]> {
+    const rows = await readVisibleHeads(
+      this.#database,
+      asks.map(({ conversationId }) => conversationId),
+      asks.map(({ upTo }) => upTo),
+      forCustomer,
+    );
+    const heads = asks.map(() => 0);
+    for (const { place, head } of rows) heads[place - 1] = head;
+    return heads;
+  }
+
+  /**
+   * Returns the messages of a range that ends at or below the head, in order, without voids. Waits for holes and fills
+   * them: at the latest about a second after `seenAtMs` (`performance.now()`, when the caller first saw the hole),
+   * unless an owner's transaction is still open.
+   */
+  async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
+    for (let waited = false; ; waited = true) {
+      const rows = await readRange(this.#database, stretch);
+      const holes = await this.#unsettled(stretch, rows);
+      if (holes.length === 0) {
+        if (waited) this.#metrics.settles.inc();
+        return rows.filter((row) => row.status !== 'void');
+      }
+      await this.#waitOrVoid(stretch.conversationId, holes, seenAtMs);
+    }
+  }
+
+  /**
+   * Waits until every number of a range is a row or a void, for callers that read it in another order. Returns true if
+   * it had to wait.
+   */
+  async settle(range: SequenceRange): Promise<boolean> {
+    const seenAtMs = performance.now();
+    for (let waited = false; ; waited = true) {
+      const rows = await readHoles(this.#database, range);
+      if (rows.length === 0) {
+        if (waited) this.#metrics.settles.inc();
+        return waited;
+      }
+      await this.#waitOrVoid(
+        range.conversationId,
+        rows.map((row) => row.sequence),
+        seenAtMs,
+      );
+    }
+  }
+
+  /** Writes a void at each of these numbers that has no row. */
+  async void(numbers: readonly SequenceNumber[]): Promise<void> {
+    // Over the pool: the statement waits for an owner whose insert of the same number is in progress.
+    const voided = await insertVoids(this.#database, numbers);
+    this.#metrics.voids.inc(voided.length);
+    for (const { conversation_id: stream, sequence } of voided) {
+      // The frame is a hint: a node that misses it finds the void in Postgres.
+      this.#engine.publish(stream, { kind: 'void', stream, sequence }).catch(() => {});
+    }
+  }
+
+  /** Returns the numbers of the range that `rows` lacks and that could still become a message. */
+  async #unsettled(
+    { conversationId, after, upTo }: SequenceRange,
+    rows: readonly MessageRow[],
+  ): Promise<number[]> {
+    if (rows.length >= upTo - after) return [];
+    const { floor } = await readHead(this.#database, conversationId);
+    const present = new Set(rows.map((row) => row.sequence));
+    const holes: number[] = [];
+    for (let n = Math.max(after, floor) + 1; n <= upTo; n++) {
+      if (!present.has(n)) holes.push(n);
+    }
+    return holes;
+  }
+
+  async #waitOrVoid(conversationId: string, holes: readonly number[], seenAtMs: number): Promise<void> {
+    const leftMs = seenAtMs + SETTLING.giveUpMs - performance.now();
+    if (leftMs > 0) {
+      await pause(Math.min(leftMs, SETTLING.lookAgainMs));
+      return;
+    }
+    // The first void is written at once; if that did not help, the next attempts are spaced.
+    if (leftMs < -SETTLING.lookAgainMs) await pause(SETTLING.lookAgainMs);
+    await this.void(holes.map((sequence) => ({ conversationId, sequence })));
+    // A void that cannot be written (its conversation was deleted) must not become a busy loop.
+    if (leftMs < -HOPELESS_MS) throw new Error(`numbers of ${conversationId} cannot be settled: ${holes}`);
+  }
+}
+
+/**
+ * How long a hole may resist after its time, in milliseconds: longer than the owner's statement, which is cancelled by
+ * then.
+ */
+const HOPELESS_MS = 15_000;

@@ -1,0 +1,438 @@
+import { unavailable } from '../../../contract/protocol/errors.ts';
+import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
+import type { PipelinedConnection } from '../../../platform/db/pipelined-connection.ts';
+import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { directBlocked } from '../../conversations/access.ts';
+import { readBlockedIds } from '../../conversations/block-store.ts';
+import { type MessageRow, readMessagesById } from '../../resources/message.ts';
+import { readMessagesByClientId } from '../store.ts';
+import { insertMessages, type NumberedMessage } from './insert-store.ts';
+import type { NewMessage } from './new-message.ts';
+import {
+  type Acknowledged,
+  asCommitted,
+  asUnavailable,
+  type CommittedMessage,
+  MAX_NUMBERINGS,
+  type Outgoing,
+  type WriteOptions,
+} from './outgoing.ts';
+import { type NotificationPlan, type PlanNotifications, sizeOf } from './planned-notifications.ts';
+import { keyOf, Resends } from './resends.ts';
+import { readHeads, type SequenceNumber } from './timeline-store.ts';
+
+export interface WritePathOptions extends WriteOptions {
+  readonly log: Logger;
+  readonly planNotifications: PlanNotifications;
+  /** Maximum number of rows in a flush; 1 turns batching off, which the bench uses as its control. */
+  readonly maxBatch?: number;
+}
+
+/** Larger batches delay the next flush by more than they save. */
+const MAX_BATCH = 512;
+
+/**
+ * A second flush may start beside one in flight once this many entries wait: commits then share the disk's flushes,
+ * and batches stay batches. (With strictly one flush at a time, half the clients waited for the disk twice and the
+ * server was idle for a third of the time.)
+ */
+const OVERLAP_FROM = 16;
+
+/**
+ * Maximum number of notifications that one flush writes: they take Postgres about 5 ms. Messages beyond it have theirs
+ * written after the commit, so that a storm into large groups does not delay the sends beside it.
+ */
+const MAX_NOTIFICATIONS = 200;
+
+/**
+ * Maximum number of notifications that may be due behind commits: some 0.2 s of work. At it, a message waits for a flush
+ * that writes its notifications with it. Without a bound, 64 clients that sent to groups of fifty as fast as they were
+ * answered had notifications 5 s late after six seconds, and ever later.
+ */
+const MOST_BEHIND = 5_000;
+
+/** Messages with so few notifications pass in any case: a storm into groups does not delay direct messages. */
+const NEVER_HELD_BACK = 10;
+
+/**
+ * The only way into a timeline (docs/architecture.md#the-write-path). Messages that arrive while flushes are in flight
+ * form the next one: a send on an idle node does not wait, a busy node writes hundreds of rows a statement. A flush
+ * takes its numbers in one round trip to the counters and writes in one statement, without reading first. The unique
+ * keys in Postgres decide: a number that is taken is replaced, and a client id that is taken returns the original.
+ */
+export class WritePath {
+  readonly #options: WritePathOptions;
+  readonly #maxBatch: number;
+  readonly #idleWriters: PipelinedConnection[];
+  #queue: Pending[] = [];
+  /** Sends in progress by their key: a resend that arrives meanwhile gets the same answer. */
+  readonly #open = new Map<string, Pending>();
+  readonly #resends = new Resends();
+  readonly #originals: GatheredReads<NewMessage, MessageRow | undefined>;
+  /** Number of notifications that are left out of the flushes of their messages and are not made yet. */
+  #behind = 0;
+  #lookUps = 0;
+  #starting = false;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(options: WritePathOptions) {
+    this.#options = options;
+    this.#maxBatch = options.maxBatch ?? MAX_BATCH;
+    this.#idleWriters = [...options.database.writers];
+    this.#originals = new GatheredReads((messages) => this.#readOriginals(messages));
+  }
+
+  /**
+   * Resolves once the message is committed, by this call or an earlier one. Rejects with `service_unavailable` if
+   * Postgres or the counters are unavailable (the message may have been committed nevertheless: a resend shows that),
+   * or with the row's own error.
+   */
+  append(outgoing: Outgoing): Promise<Acknowledged> {
+    return new Promise((resolve, reject) => {
+      const { message } = outgoing;
+      const entry: Pending = {
+        ...{ outgoing, key: keyOf(message), resolve, reject },
+        ...{ number: undefined, plan: undefined, leftOut: 0, twins: undefined },
+      };
+      const open = this.#open.get(entry.key);
+      if (open !== undefined) {
+        open.twins ??= [];
+        open.twins.push(entry);
+        return;
+      }
+      this.#open.set(entry.key, entry);
+      if (this.#resends.isLikely(entry.key, message.author_id)) void this.#lookUpFirst(entry);
+      else this.#enqueue(entry);
+    });
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
+    if (this.#isIdle) return;
+    await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+  }
+
+  get #isIdle(): boolean {
+    return this.#queue.length === 0 && this.#inFlight === 0 && this.#lookUps === 0;
+  }
+
+  get #inFlight(): number {
+    return this.#options.database.writers.length - this.#idleWriters.length;
+  }
+
+  async #lookUpFirst(entry: Pending): Promise<void> {
+    this.#lookUps += 1;
+    try {
+      const row = await this.#originals.ask(entry.outgoing.message);
+      if (row === undefined) this.#enqueue(entry);
+      else this.#answerResend(entry, row, 'before');
+    } catch (error) {
+      this.#reject(entry, asUnavailable(error));
+    }
+    this.#lookUps -= 1;
+    this.#noteIdle();
+  }
+
+  #enqueue(entry: Pending): void {
+    this.#queue.push(entry);
+    if (this.#starting) return;
+    this.#starting = true;
+    // Runs after everything that the sockets deliver in this turn, so that messages that arrived together are written
+    // in one statement.
+    queueMicrotask(() => {
+      this.#starting = false;
+      this.#startFlushes();
+    });
+  }
+
+  #startFlushes(): void {
+    while (this.#queue.length >= (this.#inFlight === 0 ? 1 : OVERLAP_FROM)) {
+      const writer = this.#idleWriters.pop();
+      if (writer === undefined) return;
+      this.#run(this.#take(), writer).catch((error: unknown) => {
+        this.#options.log.error({ err: error }, 'flush failed unexpectedly');
+      });
+    }
+  }
+
+  /**
+   * Takes the entries of the next flush, and decides which notifications it writes: as many as fit, in the order of the
+   * entries. What fits neither the flush nor the work behind it stays, and everything behind it in its conversation.
+   */
+  #take(): Pending[] {
+    const { planNotifications } = this.#options;
+    const taken: Pending[] = [];
+    const staying: Pending[] = [];
+    const heldBack = new Set<string>();
+    let left = MAX_NOTIFICATIONS;
+    let looked = 0;
+    for (const entry of this.#queue) {
+      if (taken.length === this.#maxBatch) break;
+      looked += 1;
+      const { message, sender, facts } = entry.outgoing;
+      if (heldBack.has(message.conversation_id)) {
+        staying.push(entry);
+        continue;
+      }
+      entry.plan ??= facts && planNotifications(message, sender, facts);
+      const size = entry.plan === undefined ? 0 : sizeOf(entry.plan);
+      const fitsBehind = size <= NEVER_HELD_BACK || size <= MOST_BEHIND - this.#behind;
+      if (size <= left) left -= size;
+      else if (fitsBehind || taken.length === 0) {
+        entry.leftOut = size;
+        this.#behind += size;
+      } else {
+        heldBack.add(message.conversation_id);
+        staying.push(entry);
+        continue;
+      }
+      taken.push(entry);
+    }
+    this.#queue = [...staying, ...this.#queue.slice(looked)];
+    return taken;
+  }
+
+  async #run(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
+    const { metrics } = this.#options;
+    const endTimer = metrics.flushSeconds.startTimer();
+    metrics.flushRows.observe(batch.length);
+    try {
+      await this.#flush(batch, writer);
+    } finally {
+      endTimer();
+      // Those of messages that were not written.
+      for (const { leftOut } of batch) this.#behind -= leftOut;
+      this.#idleWriters.push(writer);
+      this.#startFlushes();
+      this.#noteIdle();
+    }
+  }
+
+  #noteIdle(): void {
+    if (this.#isIdle) for (const resolve of this.#whenIdle.splice(0)) resolve();
+  }
+
+  /** When this resolves, every entry of the batch is resolved or rejected. Never rejects itself. */
+  async #flush(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
+    const numbers = new TakenNumbers();
+    try {
+      if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
+      let open = batch;
+      for (let numbering = 1; open.length > 0; numbering++) {
+        if (numbering > MAX_NUMBERINGS) throw unavailable('No free sequence number was found.');
+        await this.#number(open, numbers, numbering > 1);
+        open = await this.#insert(open, writer);
+        if (open.length === 0) break;
+        // What was not written used up its number: the void is written while the original is looked for.
+        this.#voidUnused(numbers);
+        open = await this.#refuseBlocked(await this.#answerResends(open));
+      }
+    } catch (error) {
+      for (const entry of batch) this.#reject(entry, asUnavailable(error));
+    }
+    this.#voidUnused(numbers);
+  }
+
+  /** Resolves entries that are in Postgres already, and returns the rest: their numbers were taken. */
+  async #answerResends(entries: readonly Pending[]): Promise<readonly Pending[]> {
+    const originals = await this.#readOriginals(entries.map(({ outgoing }) => outgoing.message));
+    return entries.filter((entry, index) => {
+      const row = originals[index];
+      if (row !== undefined) {
+        this.#resends.countVoided(row.author_id);
+        this.#answerResend(entry, row, 'after');
+      }
+      return row === undefined;
+    });
+  }
+
+  /** Rejects entries of direct messages that were blocked since their facts were read, and returns the rest. */
+  async #refuseBlocked(entries: readonly Pending[]): Promise<readonly Pending[]> {
+    if (entries.length === 0) return entries;
+    const ids = new Set(entries.map(({ outgoing }) => outgoing.message.conversation_id));
+    const blocked = await readBlockedIds(this.#options.database.pipeline, [...ids]);
+    return entries.filter((entry) => {
+      const { conversation_id: id, kind } = entry.outgoing.message;
+      const isRefused = blocked.has(id) && kind !== 'system_event';
+      if (isRefused) this.#reject(entry, directBlocked());
+      return !isRefused;
+    });
+  }
+
+  #answerResend(entry: Pending, row: MessageRow, found: 'before' | 'after'): void {
+    this.#options.metrics.resends.inc({ found });
+    this.#resolve(entry, { row, resent: true });
+  }
+
+  /**
+   * Returns the stored message of each of these, if there is one. Messages without a client id (system events of an
+   * outbox row) are found by their own id, which was created with the row.
+   */
+  async #readOriginals(messages: readonly NewMessage[]): Promise<(MessageRow | undefined)[]> {
+    const { pipeline } = this.#options.database;
+    const keyed = messages.filter((message) => message.client_message_id !== null);
+    const ids = messages.filter((message) => message.client_message_id === null).map(({ id }) => id);
+    const [byClientId, byId] = await Promise.all([
+      keyed.length === 0 ? [] : readMessagesByClientId(pipeline, keyed),
+      ids.length === 0 ? [] : readMessagesById(pipeline, ids),
+    ]);
+    const rows = new Map([...byClientId, ...byId].map((row) => [keyOf(row), row]));
+    return messages.map((message) => rows.get(keyOf(message)));
+  }
+
+  #resolve(entry: Pending, acknowledged: Acknowledged): void {
+    this.#open.delete(entry.key);
+    this.#resends.remember(entry.key);
+    entry.resolve(acknowledged);
+    for (const twin of entry.twins ?? []) twin.resolve({ row: acknowledged.row, resent: true });
+  }
+
+  /** Does nothing for an entry that is settled. */
+  #reject(entry: Pending, error: unknown): void {
+    if (this.#open.get(entry.key) !== entry) return;
+    this.#open.delete(entry.key);
+    entry.reject(error);
+    for (const twin of entry.twins ?? []) twin.reject(error);
+  }
+
+  /** Assigns each entry the next number of its conversation, in the order of the entries. */
+  async #number(entries: readonly Pending[], numbers: TakenNumbers, collided: boolean): Promise<void> {
+    const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
+    const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
+    // After a collision the counter is behind Postgres (wiped, restored, rewound) and is raised first.
+    const floors = collided ? await this.#heads(claims.map(({ stream }) => stream)) : undefined;
+    const firsts = await this.#options.engine.reserve(
+      floors === undefined ? claims : claims.map((claim) => ({ ...claim, floor: floors.get(claim.stream)! })),
+    );
+    const unseeded = claims.filter((_, index) => firsts[index] === null);
+    if (unseeded.length > 0) {
+      const heads = await this.#heads(unseeded.map(({ stream }) => stream));
+      const seeded = await this.#options.engine.reserve(
+        unseeded.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! })),
+      );
+      for (const [index, { stream }] of unseeded.entries()) {
+        firsts[claims.findIndex((claim) => claim.stream === stream)] = seeded[index]!;
+      }
+    }
+    for (const [index, { stream }] of claims.entries()) {
+      const first = firsts[index];
+      if (first === null || first === undefined) throw new EngineUnavailableError('a counter kept vanishing');
+      for (const [offset, entry] of byConversation.get(stream)!.entries()) {
+        entry.number = numbers.take(stream, first + offset);
+      }
+    }
+  }
+
+  #heads(conversationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return readHeads(this.#options.database.pipeline, conversationIds);
+  }
+
+  /**
+   * Writes the entries, resolves those that were written and returns those that conflicted with a unique key. If the
+   * statement fails for any reason but the connection, each row is tried alone and without its notifications, which
+   * then follow the commit: a bad row fails only its own caller, and a bad notification fails nothing.
+   */
+  async #insert(entries: readonly Pending[], writer: PipelinedConnection): Promise<readonly Pending[]> {
+    try {
+      const numbered = entries.map(({ outgoing: { message }, number, plan, leftOut }) => ({
+        ...{ message, sequence: number!.sequence, plan: leftOut === 0 ? plan : undefined },
+      }));
+      return await this.#insertTogether(entries, numbered, writer);
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+    }
+    const open: Pending[] = [];
+    for (const entry of entries) {
+      const { message } = entry.outgoing;
+      const alone = [{ message, sequence: entry.number!.sequence }];
+      try {
+        open.push(...(await this.#insertTogether([entry], alone, writer)));
+      } catch (error) {
+        if (isUnavailable(error)) throw error;
+        this.#reject(entry, error);
+      }
+    }
+    return open;
+  }
+
+  async #insertTogether(
+    entries: readonly Pending[],
+    numbered: readonly NumberedMessage[],
+    writer: PipelinedConnection,
+  ): Promise<readonly Pending[]> {
+    const { metrics, onCommitted } = this.#options;
+    const inserted = await insertMessages(writer, numbered);
+    if (inserted.length === 0) return entries;
+
+    const rows = new Map(inserted.map((row) => [row.id, row]));
+    const messages: CommittedMessage[] = [];
+    const open: Pending[] = [];
+    let leftOut = 0;
+    for (const [index, entry] of entries.entries()) {
+      const row = rows.get(entry.outgoing.message.id);
+      if (row === undefined) {
+        open.push(entry);
+        continue;
+      }
+      const message = asCommitted(entry.outgoing, numbered[index]!, row);
+      entry.number!.isUsed = true;
+      leftOut += entry.leftOut;
+      entry.leftOut = 0;
+      messages.push(message);
+      this.#resolve(entry, { row: message.row, resent: false });
+    }
+    metrics.sends.inc(messages.length);
+    void onCommitted({ outboxId: inserted[0]!.outboxId, messages }).then(() => {
+      this.#behind -= leftOut;
+    });
+    return open;
+  }
+
+  /** A number that was taken and not committed would be a hole that delays every reader by a second. */
+  #voidUnused(numbers: TakenNumbers): void {
+    const unused = numbers.takeUnused();
+    if (unused.length === 0) return;
+    this.#options.timeline.void(unused).catch((error: unknown) => {
+      // If this fails, readers settle the numbers.
+      this.#options.log.warn({ numbers: unused, err: error }, 'could not void unused sequence numbers');
+    });
+  }
+}
+
+interface Pending {
+  readonly outgoing: Outgoing;
+  readonly key: string;
+  readonly resolve: (acknowledged: Acknowledged) => void;
+  readonly reject: (error: unknown) => void;
+  /** The last one that it got. */
+  number: TakenNumber | undefined;
+  plan: NotificationPlan | undefined;
+  /** Number of planned notifications that are left out of its flush; 0 again once it is committed. */
+  leftOut: number;
+  /** Resends that arrived while this one was in progress. */
+  twins: Pending[] | undefined;
+}
+
+/** The numbers that a flush has taken from the counters. */
+class TakenNumbers {
+  #taken: TakenNumber[] = [];
+
+  take(conversationId: string, sequence: number): TakenNumber {
+    const taken = { conversationId, sequence, isUsed: false };
+    this.#taken.push(taken);
+    return taken;
+  }
+
+  /** Returns the numbers that are not committed, each once. */
+  takeUnused(): SequenceNumber[] {
+    const unused = this.#taken.filter(({ isUsed }) => !isUsed);
+    this.#taken = [];
+    return unused.map(({ conversationId, sequence }) => ({ conversationId, sequence }));
+  }
+}
+
+interface TakenNumber extends SequenceNumber {
+  isUsed: boolean;
+}

@@ -1,0 +1,257 @@
+/** Reads of all messages of a conversation, or of an author, in pages: for exports and erasures. */
+
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { setTouched } from '../../platform/db/touched.ts';
+import { type MessageRow, messageColumns } from '../resources/message.ts';
+import type { RevisionRow } from '../resources/message-revision.ts';
+
+/** Returns how many messages the conversation has in its timeline, and outside of it. */
+export async function countMessages(db: Db, conversationId: string): Promise<number> {
+  const [row] = await db.query(COUNT, conversationId);
+  return row!.messages;
+}
+
+/** Yields the timeline in its order, tombstones included, and then what is outside of it. */
+export async function* allMessages(db: Db, conversationId: string): AsyncIterable<MessageRow[]> {
+  yield* pages(
+    (after: number) => db.query(READ_TIMELINE, conversationId, after, PAGE),
+    ({ sequence }) => sequence!,
+    0,
+  );
+  yield* pages(
+    (after: OutsideKey) => db.query(READ_OUTSIDE, conversationId, ...after, PAGE),
+    ({ status, created_at, id }): OutsideKey => [status, created_at, id],
+    ['', 'epoch', ''],
+  );
+}
+
+/** Yields the author's messages of a conversation, in no order, tombstones included. */
+export async function* allMessagesOf(
+  db: Db,
+  conversationId: string,
+  authorId: string,
+): AsyncIterable<MessageRow[]> {
+  yield* pages(
+    (after: string) => db.query(READ_NAMED, conversationId, authorId, after, PAGE),
+    ({ client_message_id }) => client_message_id!,
+    '',
+  );
+  yield* pages(
+    (after: string) => db.query(READ_NAMELESS, conversationId, authorId, after, PAGE),
+    ({ id }) => id,
+    '',
+  );
+}
+
+/** Conversations of an account in which the author has messages, with their number. */
+export interface AuthoredIn {
+  readonly id: string;
+  readonly messages: number;
+}
+
+/** Yields the conversations in which the author has messages, whether or not it is still a participant. */
+export async function* conversationsOfAuthor(
+  db: Db,
+  accountId: string,
+  authorId: string,
+): AsyncIterable<AuthoredIn[]> {
+  const batches = pages(
+    (after: readonly [string, string]) => db.query(READ_CONVERSATIONS, accountId, ...after, CONVERSATIONS),
+    ({ created_at, id }) => [created_at, id] as const,
+    ['epoch', ''] as const,
+    CONVERSATIONS,
+  );
+  for await (const batch of batches) {
+    const found = await db.query(
+      COUNT_AUTHORED,
+      batch.map(({ id }) => id),
+      authorId,
+    );
+    if (found.length > 0) yield found;
+  }
+}
+
+/** A range of a timeline in whose system messages a name is replaced. */
+export interface ReplacedName {
+  readonly conversationId: string;
+  readonly after: number;
+  readonly upTo: number;
+  /** A regular expression of Postgres. */
+  readonly name: string;
+  readonly replacement: string;
+}
+
+/** Replaces a name in the system messages of a range. Returns the ids of those that changed. */
+export async function replaceNameInSystemEvents(
+  tx: Tx,
+  { conversationId, after, upTo, name, replacement }: ReplacedName,
+): Promise<string[]> {
+  const rows = await tx.query(REPLACE_NAME, conversationId, after, upTo, name, replacement);
+  return rows.map(({ id }) => id);
+}
+
+/** Returns the revisions of messages by message, oldest first. */
+export async function revisionsByMessage(
+  db: Db,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, RevisionRow[]>> {
+  const rows = await db.query(READ_REVISIONS, messageIds);
+  return Map.groupBy(rows, ({ message_id }) => message_id);
+}
+
+/** A reaction as it is stored. */
+export interface StoredReaction {
+  readonly message_id: string;
+  readonly emoji: string;
+  readonly actor_id: string;
+  readonly created_at: string;
+}
+
+/** Returns all reactions to messages by message, oldest first. */
+export async function reactionsByMessage(
+  db: Db,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, StoredReaction[]>> {
+  const rows = await db.query(READ_REACTIONS, messageIds);
+  return Map.groupBy(rows, ({ message_id }) => message_id);
+}
+
+/** Yields the reactions of an actor, in no order. */
+export async function* allReactionsOf(
+  db: Db,
+  actorId: string,
+): AsyncIterable<(StoredReaction & { readonly conversation_id: string })[]> {
+  yield* pages(
+    (after: readonly [string, string, string]) => db.query(READ_REACTIONS_OF, actorId, ...after, PAGE),
+    ({ conversation_id, message_id, emoji }) => [conversation_id, message_id, emoji] as const,
+    ['', '', ''] as const,
+  );
+}
+
+type OutsideKey = readonly [status: string, createdAt: string, id: string];
+
+/** A body has up to 120 kB, so that a page has 12 MB at most but for texts of agents. */
+const PAGE = 100;
+const CONVERSATIONS = 500;
+
+async function* pages<Row, Key>(
+  read: (after: Key) => Promise<Row[]>,
+  keyOf: (row: Row) => Key,
+  first: Key,
+  size = PAGE,
+): AsyncIterable<Row[]> {
+  for (let after = first; ; ) {
+    const rows = await read(after);
+    if (rows.length > 0) yield rows;
+    if (rows.length < size) return;
+    after = keyOf(rows.at(-1)!);
+  }
+}
+
+const COUNT = statement<[conversationId: string], { messages: number }>({
+  name: 'count-messages-of-conversation',
+  text: `
+    SELECT (SELECT count(*) FROM messages WHERE conversation_id = $1 AND sequence IS NOT NULL AND status = 'sent')
+      + (SELECT count(*) FROM messages WHERE conversation_id = $1 AND sequence IS NULL) AS messages`,
+});
+
+const READ_TIMELINE = statement<[conversationId: string, after: number, limit: number], MessageRow>({
+  name: 'read-whole-timeline',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence IS NOT NULL AND m.status = 'sent'
+    ORDER BY m.sequence LIMIT $3`,
+});
+
+const READ_OUTSIDE = statement<[conversationId: string, ...OutsideKey, limit: number], MessageRow>({
+  name: 'read-all-outside',
+  text: `
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence IS NULL
+      AND (m.status, m.created_at, m.id) > ($2, $3::timestamptz, $4)
+    ORDER BY m.status, m.created_at, m.id LIMIT $5`,
+});
+
+const READ_CONVERSATIONS = statement<
+  [accountId: string, createdAt: string, id: string, limit: number],
+  { id: string; created_at: string }
+>({
+  name: 'read-conversations-of-account',
+  text: `
+    SELECT id, created_at FROM conversations
+    WHERE account_id = $1 AND (created_at, id) > ($2::timestamptz, $3) ORDER BY created_at, id LIMIT $4`,
+});
+
+// No index leads from an author to its messages, because it would cost every send: two indexes lead there from a
+// conversation. What has no `client_message_id` was a draft, and has changed since if it was sent.
+const NAMED = 'm.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NOT NULL';
+const NAMELESS = `m.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NULL
+        AND (m.updated_at > m.created_at OR m.sequence IS NULL)`;
+
+const COUNT_AUTHORED = statement<[conversationIds: readonly string[], authorId: string], AuthoredIn>({
+  name: 'count-authored-messages',
+  text: `
+    SELECT * FROM (
+      SELECT c.id, (SELECT count(*) FROM messages m WHERE ${NAMED})
+        + (SELECT count(*) FROM messages m WHERE ${NAMELESS}) AS messages
+      FROM unnest($1::text[]) AS c(id)
+    ) counted WHERE messages > 0`,
+});
+
+type AuthoredPage = [conversationId: string, authorId: string, after: string, limit: number];
+
+const READ_NAMED = statement<AuthoredPage, MessageRow>({
+  name: 'read-authored-messages',
+  text: `
+    SELECT ${messageColumns('m')} FROM (SELECT $1::text) AS c(id) JOIN messages m ON ${NAMED}
+    WHERE m.client_message_id > $3 ORDER BY m.client_message_id LIMIT $4`,
+});
+
+const READ_NAMELESS = statement<AuthoredPage, MessageRow>({
+  name: 'read-authored-drafts',
+  text: `
+    SELECT ${messageColumns('m')} FROM (SELECT $1::text) AS c(id) JOIN messages m ON ${NAMELESS}
+    WHERE m.id > $3 ORDER BY m.id LIMIT $4`,
+});
+
+const REPLACE_NAME = statement<
+  [conversationId: string, after: number, upTo: number, name: string, replacement: string],
+  { id: string }
+>({
+  name: 'replace-name-in-system-events',
+  text: `
+    UPDATE messages SET body = regexp_replace(body, $4, $5, 'g'), ${setTouched()}
+    WHERE conversation_id = $1 AND sequence IS NOT NULL AND sequence > $2 AND sequence <= $3
+      AND kind = 'system_event' AND body ~ $4
+    RETURNING id`,
+});
+
+const READ_REVISIONS = statement<[messageIds: readonly string[]], RevisionRow>({
+  name: 'read-revisions-of-messages',
+  text: `
+    SELECT r.message_id, r.revision, r.body, r.subject, r.cc, r.mentions, r.attachment_ids, r.replaced_at,
+      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
+        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
+      ) END AS replaced_by
+    FROM message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by
+    WHERE r.message_id = ANY($1) ORDER BY r.message_id, r.revision`,
+});
+
+const READ_REACTIONS = statement<[messageIds: readonly string[]], StoredReaction>({
+  name: 'read-reactions-of-messages',
+  text: `
+    SELECT message_id, emoji, actor_id, created_at FROM reactions
+    WHERE message_id = ANY($1) ORDER BY message_id, created_at, emoji, actor_id`,
+});
+
+const READ_REACTIONS_OF = statement<
+  [actorId: string, conversationId: string, messageId: string, emoji: string, limit: number],
+  StoredReaction & { conversation_id: string }
+>({
+  name: 'read-reactions-of-actor',
+  text: `
+    SELECT message_id, emoji, actor_id, conversation_id, created_at FROM reactions
+    WHERE actor_id = $1 AND (conversation_id, message_id, emoji) > ($2, $3, $4)
+    ORDER BY conversation_id, message_id, emoji LIMIT $5`,
+});

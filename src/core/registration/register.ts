@@ -1,0 +1,71 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import type { RegisterBody, Registration } from '../../contract/protocol/resources/registration.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { createAccount } from '../accounts/accounts.ts';
+import { createApiKey, findApiKey } from '../accounts/keys.ts';
+import { createUser, findUser } from '../accounts/users.ts';
+import { audit } from '../audit/audit.ts';
+import { presentAccount } from '../resources/account.ts';
+import { presentApiKey } from '../resources/api-key.ts';
+import { presentUser } from '../resources/user.ts';
+
+/** `PARLEY_REGISTRATION`: a number of accounts, beyond which registration is closed. */
+export type RegistrationPolicy = 'closed' | 'open' | number;
+
+/** Throws ApiError `registration_closed` where no one can register at all. */
+export function requireRegistration(policy: RegistrationPolicy): void {
+  if (policy === 'closed') throw closed();
+}
+
+/**
+ * Creates an account with its first admin and a key (docs/contract.md#registration). Throws ApiError `registration_closed` if
+ * the deployment has as many accounts as the policy allows.
+ */
+export async function register(
+  tx: Tx,
+  policy: RegistrationPolicy,
+  { account_name, name, email }: RegisterBody,
+): Promise<Registration> {
+  await requireRoom(tx, policy);
+  const { account, roles } = await createAccount(tx, { name: account_name });
+  const [accountId, roleId] = [account.id, roles.admin.id];
+  const { user } = await createUser(tx, { accountId, name, email, roleId });
+  const { key, apiKey } = await createApiKey(tx, { accountId, name: KEY_NAME, roleId });
+  await audit(tx, {
+    ...{ accountId, conversationId: null, actorId: user.id, action: 'account.registered' },
+    details: { user_id: user.id, api_key_id: apiKey.id },
+  });
+  return {
+    object: 'registration',
+    account: presentAccount(account),
+    user: presentUser(await findUser(tx, accountId, user.id), null),
+    api_key: { ...presentApiKey(await findApiKey(tx, accountId, apiKey.id), null), key },
+  };
+}
+
+const KEY_NAME = 'First key';
+
+/** Registrations take turns over all nodes, each with the count that the one before it has committed. */
+async function requireRoom(tx: Tx, policy: RegistrationPolicy): Promise<void> {
+  requireRegistration(policy);
+  if (policy === 'open') return;
+  await tx.query(LOCK);
+  const [row] = await tx.query(COUNT);
+  if (row!.accounts >= Number(policy)) throw closed();
+}
+
+function closed(): ApiError {
+  return new ApiError('registration_closed', 'Registration is closed. Ask the operator for an account.');
+}
+
+/** The advisory lock of registrations: a number that nothing else of Parley uses. */
+const LOCK = statement({
+  name: 'lock-registrations',
+  text: 'SELECT pg_advisory_xact_lock(7230915022)',
+});
+
+const COUNT = statement<[], { accounts: number }>({
+  name: 'count-accounts',
+  text: 'SELECT count(*) AS accounts FROM accounts WHERE deleted_at IS NULL',
+});

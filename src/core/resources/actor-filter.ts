@@ -1,0 +1,37 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { readNamedActors } from './actor.ts';
+
+/** In a filter by actors, the caller. */
+const ME = 'me';
+
+/**
+ * Returns the ids of the actors that the parameter `param` of a list names, in its order: ids of actors, agents and
+ * groups of the account, or `me`. Throws ApiError `parameter_invalid` for anything else: an empty list would hide the
+ * mistake. `words`: what the list takes beside ids. Customers do not learn which actors exist, so what they name is returned as it is, and matches nothing unless
+ * they are shown it.
+ */
+export async function readActorFilter(
+  db: Db,
+  { accountId, actor, customer }: Principal,
+  param: string,
+  ids: readonly string[],
+  words: string = ME,
+): Promise<string[]> {
+  const named = customer
+    ? undefined
+    : await readNamedActors(
+        db,
+        accountId,
+        ids.filter((id) => id !== ME),
+      );
+  return ids.map((id) => {
+    if (id === ME) return actor.id;
+    const found = named === undefined ? id : named.get(id)?.id;
+    if (found !== undefined) return found;
+    throw new ApiError('parameter_invalid', `Must be the id of an actor of the account, or ${words}.`, {
+      param,
+    });
+  });
+}

@@ -1,0 +1,66 @@
+import type { Selectable } from 'kysely';
+import {
+  type Actor,
+  type ActorFields,
+  type ActorType,
+  presentActor,
+} from '../../contract/protocol/resources/actor.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+export type ActorRow = Selectable<Schema['actors']>;
+
+/** Returns actors by id; absent ones are left out. */
+export async function readActors(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Actor>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query(READ_ACTORS, ids);
+  return new Map(rows.map((row) => [row.id, presentActor(row)]));
+}
+
+/** An actor that a request names, with the columns that decide whether it fits there. */
+export interface NamedActor {
+  readonly id: string;
+  readonly type: ActorType;
+  readonly name: string | null;
+  readonly customer: boolean;
+  readonly deactivated: boolean;
+}
+
+/**
+ * Returns the actors of the account by the ids that a caller gave: an actor's own id, or the id of an agent or a group,
+ * which stands for its actor (docs/decisions.md#ids-that-stand-for-an-actor). Ids without such an actor are left out,
+ * and so are those of other accounts. One query, whatever the number of ids.
+ */
+export async function readNamedActors(
+  db: Db,
+  accountId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, NamedActor>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query(READ_NAMED, accountId, ids);
+  return new Map(rows.map(({ given, ...actor }) => [given, actor]));
+}
+
+/** The FROM clause of a statement over named actors `a`, each beside its `given` id; `ids` is a parameter. */
+export function namedActors(ids: `$${number}`): string {
+  return `unnest(${ids}::text[]) AS given
+      LEFT JOIN agent_definitions d ON d.id = given
+      LEFT JOIN messaging_groups g ON g.id = given
+      JOIN actors a ON a.id = coalesce(d.actor_id, g.actor_id, given)`;
+}
+
+const READ_ACTORS = statement<[ids: readonly string[]], ActorFields>({
+  name: 'read-actors',
+  text: 'SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)',
+});
+
+const READ_NAMED = statement<
+  [accountId: string, ids: readonly string[]],
+  NamedActor & { readonly given: string }
+>({
+  name: 'read-named-actors',
+  text: `
+    SELECT given, a.id, a.type, a.name, a.customer, a.deactivated_at IS NOT NULL AS deactivated
+    FROM ${namedActors('$2')} WHERE a.account_id = $1`,
+});

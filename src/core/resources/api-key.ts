@@ -1,0 +1,47 @@
+import type { Selectable } from 'kysely';
+import type { ApiKey } from '../../contract/protocol/resources/api-key.ts';
+import type { Role } from '../../contract/protocol/resources/role.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+
+export type ApiKeyRow = Selectable<Schema['api_keys']>;
+
+/** A key with its actor's role and its status by the clock; without the hash of its secret. */
+export interface ApiKeyProfile {
+  readonly id: string;
+  readonly name: string;
+  readonly redacted: string;
+  readonly actor_id: string;
+  readonly role_id: string | null;
+  readonly status: ApiKey['status'];
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** The source of an ApiKeyProfile. */
+export const API_KEY = {
+  columns: `
+    t.id, t.name, t.redacted, t.actor_id, a.role_id, t.expires_at, t.revoked_at, t.created_at, t.updated_at,
+    CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= clock_timestamp() THEN 'expired'
+      ELSE 'active' END AS status`,
+  from: 'api_keys t JOIN actors a ON a.id = t.actor_id',
+};
+
+/** `role` is null if it was not requested. */
+export function presentApiKey(row: ApiKeyProfile, role: Role | null): ApiKey {
+  return {
+    id: row.id,
+    object: 'api_key',
+    name: row.name,
+    redacted: row.redacted,
+    actor_id: row.actor_id,
+    role,
+    status: row.status,
+    expires_at: row.expires_at,
+    revoked_at: row.revoked_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    role_id: row.role_id,
+  };
+}

@@ -1,0 +1,94 @@
+import type { Attachment, AttachmentKind } from '../../contract/protocol/resources/attachment.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { type EntityRow, presentEntity } from './entity.ts';
+
+export interface AttachmentRow {
+  readonly id: string;
+  readonly message_id: string;
+  readonly kind: AttachmentKind;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+  /** The target of a link, or the signed URL of a file, which expires. */
+  readonly url: string | null;
+  /** The resource of an attachment of kind resource; null if it was deleted. */
+  readonly resource: EntityRow | null;
+  /** When the bytes of the file were purged. */
+  readonly removed_at: string | null;
+  readonly created_at: string;
+}
+
+type StoredAttachmentRow = AttachmentRow & { readonly s3_key: string | null };
+
+export interface StoredFile {
+  readonly key: string;
+  /** The file name that the browser gets; null: the key. */
+  readonly filename: string | null;
+  readonly contentType: string | null;
+}
+
+/** The part of an ObjectStore (core/attachments/storage.ts) that readers of messages need. */
+export interface Downloads {
+  /**
+   * Returns a URL that serves the object's bytes for ten to fifteen minutes. URLs of one window of time are equal, so that
+   * readers' caches are effective. It does not check that the object exists.
+   */
+  presignDownload(file: StoredFile): Promise<string>;
+}
+
+/** Returns attachments by message, in their order; files have a signed URL. */
+export async function readAttachments(
+  db: Db,
+  files: Downloads,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, Attachment[]>> {
+  const attachments = new Map<string, Attachment[]>();
+  if (messageIds.length === 0) return attachments;
+  const rows = await db.query(READ_ATTACHMENTS, messageIds);
+  const urls = await Promise.all(rows.map((row) => downloadUrl(files, row)));
+  for (const [index, row] of rows.entries()) {
+    const ofMessage = attachments.get(row.message_id) ?? [];
+    ofMessage.push(presentAttachment({ ...row, url: urls[index] ?? row.url }));
+    attachments.set(row.message_id, ofMessage);
+  }
+  return attachments;
+}
+
+async function downloadUrl(
+  files: Downloads,
+  { s3_key: key, filename, content_type: contentType }: StoredAttachmentRow,
+): Promise<string | null> {
+  return key === null ? null : files.presignDownload({ key, filename, contentType });
+}
+
+export function presentAttachment(row: AttachmentRow): Attachment {
+  return {
+    id: row.id,
+    object: 'message_attachment',
+    kind: row.kind,
+    filename: row.filename,
+    content_type: row.content_type,
+    size_bytes: row.size_bytes,
+    url: row.url,
+    resource: row.resource && presentEntity(row.resource),
+    removed_at: row.removed_at,
+    created_at: row.created_at,
+  };
+}
+
+const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttachmentRow>({
+  name: 'read-attachments',
+  text: `
+    SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.removed_at, t.created_at,
+      CASE WHEN t.resource_id IS NOT NULL THEN (
+        SELECT jsonb_build_object('type', t.resource_type, 'id', r.id, 'name', r.name, 'handle', r.handle) FROM (
+          SELECT id, name, NULL AS handle FROM accounts WHERE t.resource_type = 'account' AND id = t.resource_id
+          UNION ALL
+          SELECT id, name, handle FROM actors WHERE t.resource_type = 'actor' AND id = t.resource_id
+          UNION ALL
+          SELECT id, name, handle FROM entities WHERE t.resource_type = 'entity' AND id = t.resource_id
+        ) r
+      ) END AS resource
+    FROM attachments t WHERE t.message_id = ANY($1) ORDER BY t.message_id, t.position`,
+});

@@ -1,0 +1,328 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { TObject } from 'typebox';
+import { formAt } from '../../contract/protocol/forms.ts';
+import { MAX_PAGE_BYTES } from '../../contract/protocol/lists.ts';
+import { ageOf, isNewerThan } from '../../contract/protocol/since.ts';
+import type { Version } from '../../contract/protocol/versions.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+
+/** What the statement of a page returns instead of a row. */
+export interface RowKey {
+  readonly id: string;
+  /** The row's `updated_at` as Postgres writes it: it grows with every change of the row. */
+  readonly version: string;
+}
+
+/** The one row of an answer with keys: pg's cost is per row and per field. */
+export interface GatheredKeys {
+  readonly keys: string | null;
+}
+
+/** SQL: the key of a row of an alias, a column `key` of a subquery in the order of the page. */
+export function rowKey(alias: string): string {
+  return `${alias}.id || ' ' || ${alias}.updated_at`;
+}
+
+/** SQL: the keys of that subquery. */
+export const GATHERED_KEYS = `string_agg(key, ',') AS keys`;
+
+export function parseKeys([row]: readonly GatheredKeys[]): RowKey[] {
+  return row?.keys ? row.keys.split(',').map(parseKey) : [];
+}
+
+/** Ids and times have no comma, and ids no blank. */
+export function parseKey(key: string): RowKey {
+  const end = key.indexOf(' ');
+  return { id: key.slice(0, end), version: key.slice(end + 1) };
+}
+
+/** Which representation of a row: it depends on these two, and on nothing else of the caller. */
+export interface Form {
+  readonly version: Version;
+  readonly customer: boolean;
+}
+
+/** A kind of rows that pages show. */
+export interface RowKind<Row, Links> {
+  /** A label of the metrics. */
+  readonly name: string;
+  /** Returns what the row alone decides, as JSON, with null for each sub-object. */
+  readonly encode: (row: Row, form: Form) => string;
+  /** The columns that name sub-objects. */
+  readonly linksOf: (row: Row) => Links;
+  /** Whether the version changes whenever the JSON does. Other rows are not kept. */
+  readonly isVersioned: (row: Row) => boolean;
+  /** Returns the id of the resource whose content the row shows: its own, or that of a message. */
+  readonly subjectOf: (row: Row) => string;
+}
+
+interface Encoded<Links> {
+  readonly json: string;
+  readonly links: Links;
+}
+
+export interface EncodedRow<Links, Key = RowKey> extends Encoded<Links> {
+  readonly key: Key;
+}
+
+/** One page of a list, in the ways in which it can be read. Each read is in the order of the page, except `readRows`. */
+export interface RowPage<Row, Key> {
+  /** The same for requests of the same page. */
+  readonly name: string;
+  readonly form: Form;
+  readonly readKeys: () => Promise<readonly Key[]>;
+  /** Returns the current rows with these ids; deleted ones are left out. */
+  readonly readRows: (ids: readonly string[]) => Promise<readonly Row[]>;
+  readonly readWhole: () => Promise<readonly Row[]>;
+  readonly keyOf: (row: Row) => Key;
+}
+
+export interface EncodedRowsOptions {
+  readonly engine: Pick<Engine, 'healthy'>;
+  readonly metrics: Pick<Metrics, 'encodedRowReads' | 'encodedRowBytes'>;
+  /** Default: MAX_BYTES. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Keeps rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows). A page that is read for
+ * the second time has its rows kept, and is read by its keys from then on. Each read is one statement, unless rows are
+ * missing here. Keys come from Postgres each time, so nothing here decides what a caller may read, and no old version is
+ * shown. `forget` removes what must not stay in memory, on every node. While other nodes cannot announce that, nothing
+ * is kept.
+ */
+export class EncodedRows<Row extends RowKey, Links> {
+  readonly #kind: RowKind<Row, Links>;
+  readonly #engine: EncodedRowsOptions['engine'];
+  readonly #metrics: EncodedRowsOptions['metrics'];
+  readonly #entries: LRUCache<string, Entry<Links>>;
+  /** The pages that were read lately, by name, and whether their rows were kept. */
+  readonly #pages = new LRUCache<string, 'read' | 'kept'>({ max: MAX_PAGES });
+  /** The ids of the entries that show the content of another resource. */
+  readonly #idsOf = new Map<string, Set<string>>();
+  /** Number of removals: a row that was read before one may contain what it removed. */
+  #removals = 0;
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor(kind: RowKind<Row, Links>, { engine, metrics, maxBytes = MAX_BYTES }: EncodedRowsOptions) {
+    this.#kind = kind;
+    this.#engine = engine;
+    this.#metrics = metrics;
+    this.#entries = new LRUCache({
+      maxSize: maxBytes,
+      sizeCalculation: ({ bytes }) => bytes,
+      dispose: ({ subject }, id) => this.#unlink(subject, id),
+    });
+  }
+
+  /** Returns the rows of the page, in its order. */
+  async read<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly EncodedRow<Links, Key>[]> {
+    const earlier = this.#pages.get(page.name);
+    if (earlier === 'kept') return this.#readByKeys(page);
+    return this.#readWhole(page, earlier !== undefined);
+  }
+
+  /** Removes what shows the content of this resource. */
+  forget(subject: string): void {
+    this.#removals += 1;
+    this.#entries.delete(subject);
+    for (const id of [...(this.#idsOf.get(subject) ?? [])]) this.#entries.delete(id);
+    this.#showBytes();
+  }
+
+  clear(): void {
+    this.#removals += 1;
+    this.#entries.clear();
+    this.#showBytes();
+  }
+
+  close(): void {
+    this.clear();
+    clearTimeout(this.#watch);
+  }
+
+  #find({ id, version }: RowKey, form: Form): Encoded<Links> | undefined {
+    const entry = this.#entries.get(id);
+    return entry?.version === version ? entry.forms[placeOf(form)] : undefined;
+  }
+
+  /** Leaves out what has no room on the page. Rows of such a page are not kept: few of them would fill the memory. */
+  async #readWhole<Key extends RowKey>(
+    page: RowPage<Row, Key>,
+    keeps: boolean,
+  ): Promise<readonly EncodedRow<Links, Key>[]> {
+    const read = await this.#readRows(page.readWhole, page.form, keeps, MAX_PAGE_BYTES);
+    const units = read.reduce((sum, { encoded }) => sum + encoded.json.length, 0);
+    this.#pages.set(page.name, keeps && units <= MAX_PAGE_BYTES ? 'kept' : 'read');
+    this.#count(0, read.length);
+    return read.map(({ row, encoded }) => ({ key: page.keyOf(row), ...encoded }));
+  }
+
+  async #readByKeys<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly EncodedRow<Links, Key>[]> {
+    for (;;) {
+      const keys = await page.readKeys();
+      const rows: EncodedRow<Links, Key>[] = [];
+      const missing: string[] = [];
+      for (const key of keys) {
+        const kept = this.#find(key, page.form);
+        if (kept === undefined) missing.push(key.id);
+        else rows.push({ key, json: kept.json, links: kept.links });
+      }
+      if (missing.length > MAX_MISSING) return this.#readWhole(page, true);
+      this.#count(rows.length, missing.length);
+      if (missing.length === 0) return rows;
+      const read = await this.#readRows(() => page.readRows(missing), page.form, true);
+      // A row that was deleted behind its key has another one in its place.
+      if (read.length === missing.length) return inOrder(keys, rows, read);
+    }
+  }
+
+  async #readRows(
+    read: () => Promise<readonly Row[]>,
+    form: Form,
+    keeps: boolean,
+    maxUnits = Number.POSITIVE_INFINITY,
+  ): Promise<ReadRow<Row, Links>[]> {
+    const removals = this.#removals;
+    const rows = await read();
+    const { encode, linksOf, isVersioned } = this.#kind;
+    const encoded: ReadRow<Row, Links>[] = [];
+    let units = 0;
+    for (const row of rows) {
+      const one = { json: encode(row, form), links: linksOf(row) };
+      encoded.push({ row, encoded: one });
+      units += one.json.length;
+      // With what goes beyond it the page knows that it ends here.
+      if (units > maxUnits) break;
+      // The JSON of a large text takes some milliseconds, during which no other request is served.
+      if (one.json.length > LARGE_UNITS) await nextTurn();
+    }
+    // Behind the last wait: what was removed meanwhile must not be kept again.
+    const isCurrent = removals === this.#removals && this.#engine.healthy;
+    const isKept = keeps && isCurrent && units <= maxUnits;
+    for (const { row, encoded: one } of isKept ? encoded : []) {
+      if (isVersioned(row)) this.#keep(row, form, one);
+    }
+    if (isKept) this.#showBytes();
+    return encoded;
+  }
+
+  #keep(row: Row, form: Form, one: Encoded<Links>): void {
+    const { id, version } = row;
+    const current = this.#entries.get(id);
+    const kept = current?.version === version ? current : undefined;
+    const forms = [...(kept?.forms ?? [])];
+    forms[placeOf(form)] = one;
+    const subject = this.#kind.subjectOf(row);
+    const bytes = (kept?.bytes ?? 0) + bytesOf(one.json) + ENTRY_BYTES;
+    this.#entries.set(id, { version, forms, subject, bytes });
+    if (subject !== id) this.#link(subject, id);
+    this.#watch ??= setTimeout(() => this.#check(), WATCH_MS).unref();
+  }
+
+  #link(subject: string, id: string): void {
+    const ids = this.#idsOf.get(subject);
+    if (ids === undefined) this.#idsOf.set(subject, new Set([id]));
+    else ids.add(id);
+  }
+
+  #unlink(subject: string, id: string): void {
+    const ids = this.#idsOf.get(subject);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#idsOf.delete(subject);
+  }
+
+  /** Runs while something is kept. */
+  #check(): void {
+    this.#watch = undefined;
+    if (!this.#engine.healthy) this.clear();
+    if (this.#entries.size > 0) this.#watch = setTimeout(() => this.#check(), WATCH_MS).unref();
+  }
+
+  #count(hits: number, misses: number): void {
+    const { encodedRowReads: reads } = this.#metrics;
+    const rows = this.#kind.name;
+    if (hits > 0) reads.inc({ rows, outcome: 'hit' }, hits);
+    if (misses > 0) reads.inc({ rows, outcome: 'miss' }, misses);
+  }
+
+  #showBytes(): void {
+    this.#metrics.encodedRowBytes.set({ rows: this.#kind.name }, this.#entries.calculatedSize);
+  }
+}
+
+interface Entry<Links> {
+  readonly version: string;
+  /** By `placeOf`; a form that was not asked for is absent. */
+  readonly forms: readonly (Encoded<Links> | undefined)[];
+  readonly subject: string;
+  readonly bytes: number;
+}
+
+interface ReadRow<Row, Links> {
+  readonly row: Row;
+  readonly encoded: Encoded<Links>;
+}
+
+/** Returns the kept and the read rows in the order of their keys. */
+function inOrder<Row extends RowKey, Links, Key extends RowKey>(
+  keys: readonly Key[],
+  kept: readonly EncodedRow<Links, Key>[],
+  read: readonly ReadRow<Row, Links>[],
+): EncodedRow<Links, Key>[] {
+  const byId = new Map(read.map(({ row, encoded }) => [row.id, encoded]));
+  let next = 0;
+  return keys.map((key) => {
+    const encoded = byId.get(key.id);
+    return encoded === undefined ? kept[next++]! : { key, ...encoded };
+  });
+}
+
+/** Other requests have their turn behind a row with more JSON than this. */
+const LARGE_UNITS = 64 * 1024;
+
+/** Some 25,000 rows. */
+const MAX_BYTES = 32 * 1024 * 1024;
+/** Rows that are read by their keys: more of them are read with the page, which ends where it has no room. */
+const MAX_MISSING = 8;
+/** Fewer pages than rows can be kept of. */
+const MAX_PAGES = 1_000;
+/** What an entry takes beside its JSON. */
+const ENTRY_BYTES = 600;
+/** How often it is checked that other nodes can announce what must be removed, in milliseconds. */
+const WATCH_MS = 500;
+
+function placeOf({ version, customer }: Form): number {
+  return ageOf(version) * 2 + Number(customer);
+}
+
+/** V8 takes two bytes a character once a text has one beyond Latin-1. */
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text) === text.length ? text.length : text.length * 2;
+}
+
+/**
+ * Returns the JSON of a resource with values in the place of null, for fields in the order of the resource. Values that
+ * are absent leave the null. Exact for a resource without sub-objects: no text in it looks like a field, since a quote
+ * within a string is escaped, and what follows the end of a string is not a name.
+ */
+export function withFields(
+  json: string,
+  version: Version,
+  { properties }: TObject,
+  fields: readonly (readonly [name: string, value: unknown])[],
+): string {
+  let filled = '';
+  let from = 0;
+  for (const [name, value] of fields) {
+    if (value === undefined || value === null || isNewerThan(version, properties[name]!)) continue;
+    const field = `,"${name}":`;
+    const at = json.indexOf(`${field}null`, from);
+    if (at === -1) throw new TypeError(`the resource has no empty ${name} behind the fields before`);
+    filled += json.slice(from, at) + field + JSON.stringify(formAt(version, properties[name]!, value));
+    from = at + field.length + 'null'.length;
+  }
+  return from === 0 ? json : filled + json.slice(from);
+}

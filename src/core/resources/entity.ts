@@ -1,0 +1,56 @@
+import type { Entity } from '../../contract/protocol/resources/actor.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { namedActors } from './actor.ts';
+
+/** A pointer to an app resource: its kind and its id (docs/contract.md#entities). */
+export interface EntityRef {
+  readonly type: Entity['type'];
+  readonly id: string;
+}
+
+export interface EntityRow extends EntityRef {
+  readonly name: string | null;
+  readonly handle: string | null;
+}
+
+export function refKey(ref: EntityRef): string {
+  return `${ref.type} ${ref.id}`;
+}
+
+/**
+ * Returns the resources that refs point to, by their `refKey`; those that the account does not have are left out. One
+ * query, whatever the number of refs. A ref to an agent or a group as an actor points to its actor (actor.ts).
+ */
+export async function readEntities(
+  db: Db,
+  accountId: string,
+  refs: readonly EntityRef[],
+): Promise<ReadonlyMap<string, Entity>> {
+  if (refs.length === 0) return new Map();
+  const idsOf = (type: EntityRef['type']) => refs.filter((ref) => ref.type === type).map((ref) => ref.id);
+  const rows = await db.query(READ_ENTITIES, accountId, idsOf('account'), idsOf('actor'), idsOf('entity'));
+  return new Map(rows.map((row) => [refKey({ type: row.type, id: row.given }), presentEntity(row)]));
+}
+
+export function presentEntity(row: EntityRow): Entity {
+  return { id: row.id, object: 'entity', type: row.type, name: row.name, handle: row.handle };
+}
+
+const READ_ENTITIES = statement<
+  [
+    accountId: string,
+    accountIds: readonly string[],
+    actorIds: readonly string[],
+    entityIds: readonly string[],
+  ],
+  EntityRow & { readonly given: string }
+>({
+  name: 'read-entities',
+  text: `
+    SELECT 'account' AS type, id AS given, id, name, NULL AS handle FROM accounts WHERE id = $1 AND id = ANY($2)
+    UNION ALL
+    SELECT 'actor', given, a.id, a.name, a.handle FROM ${namedActors('$3')} WHERE a.account_id = $1
+    UNION ALL
+    SELECT 'entity', id, id, name, handle FROM entities WHERE account_id = $1 AND id = ANY($4)`,
+});

@@ -1,0 +1,65 @@
+import type { Selectable } from 'kysely';
+import {
+  type Actor,
+  type ActorFields,
+  type MessagingGroup,
+  presentActor,
+} from '../../contract/protocol/resources/actor.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** A group with the image of its actor. */
+export interface GroupRow extends Selectable<Schema['messaging_groups']> {
+  readonly avatar_url: string | null;
+}
+
+/** Columns of the table as `t`. */
+export const GROUP_COLUMNS = `t.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at,
+  (SELECT a.avatar_url FROM actors a WHERE a.id = t.actor_id) AS avatar_url`;
+
+/** Returns groups as sub-objects of other resources show them, by their ids: without members. */
+export async function readGroups(
+  db: Db,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, MessagingGroup>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query(READ_GROUPS, ids);
+  return new Map(rows.map((row) => [row.id, presentGroup(row, null)]));
+}
+
+/** Returns the members by group, in the order of the roster; a group without members is left out. */
+export async function readMembers(
+  db: Db,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, Actor[]>> {
+  const rows = await db.query(READ_MEMBERS, groupIds);
+  const members = new Map<string, Actor[]>();
+  for (const [groupId, ofGroup] of Map.groupBy(rows, (row) => row.group_id)) {
+    members.set(groupId, ofGroup.map(presentActor));
+  }
+  return members;
+}
+
+/** `members` is null if it was not requested (docs/contract.md#groups). */
+export function presentGroup(row: GroupRow, members: Actor[] | null): MessagingGroup {
+  const { id, actor_id, name, created_at, updated_at, avatar_url } = row;
+  return { id, object: 'messaging_group', actor_id, name, members, created_at, updated_at, avatar_url };
+}
+
+interface MemberRow extends ActorFields {
+  readonly group_id: string;
+}
+
+const READ_GROUPS = statement<[ids: readonly string[]], GroupRow>({
+  name: 'read-groups',
+  text: `SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`,
+});
+
+const READ_MEMBERS = statement<[groupIds: readonly string[]], MemberRow>({
+  name: 'read-group-members',
+  text: `
+    SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url
+    FROM group_members m JOIN actors a ON a.id = m.actor_id
+    WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`,
+});

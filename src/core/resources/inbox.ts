@@ -1,0 +1,29 @@
+import type { Selectable } from 'kysely';
+import type { Inbox } from '../../contract/protocol/resources/inbox.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+
+export type InboxRow = Selectable<Schema['inboxes']>;
+
+/** Returns the account's inbox; undefined if it has no such inbox, or removed it. */
+export function readInboxOf(db: Db, accountId: string, id: string): Promise<InboxRow | undefined> {
+  return db.kysely
+    .selectFrom('inboxes')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+}
+
+export function presentInbox({
+  id,
+  name,
+  address,
+  group_id,
+  assignee_id,
+  created_at,
+  updated_at,
+}: InboxRow): Inbox {
+  return { id, object: 'inbox', name, address, group_id, assignee_id, created_at, updated_at };
+}

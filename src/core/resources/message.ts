@@ -1,0 +1,417 @@
+import { formAt } from '../../contract/protocol/forms.ts';
+import type { Actor, Entity } from '../../contract/protocol/resources/actor.ts';
+import type { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
+import type { Attachment } from '../../contract/protocol/resources/attachment.ts';
+import {
+  type Channel,
+  ChatMessage,
+  type MessageKind,
+  type MessageRedaction,
+  type MessageStatus,
+  type Visibility,
+} from '../../contract/protocol/resources/chat-message.ts';
+import type { Conversation, ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
+import type { SentEmailStatus } from '../../contract/protocol/resources/email.ts';
+import type { MessageOutcome } from '../../contract/protocol/resources/message-outcome.ts';
+import type { MessageReaction } from '../../contract/protocol/resources/reaction.ts';
+import type { Thread } from '../../contract/protocol/resources/thread.ts';
+import type { Version } from '../../contract/protocol/versions.ts';
+import type { Db, Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { DomainEvent } from '../../platform/engine/publish.ts';
+import { readActors } from './actor.ts';
+import { type Downloads, readAttachments } from './attachment.ts';
+import { type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
+
+/** A message as a row of Postgres; voids have the status 'void' and are never shown. */
+export interface MessageRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly sequence: number | null;
+  readonly kind: MessageKind | 'void';
+  readonly status: MessageStatus | 'void';
+  readonly visibility: Visibility;
+  readonly channel: Channel;
+  /** What became of the mail of the message; null until something has. */
+  readonly email_status: SentEmailStatus | null;
+  readonly body: string | null;
+  readonly subject: string | null;
+  readonly cc: readonly string[] | null;
+  readonly mentions: readonly string[] | null;
+  readonly sender_id: string | null;
+  readonly author_id: string | null;
+  readonly reply_to_id: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+  readonly agent_run_id: string | null;
+  readonly streaming_state: ChatMessage['streaming_state'];
+  readonly client_message_id: string | null;
+  readonly has_attachments: boolean;
+  readonly scheduled_at: string | null;
+  readonly edited_at: string | null;
+  /** Actor id. */
+  readonly edited_by: string | null;
+  readonly deleted_at: string | null;
+  /** Set on tombstones of redacted messages. */
+  readonly redaction: Redaction;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** Null while the message waits, and for messages that were sent at once. */
+  readonly outcome: Outcome;
+}
+
+/** Null unless the message was redacted. */
+export type Redaction = (MessageRedaction & { readonly by: string; readonly reason: string }) | null;
+
+/** The stored outcome of a draft or a scheduled message; null while it is open. */
+export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
+
+export const MESSAGE_COLUMNS = [
+  'id',
+  'account_id',
+  'conversation_id',
+  'sequence',
+  'kind',
+  'status',
+  'visibility',
+  'channel',
+  'email_status',
+  'body',
+  'subject',
+  'cc',
+  'mentions',
+  'sender_id',
+  'author_id',
+  'reply_to_id',
+  'resource_type',
+  'resource_id',
+  'agent_run_id',
+  'streaming_state',
+  'client_message_id',
+  'has_attachments',
+  'scheduled_at',
+  'edited_at',
+  'edited_by',
+  'deleted_at',
+  'redaction',
+  'created_at',
+  'updated_at',
+  'outcome',
+] as const satisfies readonly (keyof MessageRow)[];
+
+/** Returns `m.id, m.account_id, …` for a table or alias. */
+export function messageColumns(alias: string): string {
+  return MESSAGE_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+/** A row without its body if that is large: `large_bytes` is then its length in UTF-8, and null otherwise. */
+export interface BriefRow extends MessageRow {
+  readonly large_bytes: number | null;
+}
+
+/**
+ * Returns `messageColumns` for rows that may be many: a body of more than LARGE_BYTES is left out, and read by
+ * `withLargeBodies` (large-bodies.ts) where it is shown. Postgres knows the length without reading the text.
+ */
+export function briefColumns(alias: string): string {
+  const length = `octet_length(${alias}.body)`;
+  const columns = MESSAGE_COLUMNS.map((column) =>
+    column === 'body'
+      ? `CASE WHEN ${length} > ${LARGE_BYTES} THEN NULL ELSE ${alias}.body END AS body`
+      : `${alias}.${column}`,
+  );
+  return `${columns.join(', ')}, CASE WHEN ${length} > ${LARGE_BYTES} THEN ${length} END AS large_bytes`;
+}
+
+/** Returns a message of any account, in any state; undefined if there is none. */
+export async function readMessage(db: Db, id: string): Promise<MessageRow | undefined> {
+  const [row] = await readMessagesById(db, [id]);
+  return row?.status === 'void' ? undefined : row;
+}
+
+/** Returns messages of any account in any state, voids included, in no particular order. */
+export function readMessagesById(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
+  return db.query(READ_BY_ID, ids);
+}
+
+/** A message with the parts that every event about it contains. */
+export interface MessageWithParts {
+  readonly row: MessageRow;
+  readonly sender: Actor | null;
+  readonly attachments: readonly Attachment[];
+}
+
+/** Adds senders and attachments to rows, in their order: at most two queries, whatever the number of rows. */
+export async function withParts(
+  db: Db,
+  files: Downloads,
+  rows: readonly MessageRow[],
+): Promise<MessageWithParts[]> {
+  const senderIds = new Set(rows.flatMap((row) => row.sender_id ?? []));
+  const withFiles = rows.filter((row) => row.has_attachments).map((row) => row.id);
+  const [senders, attachments] = await Promise.all([
+    readActors(db, [...senderIds]),
+    readAttachments(db, files, withFiles),
+  ]);
+  return rows.map((row) => ({
+    row,
+    sender: row.sender_id === null ? null : (senders.get(row.sender_id) ?? null),
+    attachments: attachments.get(row.id) ?? [],
+  }));
+}
+
+/** The requested sub-objects; absent ones are shown as null. */
+export interface MessageExpansions {
+  readonly conversation?: Conversation | null;
+  readonly sender?: Actor | null;
+  readonly author?: Actor | null;
+  readonly attachments?: readonly Attachment[];
+  readonly reply_to?: ChatMessage | null;
+  readonly resource?: Entity | null;
+  readonly agent_run?: AgentRun | null;
+  readonly reactions?: readonly MessageReaction[];
+  readonly thread?: Thread | null;
+}
+
+/** The reader of a message, as far as it affects the representation. A Principal is one. */
+export interface MessageViewer {
+  readonly customer: boolean;
+  readonly actor: Pick<Actor, 'id'>;
+}
+
+/** Stands for all readers of an audience: none of them is the author. */
+const TEAM: MessageViewer = { customer: false, actor: { id: '' } };
+
+const CUSTOMERS: MessageViewer = { customer: true, actor: { id: '' } };
+
+/** Returns a row as this reader sees it (docs/contract.md#messages). */
+export function presentMessage(
+  row: MessageRow,
+  viewer: MessageViewer,
+  expansions: MessageExpansions = {},
+): Required<ChatMessage> {
+  const message = forTeam(row, viewer, expansions);
+  return viewer.customer ? forCustomer(message) : message;
+}
+
+/**
+ * Returns a message for an event to the whole team: all of them get the same frame, so it has no `client_message_id`.
+ */
+export function presentForTeam(row: MessageRow, expansions: MessageExpansions): Required<ChatMessage> {
+  return presentMessage(row, TEAM, expansions);
+}
+
+function forTeam(
+  row: MessageRow,
+  viewer: MessageViewer,
+  expansions: MessageExpansions,
+): Required<ChatMessage> {
+  if (row.kind === 'void' || row.status === 'void') throw new TypeError('a void has no presentation');
+  return {
+    id: row.id,
+    object: 'chat_message',
+    kind: row.kind,
+    status: row.status,
+    visibility: row.visibility,
+    conversation: expansions.conversation ?? null,
+    sequence: row.sequence,
+    body: row.deleted_at === null ? row.body : null,
+    subject: row.subject,
+    sender: expansions.sender ?? null,
+    author: expansions.author ?? null,
+    attachments: expansions.attachments === undefined ? null : [...expansions.attachments],
+    reply_to: expansions.reply_to ?? null,
+    resource: expansions.resource ?? null,
+    channel: row.channel,
+    scheduled_at: row.scheduled_at,
+    agent_run: expansions.agent_run ?? null,
+    streaming_state: row.streaming_state,
+    client_message_id: row.author_id === viewer.actor.id ? row.client_message_id : null,
+    edited_at: row.edited_at,
+    deleted_at: row.deleted_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    sender_id: row.sender_id,
+    author_id: row.author_id,
+    edited_by: editorOf(row),
+    sent_at: row.status === 'sent' ? (row.outcome?.at ?? row.created_at) : null,
+    cc: row.cc && [...row.cc],
+    redaction: row.redaction,
+    email_status: emailStatusOf(row),
+    reply_to_id: row.reply_to_id,
+    reactions: expansions.reactions === undefined ? null : [...expansions.reactions],
+    thread: expansions.thread ?? null,
+    mentions: row.mentions === null ? [] : [...row.mentions],
+    conversation_id: row.conversation_id,
+    resource_type: row.resource_type,
+    resource_id: row.resource_id,
+    agent_run_id: row.agent_run_id,
+  };
+}
+
+/** A reply that goes out by mail is queued until something has become of its mail. */
+function emailStatusOf({ channel, kind, status, email_status }: MessageRow): SentEmailStatus | null {
+  if (channel !== 'email' || kind === 'email' || status !== 'sent') return null;
+  return email_status ?? 'queued';
+}
+
+/**
+ * Rows from before the column existed have no editor: a message that is not a draft can only be edited by its author.
+ */
+function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: MessageRow): string | null {
+  if (edited_at === null) return null;
+  const isOfDraft = kind !== 'scheduled' && (status !== 'sent' || outcome !== null);
+  return edited_by ?? (isOfDraft ? null : author_id);
+}
+
+/** Customers see only external and system messages, and only in the timelines of their own conversations. */
+export function visibleToCustomers(
+  { status, visibility }: Pick<MessageRow, 'status' | 'visibility'>,
+  audience: ConversationAudience,
+): boolean {
+  return audience === 'customer' && status === 'sent' && visibility !== 'internal';
+}
+
+/**
+ * Returns the message as a customer sees it: without the person or agent behind the persona, and without how and when
+ * the team wrote it. A message belongs to the team if its sender is not its author.
+ */
+function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
+  const {
+    kind,
+    sender_id,
+    author_id,
+    scheduled_at,
+    streaming_state,
+    edited_at,
+    sent_at,
+    created_at,
+    redaction,
+    reply_to_id,
+  } = message;
+  const isOfTeam = author_id !== null && author_id !== sender_id;
+  // A draft that was approved: customers never see it being written.
+  const wasHeldBack = isOfTeam && sent_at !== created_at;
+  return {
+    ...message,
+    attachments: message.attachments && attachmentsFor(CUSTOMERS, message.attachments),
+    kind: isOfTeam ? 'chat' : kind,
+    scheduled_at: isOfTeam ? null : scheduled_at,
+    streaming_state: wasHeldBack ? null : streaming_state,
+    author: null,
+    author_id: null,
+    agent_run: null,
+    agent_run_id: null,
+    cc: null,
+    mentions: null,
+    email_status: null,
+    edited_by: null,
+    // The message that the team replies to may be one of its own notes.
+    reply_to_id: isOfTeam ? null : reply_to_id,
+    redaction: redaction && { by: null, reason: null, at: redaction.at },
+    edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
+    created_at: sent_at ?? created_at,
+  };
+}
+
+function attachmentsFor({ customer }: MessageViewer, attachments: readonly Attachment[]): Attachment[] {
+  // A resource of the app could reveal who is behind the persona.
+  return attachments.map((attachment) => (customer ? { ...attachment, resource: null } : attachment));
+}
+
+/** A message of a page. */
+export type TimelineRow = MessageRow & RowKey;
+
+/** The columns that name what a message can expand. */
+export type MessageLinks = Pick<
+  MessageRow,
+  | 'id'
+  | 'account_id'
+  | 'conversation_id'
+  | 'sender_id'
+  | 'author_id'
+  | 'reply_to_id'
+  | 'resource_type'
+  | 'resource_id'
+  | 'agent_run_id'
+  | 'has_attachments'
+>;
+
+export const MESSAGES: RowKind<TimelineRow, MessageLinks> = {
+  name: 'messages',
+  encode: (row, { version, customer }) =>
+    JSON.stringify(formAt(version, ChatMessage, presentMessage(row, customer ? CUSTOMERS : TEAM))),
+  linksOf: (row) => ({
+    id: row.id,
+    account_id: row.account_id,
+    conversation_id: row.conversation_id,
+    sender_id: row.sender_id,
+    author_id: row.author_id,
+    reply_to_id: row.reply_to_id,
+    resource_type: row.resource_type,
+    resource_id: row.resource_id,
+    agent_run_id: row.agent_run_id,
+    has_attachments: row.has_attachments,
+  }),
+  isVersioned: ({ status, streaming_state }) => status === 'sent' && streaming_state !== 'streaming',
+  subjectOf: ({ id }) => id,
+};
+
+export type EncodedMessages = EncodedRows<TimelineRow, MessageLinks>;
+
+/** What of a message's JSON depends on the request. */
+export interface RequestedFields extends MessageExpansions {
+  /** Null unless the viewer is the author. */
+  readonly client_message_id: string | null;
+}
+
+/** Returns the same JSON as `presentMessage` with these fields gives, of a message that was encoded without them. */
+export function completeMessage(
+  json: string,
+  version: Version,
+  viewer: MessageViewer,
+  { attachments, ...fields }: RequestedFields,
+): string {
+  return withFields(json, version, ChatMessage, [
+    ['conversation', fields.conversation],
+    ['sender', fields.sender],
+    ['author', viewer.customer ? null : fields.author],
+    ['attachments', attachments && attachmentsFor(viewer, attachments)],
+    ['reply_to', fields.reply_to],
+    ['resource', fields.resource],
+    ['agent_run', viewer.customer ? null : fields.agent_run],
+    ['client_message_id', fields.client_message_id],
+    ['reactions', fields.reactions],
+    ['thread', fields.thread],
+  ]);
+}
+
+/** `message.created` or `message.updated` of a sent message, for both audiences (docs/realtime.md#events). */
+export function messageEvent<Name extends 'message.created' | 'message.updated'>(
+  event: Name,
+  { row, sender, attachments }: MessageWithParts,
+  audience: ConversationAudience,
+): DomainEvent<Name> {
+  const parts = { sender, attachments };
+  return {
+    event,
+    stream: row.conversation_id,
+    conversationId: row.conversation_id,
+    sequence: row.sequence ?? 0,
+    resource: row.id,
+    at: row.updated_at,
+    team: presentForTeam(row, parts),
+    customer: visibleToCustomers(row, audience) ? presentMessage(row, CUSTOMERS, parts) : undefined,
+    streaming: row.streaming_state === 'streaming',
+    erases: row.deleted_at !== null,
+  };
+}
+
+/** Most texts are shorter. Those that are not are read by a statement of their own, which costs as much as ten short rows. */
+const LARGE_BYTES = 4 * 1024;
+
+const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>({
+  name: 'read-messages-by-id',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
+});

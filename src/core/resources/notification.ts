@@ -1,0 +1,217 @@
+import { formAt } from '../../contract/protocol/forms.ts';
+import type { Entity } from '../../contract/protocol/resources/actor.ts';
+import { type NOTIFICATION_INCLUDES, Notification } from '../../contract/protocol/resources/notification.ts';
+import type { Version } from '../../contract/protocol/versions.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { DomainEvent } from '../../platform/engine/publish.ts';
+import { readActors } from './actor.ts';
+import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
+import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from './entity.ts';
+
+/** A notification as a row of Postgres. */
+export interface NotificationRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly recipient_id: string;
+  readonly category: string;
+  readonly title: string;
+  readonly body: string | null;
+  readonly status: Notification['status'];
+  readonly priority: Notification['priority'];
+  readonly sender_id: string | null;
+  readonly resource_type: 'account' | 'actor' | 'entity' | null;
+  readonly resource_id: string | null;
+  readonly message_id: string | null;
+  readonly agent_run_id: string | null;
+  readonly seen_at: string | null;
+  readonly read_at: string | null;
+  readonly dismissed_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** A notification is late if the statement that makes it begins this much after the time of its cause, in milliseconds. */
+export const NOTIFIED_IN_TIME_MS = 1_000;
+
+export const NOTIFICATION_COLUMNS = [
+  'id',
+  'account_id',
+  'recipient_id',
+  'category',
+  'title',
+  'body',
+  'status',
+  'priority',
+  'sender_id',
+  'resource_type',
+  'resource_id',
+  'message_id',
+  'agent_run_id',
+  'seen_at',
+  'read_at',
+  'dismissed_at',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof NotificationRow)[];
+
+/**
+ * SQL, FROM: the notifications `n` of messages `m`, for present and former participants `p` of their conversations.
+ * Each is looked up by its key: a plain join read whole feeds where the table had grown since it was last analysed, for
+ * 6 s during a storm into groups.
+ */
+export function notificationsOf(messageIds: string): string {
+  return `unnest(${messageIds}) AS asked(id)
+      CROSS JOIN LATERAL (
+        SELECT id, conversation_id, sequence, moment_of(messages) AS at FROM messages WHERE id = asked.id OFFSET 0
+      ) m
+      CROSS JOIN LATERAL (
+        SELECT actor_id, read_sequence FROM participants WHERE conversation_id = m.conversation_id OFFSET 0
+      ) p
+      CROSS JOIN LATERAL (
+        SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+        WHERE recipient_id = p.actor_id AND id = notification_id(m.at, m.id, p.actor_id) OFFSET 0
+      ) n`;
+}
+
+/** A notification of a page. */
+export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id'> & RowKey;
+
+/** The columns that name what a notification can expand. */
+export type NotificationLinks = Pick<NotificationRow, 'sender_id' | 'resource_type' | 'resource_id'>;
+
+/** Returns the current rows; deleted ones are left out. */
+export async function readNotifications(
+  db: Db,
+  keys: readonly Pick<NotificationRow, 'recipient_id' | 'id'>[],
+): Promise<NotificationRow[]> {
+  if (keys.length === 0) return [];
+  return db.query(
+    READ,
+    keys.map(({ recipient_id }) => recipient_id),
+    keys.map(({ id }) => id),
+  );
+}
+
+/** Returns a row as its recipient sees it (docs/contract.md#notifications). */
+export function presentNotification(row: FeedRow | NotificationRow): Notification {
+  return {
+    id: row.id,
+    object: 'notification',
+    category: row.category,
+    title: row.title,
+    body: row.body,
+    status: row.status,
+    priority: row.priority,
+    sender: null,
+    resource: null,
+    message_id: row.message_id,
+    agent_run_id: row.agent_run_id,
+    seen_at: row.seen_at,
+    read_at: row.read_at,
+    dismissed_at: row.dismissed_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    sender_id: row.sender_id,
+    resource_type: row.resource_type,
+    resource_id: row.resource_id,
+  };
+}
+
+/** The event on the recipient's own feed (docs/realtime.md#events). */
+export function notificationEvent(
+  event: 'notification.created' | 'notification.updated',
+  row: NotificationRow,
+): DomainEvent {
+  return {
+    event,
+    stream: row.recipient_id,
+    conversationId: null,
+    sequence: 0,
+    resource: row.id,
+    at: row.updated_at,
+    team: presentNotification(row),
+    customer: undefined,
+  };
+}
+
+export const NOTIFICATIONS: RowKind<FeedRow, NotificationLinks> = {
+  name: 'notifications',
+  encode: (row, { version }) => JSON.stringify(formAt(version, Notification, presentNotification(row))),
+  linksOf: ({ sender_id, resource_type, resource_id }) => ({ sender_id, resource_type, resource_id }),
+  isVersioned: () => true,
+  subjectOf: ({ id, message_id }) => message_id ?? id,
+};
+
+export type EncodedNotifications = EncodedRows<FeedRow, NotificationLinks>;
+
+export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
+
+/**
+ * Returns a function that completes the JSON of notifications with the requested sub-objects: one query a kind of
+ * sub-object.
+ */
+export async function expandNotifications(
+  db: Db,
+  { accountId, version }: { readonly accountId: string; readonly version: Version },
+  rows: readonly EncodedRow<NotificationLinks>[],
+  include: readonly NotificationInclude[],
+): Promise<(row: EncodedRow<NotificationLinks>) => string> {
+  if (include.length === 0) return ({ json }) => json;
+  const links = rows.map((row) => row.links);
+  const senderIds = include.includes('sender') ? links.flatMap((link) => link.sender_id ?? []) : [];
+  const [senders, resources] = await Promise.all([
+    readActors(db, [...new Set(senderIds)]),
+    include.includes('resource') ? readResources(db, accountId, links) : NO_RESOURCES,
+  ]);
+  return ({ json, links: { sender_id, ...link } }) => {
+    const ref = refOf(link);
+    return withFields(json, version, Notification, [
+      ['sender', senders.get(sender_id ?? '')],
+      ['resource', ref && resources.get(refKey(ref))],
+    ]);
+  };
+}
+
+const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
+
+/**
+ * Returns the resources that notifications link to, by `refKey`. A conversation is shown as an entity too
+ * (docs/contract.md#notifications). No other link may point to a conversation, so readEntities does not support them.
+ */
+async function readResources(
+  db: Db,
+  accountId: string,
+  rows: readonly ResourceLink[],
+): Promise<ReadonlyMap<string, Entity>> {
+  const refs = new Map<string, EntityRef>();
+  for (const ref of rows.flatMap((row) => refOf(row) ?? [])) refs.set(refKey(ref), ref);
+  const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
+  const [entities, conversations] = await Promise.all([
+    readEntities(db, accountId, [...refs.values()]),
+    db.query(READ_CONVERSATIONS, accountId, entityIds),
+  ]);
+  const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));
+  for (const [key, entity] of entities) found.set(key, entity);
+  return found;
+}
+
+type ResourceLink = Pick<NotificationLinks, 'resource_type' | 'resource_id'>;
+
+function refOf({ resource_type: type, resource_id: id }: ResourceLink): EntityRef | undefined {
+  return type && id ? { type, id } : undefined;
+}
+
+const READ_CONVERSATIONS = statement<[accountId: string, entityIds: readonly string[]], EntityRow>({
+  name: 'read-conversations-as-entities',
+  text: `
+    SELECT 'entity' AS type, id, title AS name, NULL AS handle FROM conversations
+    WHERE account_id = $1 AND id = ANY($2)`,
+});
+
+const READ = statement<[recipientIds: readonly string[], ids: readonly string[]], NotificationRow>({
+  name: 'read-notifications',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.join(', ')}
+    FROM unnest($1::text[], $2::text[]) AS k(recipient_id, id) JOIN notifications USING (recipient_id, id)`,
+});

@@ -1,0 +1,109 @@
+import type { Selectable } from 'kysely';
+import type { Actor } from '../../contract/protocol/resources/actor.ts';
+import type { Participant } from '../../contract/protocol/resources/participant.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { readActors } from './actor.ts';
+
+export type ParticipantRow = Selectable<Schema['participants']>;
+
+/** The values of `membership` that members have: a member that has hidden the conversation stays one. */
+export const MEMBER = ['active', 'hidden'] as const satisfies readonly Participant['membership'][];
+
+/** SQL: the same as a condition. */
+export const IS_MEMBER = `membership IN (${MEMBER.map((value) => `'${value}'`).join(', ')})`;
+
+/**
+ * SQL: whether the participant `p` has snoozed its conversation at this moment: its time has not come, and no other
+ * author has sent a message since. System events do not end a snooze; messages that were deleted or purged meanwhile do.
+ */
+export function isSnoozed(p: string): string {
+  return `(${p}.snoozed_until > clock_timestamp()
+        AND ${p}.snoozed_after >= (SELECT purged_through FROM conversations WHERE id = ${p}.conversation_id)
+        AND NOT EXISTS (
+          SELECT FROM messages came WHERE came.conversation_id = ${p}.conversation_id AND came.sequence > ${p}.snoozed_after
+            AND came.status = 'sent' AND came.kind <> 'system_event' AND came.author_id IS DISTINCT FROM ${p}.actor_id
+        ))`;
+}
+
+export function isMember({ membership }: Pick<ParticipantRow, 'membership'>): boolean {
+  return (MEMBER as readonly string[]).includes(membership);
+}
+
+/** The visible columns of a participant's row. */
+export type ShownParticipant = Pick<
+  ParticipantRow,
+  | 'id'
+  | 'actor_id'
+  | 'type'
+  | 'role'
+  | 'membership'
+  | 'notifications'
+  | 'muted_until'
+  | 'read_sequence'
+  | 'agent_trigger_policy'
+  | 'agent_trigger_keywords'
+>;
+
+/** SQL: these columns of a table or alias. */
+export function shownParticipantColumns(alias: string): string {
+  return SHOWN_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+const SHOWN_COLUMNS = [
+  'id',
+  'actor_id',
+  'type',
+  'role',
+  'membership',
+  'notifications',
+  'muted_until',
+  'read_sequence',
+  'agent_trigger_policy',
+  'agent_trigger_keywords',
+] as const satisfies readonly (keyof ShownParticipant)[];
+
+/** Returns whether the participant has muted its conversation, and the mute has not ended. */
+export function isMuted({ notifications, muted_until }: Muting): boolean {
+  return notifications === 'muted' && (muted_until === null || Date.parse(muted_until) > Date.now());
+}
+
+/** SQL: the same as a condition on the participant `p`. */
+export function hasMuted(p: string): string {
+  return `(${p}.notifications = 'muted' AND coalesce(${p}.muted_until > clock_timestamp(), true))`;
+}
+
+type Muting = Pick<ParticipantRow, 'notifications' | 'muted_until'>;
+
+/** Returns a row as readers see it (docs/contract.md#participants); the specified endpoints leave `actor` null. */
+export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
+  const muted = isMuted(row);
+  return {
+    id: row.id,
+    object: 'conversation_participant',
+    type: row.type,
+    role: row.role,
+    membership: row.membership,
+    notifications: muted ? 'muted' : 'unmuted',
+    muted_until: muted ? row.muted_until : null,
+    last_read_sequence: readsMessages(row) ? row.read_sequence : null,
+    actor,
+    agent_trigger_policy: row.agent_trigger_policy,
+    agent_trigger_keywords: [...row.agent_trigger_keywords],
+    actor_id: row.actor_id,
+  };
+}
+
+/** People have read positions, and former members read no more. */
+function readsMessages(row: Pick<ShownParticipant, 'type' | 'membership'>): boolean {
+  return (row.type === 'user' || row.type === 'customer') && isMember(row);
+}
+
+/** Returns the rows with their actors, as the companions show them, in the order of the rows: one query. */
+export async function presentParticipants(db: Db, rows: readonly ShownParticipant[]): Promise<Participant[]> {
+  const actors = await readActors(
+    db,
+    rows.flatMap((row) => row.actor_id ?? []),
+  );
+  return rows.map((row) => presentParticipant(row, actors.get(row.actor_id ?? '') ?? null));
+}

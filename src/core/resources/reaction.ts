@@ -1,0 +1,99 @@
+import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
+import {
+  type MessageReaction,
+  REACTION_LIMITS,
+  type Reaction,
+  type ReactionCount,
+} from '../../contract/protocol/resources/reaction.ts';
+import type { Db, Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** One emoji of a message. Both lists of ids are in the order of the reactions, and as long as they are shown. */
+interface CountRow {
+  readonly message_id: string;
+  readonly emoji: string;
+  readonly count: number;
+  readonly actor_ids: readonly string[];
+  /** Those of them that are customers. */
+  readonly customer_ids: readonly string[] | null;
+  readonly mine: boolean;
+}
+
+/** The reactions of one message. */
+export type CountedReactions = readonly CountRow[];
+
+/** The reader of reactions. A Principal is one. */
+export interface ReactionViewer {
+  readonly customer: boolean;
+  readonly actor: { readonly id: string };
+}
+
+/** Returns the reactions of messages, in the order in which each emoji was first used; messages without any are left out. */
+export async function countReactions(
+  db: Querier,
+  messageIds: readonly string[],
+  viewerId: string,
+): Promise<ReadonlyMap<string, CountedReactions>> {
+  if (messageIds.length === 0) return new Map();
+  return Map.groupBy(await db.query(COUNT, messageIds, viewerId), ({ message_id }) => message_id);
+}
+
+/**
+ * Returns reactions as all readers of an audience get them. Customers must not learn which member of the team stands
+ * behind a persona, so members are counted and not named.
+ */
+export function presentCounts(counted: CountedReactions, forCustomer: boolean): ReactionCount[] {
+  return counted.map(({ emoji, count, actor_ids, customer_ids }) => ({
+    emoji,
+    count,
+    actor_ids: [...(forCustomer ? (customer_ids ?? []) : actor_ids)],
+  }));
+}
+
+/** Returns reactions as this reader gets them, if they were counted for it. */
+function presentReactions(counted: CountedReactions, { customer }: ReactionViewer): MessageReaction[] {
+  return presentCounts(counted, customer).map((reaction, index) => ({
+    ...reaction,
+    mine: counted[index]!.mine,
+  }));
+}
+
+/** Returns the reactions of messages for a reader; messages without any are left out. */
+export async function readReactions(
+  db: Db,
+  viewer: ReactionViewer,
+  messageIds: readonly string[],
+): Promise<ReadonlyMap<string, MessageReaction[]>> {
+  const counted = await countReactions(db, messageIds, viewer.actor.id);
+  return new Map([...counted].map(([id, rows]) => [id, presentReactions(rows, viewer)]));
+}
+
+/** A reaction with its actor. */
+export interface ReactionRow {
+  readonly message_id: string;
+  readonly emoji: string;
+  readonly actor: ActorFields;
+  readonly created_at: string;
+}
+
+export const REACTION_COLUMNS = `r.message_id, r.emoji, r.created_at, jsonb_build_object(
+        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
+      ) AS actor`;
+
+export function presentReaction({ actor, message_id, emoji, created_at }: ReactionRow): Reaction {
+  return { object: 'reaction', message_id, emoji, actor: presentActor(actor), created_at };
+}
+
+const SHOWN = `[1:${REACTION_LIMITS.shownActors}]`;
+const IN_ORDER = 'ORDER BY created_at, actor_id';
+
+const COUNT = statement<[messageIds: readonly string[], viewerId: string], CountRow>({
+  name: 'count-reactions-of-messages',
+  text: `
+    SELECT message_id, emoji, count, actor_ids, customer_ids, mine FROM (
+      SELECT message_id, emoji, count(*) AS count, min(created_at) AS first, bool_or(actor_id = $2) AS mine,
+        (array_agg(actor_id ${IN_ORDER}))${SHOWN} AS actor_ids,
+        (array_agg(actor_id ${IN_ORDER}) FILTER (WHERE customer))${SHOWN} AS customer_ids
+      FROM reactions WHERE message_id = ANY($1) GROUP BY message_id, emoji
+    ) counted ORDER BY message_id, first, emoji`,
+});

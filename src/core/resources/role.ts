@@ -1,0 +1,42 @@
+import type { Selectable } from 'kysely';
+import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../contract/protocol/permissions.ts';
+import type { Role } from '../../contract/protocol/resources/role.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+export type RoleRow = Selectable<Schema['roles']>;
+
+/** Columns of the table as `t`. */
+export const ROLE_COLUMNS = 't.id, t.account_id, t.name, t.type, t.permissions, t.created_at, t.updated_at';
+
+/** Returns roles as sub-objects of other resources show them, by their ids: without permissions. */
+export async function readRoles(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Role>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query(READ_ROLES, ids);
+  return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
+}
+
+/** An admin role shows every permission, because it holds them all whatever its row says (docs/contract.md#roles). */
+export function presentRole(row: RoleRow, { permissions }: { readonly permissions: boolean }): Role {
+  return {
+    id: row.id,
+    object: 'role',
+    name: row.name,
+    type: row.type,
+    owner: null,
+    permissions: permissions ? permissionsOf(row) : null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** An admin role holds every permission, whatever its row says. */
+export function permissionsOf({ type, permissions }: RoleRow): string[] {
+  return type === 'admin' ? [...PERMISSIONS, ...ADMIN_PERMISSIONS] : permissions;
+}
+
+const READ_ROLES = statement<[ids: readonly string[]], RoleRow>({
+  name: 'read-roles',
+  text: `SELECT ${ROLE_COLUMNS} FROM roles t WHERE t.id = ANY($1)`,
+});

@@ -1,0 +1,181 @@
+import type { Selectable } from 'kysely';
+import type { AgentDefinition } from '../../contract/protocol/resources/agent-definition.ts';
+import type {
+  AgentRun,
+  AgentRunAction,
+  AgentRunStep,
+  RunInclude,
+} from '../../contract/protocol/resources/agent-run.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { readActors } from './actor.ts';
+import { expandAgents, readAgentsById } from './agent.ts';
+
+/** A run as a row of Postgres. */
+export type RunRow = Selectable<Schema['agent_runs']>;
+
+export type StepRow = Selectable<Schema['agent_run_steps']>;
+
+export type ActionRow = Selectable<Schema['agent_run_actions']>;
+
+export const RUN_COLUMNS = [
+  'id',
+  'agent_id',
+  'triggered_by',
+  'conversation_id',
+  'trigger_type',
+  'status',
+  'input',
+  'output',
+  'error_message',
+  'started_at',
+  'completed_at',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof Schema['agent_runs'])[];
+
+/** The columns of a run that its resource shows. */
+export type ShownRun = Pick<Selectable<Schema['agent_runs']>, (typeof RUN_COLUMNS)[number]>;
+
+/** Returns the runs that messages show as their authors, by their ids. */
+export async function readRuns(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, AgentRun>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query(READ_RUNS, ids);
+  return new Map(rows.map((row) => [row.id, presentRun(row)]));
+}
+
+/** The sub-objects and lists that a run endpoint was asked for; absent ones are shown as null. */
+type RunExpansions = Partial<Pick<AgentRun, RunInclude>>;
+
+/** Returns a run (docs/contract.md#runs). */
+export function presentRun(row: ShownRun, expansions: RunExpansions = {}): AgentRun {
+  return {
+    id: row.id,
+    object: 'agent_run',
+    trigger_type: row.trigger_type,
+    status: row.status,
+    definition: expansions.definition ?? null,
+    input: row.input,
+    output: row.status === 'completed' ? row.output : null,
+    error_message: row.error_message,
+    triggered_by: expansions.triggered_by ?? null,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    duration_ms: durationOf(row),
+    actions: expansions.actions ?? null,
+    steps: expansions.steps ?? null,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    agent_id: row.agent_id,
+    triggered_by_id: row.triggered_by,
+    conversation_id: row.conversation_id,
+  };
+}
+
+/** Null until the run has ended, and if it ended before it began. */
+function durationOf({ started_at, completed_at }: ShownRun): number | null {
+  if (started_at === null || completed_at === null) return null;
+  return Date.parse(completed_at) - Date.parse(started_at);
+}
+
+/** Returns each row's resource with what was requested: one query a kind, whatever the number of runs. */
+export async function expandRuns(
+  db: Db,
+  rows: readonly RunRow[],
+  include: readonly RunInclude[],
+): Promise<ReadonlyMap<RunRow, AgentRun>> {
+  const ids = rows.map(({ id }) => id);
+  const steps = include.includes('steps') ? await db.query(READ_STEPS, ids) : null;
+  const actions = include.includes('actions') ? await db.query(READ_ACTIONS, ids) : null;
+  const definitions = include.includes('definition') ? await readDefinitions(db, rows) : NONE;
+  const starters = include.includes('triggered_by')
+    ? await readActors(db, [...new Set(rows.flatMap(({ triggered_by }) => triggered_by ?? []))])
+    : NONE;
+  const stepsOf = steps && Map.groupBy(steps, ({ run_id }) => run_id);
+  const actionsOf = actions && Map.groupBy(actions, ({ run_id }) => run_id);
+  return new Map(
+    rows.map((row) => [
+      row,
+      presentRun(row, {
+        definition: definitions.get(row.agent_id) ?? null,
+        triggered_by: starters.get(row.triggered_by ?? '') ?? null,
+        steps: stepsOf && (stepsOf.get(row.id) ?? []).map(presentStep),
+        actions: actionsOf && (actionsOf.get(row.id) ?? []).map(presentAction),
+      }),
+    ]),
+  );
+}
+
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+/** Returns the agents of these runs without their configurations, by their ids; deleted ones are left out. */
+async function readDefinitions(
+  db: Db,
+  runs: readonly RunRow[],
+): Promise<ReadonlyMap<string, AgentDefinition>> {
+  const rows = await readAgentsById(db, [...new Set(runs.map(({ agent_id }) => agent_id))]);
+  const shown = await expandAgents(db, rows, [], null);
+  return new Map([...shown.values()].map((agent) => [agent.id, agent]));
+}
+
+function presentStep(row: StepRow): AgentRunStep {
+  return {
+    id: row.id,
+    object: 'agent_run_step',
+    position: row.position,
+    status: row.status,
+    provider: row.provider,
+    model: row.model,
+    failovers: [...row.failovers],
+    text: row.text,
+    input_tokens: row.input_tokens,
+    output_tokens: row.output_tokens,
+    cost_usd: row.cost_usd,
+    error_message: row.error_message,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+function presentAction(row: ActionRow): AgentRunAction {
+  return {
+    id: row.id,
+    object: 'agent_run_action',
+    step_id: row.step_id,
+    tool: row.tool,
+    category: row.category,
+    status: row.status,
+    // Models leave the arguments of a tool without parameters empty (tools/toolbox.ts).
+    arguments: row.arguments.trim() === '' ? {} : JSON.parse(row.arguments),
+    result: row.result,
+    error_message: row.error_message,
+    reviewed_by: row.reviewed_by,
+    reviewed_at: row.reviewed_at,
+    reason: row.reason,
+    expires_at: row.expires_at,
+    started_at: row.started_at,
+    completed_at: row.completed_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+const READ_RUNS = statement<[ids: readonly string[]], ShownRun>({
+  name: 'read-runs-of-messages',
+  text: `SELECT ${RUN_COLUMNS.join(', ')} FROM agent_runs WHERE id = ANY($1)`,
+});
+
+const READ_STEPS = statement<[ids: readonly string[]], StepRow>({
+  name: 'read-agent-run-steps',
+  text: 'SELECT * FROM agent_run_steps WHERE run_id = ANY($1) ORDER BY run_id, position',
+});
+
+const READ_ACTIONS = statement<[ids: readonly string[]], ActionRow>({
+  name: 'read-agent-run-actions',
+  text: `
+    SELECT a.* FROM agent_run_actions a JOIN agent_run_steps s ON s.id = a.step_id
+    WHERE a.run_id = ANY($1) ORDER BY a.run_id, s.position, a.position`,
+});

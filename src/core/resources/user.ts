@@ -1,0 +1,42 @@
+import type { Selectable } from 'kysely';
+import type { Role } from '../../contract/protocol/resources/role.ts';
+import type { User } from '../../contract/protocol/resources/user.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+
+export type UserRow = Selectable<Schema['users']>;
+
+/** A user with the columns of its actor that the resource shows. */
+export interface UserProfile extends UserRow {
+  readonly name: string;
+  readonly role_id: string | null;
+  readonly deactivated: boolean;
+  readonly avatar_url: string | null;
+}
+
+/**
+ * The source of a UserProfile. The actor has the user's name and role, and the time of its deactivation, so a later
+ * change of the actor counts as a change of the user.
+ */
+export const USER = {
+  columns: `
+    t.id, t.account_id, a.name, t.email, a.role_id, a.deactivated_at IS NOT NULL AS deactivated, a.avatar_url,
+    t.created_at, greatest(t.updated_at, a.updated_at) AS updated_at`,
+  from: 'users t JOIN actors a ON a.id = t.id',
+};
+
+/** `role` is null if it was not requested. */
+export function presentUser(row: UserProfile, role: Role | null): User {
+  return {
+    id: row.id,
+    object: 'user',
+    actor_id: row.id,
+    name: row.name,
+    email: row.email,
+    status: row.deactivated ? 'deactivated' : 'active',
+    role,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    avatar_url: row.avatar_url,
+    role_id: row.role_id,
+  };
+}

@@ -1,0 +1,136 @@
+import { readFile } from 'node:fs/promises';
+import { ApiError, notFound } from '../../contract/protocol/errors.ts';
+import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../platform/http/documents.ts';
+import { isLoopbackHost } from '../../platform/http/loopback.ts';
+import type {
+  PublicAnswer,
+  PublicRequest,
+  PublicRoute,
+  PublicRoutes,
+} from '../../platform/http/public-routes.ts';
+import { demoPage } from './demo-page.ts';
+import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
+
+export interface ConsoleOptions {
+  readonly version: string;
+  readonly runsOn: () => Readonly<Record<string, string>>;
+  /** The path of /metrics; undefined if it has a port of its own. */
+  readonly metricsPath: string | undefined;
+  /** Undefined unless the demo account is on and the node can be reached from its own machine only. */
+  readonly demo: ConsoleDemo | undefined;
+}
+
+export interface ConsoleDemo {
+  readonly commands: () => Welcome['commands'];
+  /** The ids and short-lived tokens that the demo page uses. */
+  readonly session: () => Promise<object>;
+}
+
+/**
+ * `/` and, with the demo account, `/demo`. The credentials of the demo account (its API key on `/`, tokens from
+ * `/demo/session`) are given only to pages of this server: the Host must be this machine's, so that a foreign name that
+ * points at it gets nothing, and a request of another page, which browsers mark by Origin, is refused.
+ */
+export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
+  const links: readonly WelcomeLink[] = [
+    ...(demo === undefined ? [] : [DEMO]),
+    { path: '/docs', title: 'Docs', summary: 'the API, the socket, errors, agents.' },
+    ...(metricsPath === undefined
+      ? []
+      : [{ path: metricsPath, title: 'Metrics', summary: 'for Prometheus.' }]),
+    { path: '/readyz', title: 'Health', summary: 'whether this node can serve.' },
+  ];
+  const welcome: PublicRoute = (request) => {
+    const isLocal = demo !== undefined && isOwnPage(request);
+    return answer(
+      welcomePage({
+        version,
+        links: isLocal ? links : links.filter((link) => link !== DEMO),
+        runsOn: isLocal ? runsOn() : undefined,
+        commands: isLocal ? demo.commands() : undefined,
+      }),
+    );
+  };
+  return { '/': welcome, ...(demo === undefined ? {} : demoRoutes(demo, links)) };
+}
+
+const DEMO: WelcomeLink = {
+  path: '/demo',
+  title: 'Demo',
+  summary: 'three people of the demo account side by side, live.',
+};
+
+function demoRoutes({ session }: ConsoleDemo, links: readonly WelcomeLink[]): PublicRoutes {
+  const page = documentRoute(() =>
+    demoPage(links.map((link) => (link === DEMO ? { ...link, current: true } : link))),
+  );
+  return {
+    '/demo': (request) => {
+      requireLocalHost(request);
+      return page(request);
+    },
+    '/demo/session': {
+      post: async (request) => {
+        requireLocalHost(request);
+        if (request.origin === undefined || !isOwnOrigin(request)) {
+          throw new ApiError(
+            'insufficient_permissions',
+            'Only the demo page of this server can call this endpoint.',
+            {
+              param: 'Origin',
+            },
+          );
+        }
+        return { status: 200, body: JSON.stringify(await session()), headers: PRIVATE };
+      },
+    },
+    ...Object.fromEntries(
+      Object.entries(ASSETS).map(([name, contentType]) => [
+        `/demo/assets/${name}`,
+        documentRoute(async () => ({
+          contentType,
+          body: await readFile(new URL(`assets/${name}`, import.meta.url)),
+        })),
+      ]),
+    ),
+  };
+}
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const ASSETS: Readonly<Record<string, string>> = {
+  'bell.svg': 'image/svg+xml',
+  'clip.svg': 'image/svg+xml',
+  'demo.css': 'text/css; charset=utf-8',
+  'demo.js': JAVASCRIPT,
+  'approvals.js': JAVASCRIPT,
+  'bell.js': JAVASCRIPT,
+  'composer.js': JAVASCRIPT,
+  'conversation-view.js': JAVASCRIPT,
+  'element.js': JAVASCRIPT,
+  'inbox.js': JAVASCRIPT,
+  'pane.js': JAVASCRIPT,
+  'session.js': JAVASCRIPT,
+  'time.js': JAVASCRIPT,
+  'timeline.js': JAVASCRIPT,
+};
+
+/** Neither through a foreign name that points at this machine nor, if the browser sends Origin, from a page of another origin. */
+function isOwnPage(request: PublicRequest): boolean {
+  return isLoopbackHost(request.host) && (request.origin === undefined || isOwnOrigin(request));
+}
+
+function isOwnOrigin({ origin, host }: PublicRequest): boolean {
+  return origin === `http://${host}` || origin === `https://${host}`;
+}
+
+/** Refuses as if the path did not exist. */
+function requireLocalHost({ host }: PublicRequest): void {
+  if (!isLoopbackHost(host)) throw notFound('endpoint');
+}
+
+function answer({ contentType, body }: Document): PublicAnswer {
+  return { status: 200, contentType, body, headers: { ...DOCUMENT_HEADERS, ...PRIVATE } };
+}
+
+/** Never cached, and never part of another page. */
+const PRIVATE = { 'Cache-Control': 'no-store', 'Cross-Origin-Resource-Policy': 'same-origin' };

@@ -1,0 +1,106 @@
+import type {
+  CatchUp,
+  ChangedArm,
+  EventReads,
+  EventSource,
+  Since,
+  Stream,
+} from '../../../core/conversations/event-source.ts';
+import { EVENT_SOURCES } from '../../../features/event-sources.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import type { CommittedFrame } from '../../../platform/engine/frame.ts';
+import { toFrame } from '../../../platform/engine/publish.ts';
+
+/** The streams that are asked about. */
+export interface ChangesOf {
+  readonly conversationIds: readonly string[];
+  readonly actorIds: readonly string[];
+}
+
+export interface Changes {
+  /** By conversation or actor; streams in which nothing changed are left out. */
+  readonly frames: ReadonlyMap<string, readonly CommittedFrame[]>;
+  /** Streams with more changes than the limit, or with more text in them than MAX_BYTES: none of them were read. */
+  readonly tooMany: ReadonlySet<string>;
+}
+
+/**
+ * What readers of these streams may have missed, as the events of every source (src/features/event-sources.ts). New messages are not among them: they are replayed by number. One query where
+ * nothing changed.
+ */
+export async function readChanges(
+  from: EventReads,
+  { conversationIds, actorIds }: ChangesOf,
+  since: Since,
+  limit = NO_LIMIT,
+): Promise<Changes> {
+  const rows = await from.database.query(
+    READ_CHANGED,
+    conversationIds,
+    actorIds,
+    since.xid,
+    Math.min(limit + 1, NO_LIMIT),
+    since.began,
+  );
+  const isTooMany = ({ count, bytes }: Changed) => count > limit || (limit < NO_LIMIT && bytes > MAX_BYTES);
+  const tooMany = new Set(rows.filter(isTooMany).map(({ stream }) => stream));
+  const frames = new Map<string, CommittedFrame[]>();
+  for (const { arm, catchUp } of CATCH_UPS) {
+    const changed = rows.filter(({ part, stream }) => part === arm.part && !tooMany.has(stream));
+    if (changed.length === 0) continue;
+    const streamIds = changed.map(({ stream }) => stream);
+    for (const event of await catchUp.since(from, streamIds, since)) {
+      const ofStream = frames.get(event.stream);
+      if (ofStream === undefined) frames.set(event.stream, [toFrame(event)]);
+      else ofStream.push(toFrame(event));
+    }
+  }
+  return { frames, tooMany };
+}
+
+interface Changed {
+  readonly stream: string;
+  readonly part: string;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** Of a part of a stream: what 1,000 messages of a usual length have. */
+const MAX_BYTES = 2 * 1024 * 1024;
+
+const NO_LIMIT = 2 ** 31 - 1;
+
+const CATCH_UPS = (['conversation', 'actor'] as const).flatMap((stream) =>
+  EVENT_SOURCES.flatMap(({ changed }: EventSource) => {
+    const catchUp: CatchUp | undefined = changed[stream];
+    return catchUp === undefined ? [] : { stream, arm: catchUp.arm, catchUp };
+  }),
+);
+
+const STREAMS: Readonly<Record<Stream, string>> = { conversation: '$1', actor: '$2' };
+
+/** $4: how many rows of a stream are looked at, at most. */
+function streamsWith(stream: Stream, { part, rows, bytes = '0' }: ChangedArm): string {
+  return `
+      SELECT s.id AS stream, '${part}' AS part, changed.bytes FROM unnest(${STREAMS[stream]}::text[]) AS s(id), LATERAL (
+        SELECT ${bytes} AS bytes FROM ${rows} LIMIT $4) AS changed`;
+}
+
+const READ_CHANGED = statement<
+  [
+    conversationIds: readonly string[],
+    actorIds: readonly string[],
+    xid: string,
+    limit: number,
+    began: string,
+  ],
+  Changed
+>({
+  name: 'read-changed',
+  text: `
+    SELECT stream, part, count(*), coalesce(sum(bytes), 0) AS bytes FROM (${[
+      ...new Set(CATCH_UPS.map(({ stream, arm }) => streamsWith(stream, arm))),
+    ].join(`
+      UNION ALL`)}
+    ) AS changed GROUP BY stream, part`,
+});

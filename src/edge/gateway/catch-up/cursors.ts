@@ -1,0 +1,246 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Since } from '../../../core/conversations/event-source.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { DATABASE_ID } from '../../../platform/db/database-id.ts';
+import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../../platform/db/outbox.ts';
+import { sharedSecret } from '../../../platform/db/shared-secret.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import type { Engine } from '../../../platform/engine/engine.ts';
+import { Loop } from '../../../platform/lifecycle.ts';
+import type { Logger } from '../../../platform/log.ts';
+
+/** By how much a cursor is older than the moment up to which everything published has arrived at this node. */
+const MARGIN_MS = 10_000;
+const SAMPLE_EVERY_MS = 1_000;
+/** A node that has handed out no cursor for this long has no sockets, whose heartbeats carry one. */
+const QUIET_AFTER_MS = 60_000;
+/** Samples between two that such a node takes. Its first cursor is some seconds older, so that a resume from it reads more. */
+const QUIET_EVERY = 10;
+/** A client that resumes from further back must load afresh (docs/realtime.md#catching-up). */
+const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
+const SECRET = 'cursor_secret';
+
+/** The content of a cursor. */
+export interface ReadCursor extends Since {
+  readonly ageMs: number;
+  /** Older than the lifetime of cursors. */
+  readonly expired: boolean;
+}
+
+type CursorEngine = Pick<Engine, 'healthy' | 'wholeMs'>;
+
+export interface CursorTiming {
+  /** The clock of `engine.wholeMs`, in milliseconds. */
+  readonly now?: () => number;
+  readonly sampleEveryMs?: number;
+  /** By how much a transaction that has not written yet, or a row in it, may be older than a sample. */
+  readonly unseenMs?: number;
+}
+
+/**
+ * Points in the history of Postgres: the oldest transaction that was still open at a moment, or whose events were not
+ * published yet. Every change in a row with a lower `changed_in` has been delivered; later changes may not have been.
+ * Clients get them as opaque cursors, and the node's own repair uses them.
+ */
+export class Cursors {
+  readonly #database: Database;
+  readonly #engine: CursorEngine;
+  readonly #now: () => number;
+  readonly #unseenMs: number;
+  readonly #loop: Loop;
+  /** Oldest first. The first one was taken before any row of the outbox that is undone now was inserted. */
+  #snapshots: Snapshot[] = [];
+  /** Oldest first: one older than the margin, and all that are younger. */
+  #samples: Sample[] = [];
+  /** Moments (`performance.now()`) that the cursor does not pass, each until it is released. */
+  readonly #holds = new Set<{ readonly atMs: number }>();
+  #current: string | undefined;
+  /** When `current` was last called, by performance.now(). */
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  /** Samples that were left out since the last one. */
+  #leftOut = 0;
+  /** `writers_began` of the last query. */
+  #began = '';
+  #databaseId = '';
+  #secret = '';
+
+  /** Takes the first sample; rejects when Postgres is away. */
+  static async start(
+    database: Database,
+    engine: CursorEngine,
+    log: Logger,
+    timing: CursorTiming = {},
+  ): Promise<Cursors> {
+    const cursors = new Cursors(database, engine, log, timing);
+    try {
+      cursors.#secret = await sharedSecret(database, SECRET);
+      const [before] = await database.query(READ_SNAPSHOT, cursors.#unseenMs);
+      cursors.#began = before!.writers_began;
+      await cursors.#sample();
+    } catch (error) {
+      await cursors.close();
+      throw error;
+    }
+    return cursors;
+  }
+
+  /** Use `Cursors.start`. */
+  private constructor(
+    database: Database,
+    engine: CursorEngine,
+    log: Logger,
+    { now = () => performance.now(), sampleEveryMs = SAMPLE_EVERY_MS, unseenMs = UNSEEN_MS }: CursorTiming,
+  ) {
+    this.#database = database;
+    this.#engine = engine;
+    this.#now = now;
+    this.#unseenMs = unseenMs;
+    this.#loop = new Loop({
+      intervalMs: sampleEveryMs,
+      run: () => (this.#isLeftOut() ? Promise.resolve() : this.#sample()),
+      onError: (error) => log.debug({ err: error }, 'could not make a new cursor'),
+    });
+  }
+
+  /**
+   * Returns the cursor for `ready` and heartbeats. It is opaque, and a client may resume from it on any node. It is
+   * at least ten seconds older than the moment up to which everything has arrived at this node.
+   */
+  current(): string {
+    this.#askedAtMs = performance.now();
+    this.#current ??= this.#write(this.#samples[0]!);
+    return this.#current;
+  }
+
+  /**
+   * Returns undefined for a text that no node of this database issued. Cursors are signed, so that clients cannot
+   * choose how far back Postgres is read.
+   */
+  read(cursor: string): ReadCursor | undefined {
+    const [content = '', seal = '', ...rest] = cursor.split('.');
+    const given = Buffer.from(seal, 'base64url');
+    const expected = this.#seal(content);
+    if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
+      return undefined;
+    }
+    const [databaseId, xid, expiresAtMs, beganMs = expiresAtMs - LIFETIME_MS]: CursorContent = JSON.parse(
+      Buffer.from(content, 'base64url').toString(),
+    );
+    if (databaseId !== this.#databaseId) return undefined;
+    const ageMs = Date.now() - (expiresAtMs - LIFETIME_MS);
+    return { xid, began: new Date(beganMs).toISOString(), ageMs, expired: ageMs >= LIFETIME_MS };
+  }
+
+  /**
+   * Returns the moment from which on a node may have missed changes that was last whole at `healthySinceMs`
+   * (`performance.now()`).
+   */
+  before(healthySinceMs: number): Since {
+    const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
+    return (safe.at(-1) ?? this.#samples[0]!).point;
+  }
+
+  /**
+   * Changes after that moment (`performance.now()`) may not have been delivered here: keeps the cursor before it
+   * until the returned function is called.
+   */
+  hold(atMs: number): () => void {
+    const hold = { atMs };
+    this.#holds.add(hold);
+    return () => this.#holds.delete(hold);
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  #write({ point: { xid, began, time } }: Sample): string {
+    const expiresAtMs = Date.parse(time) + LIFETIME_MS;
+    const fields: CursorContent = [this.#databaseId, xid, expiresAtMs, Date.parse(began)];
+    const content = Buffer.from(JSON.stringify(fields)).toString('base64url');
+    return `${content}.${this.#seal(content).toString('base64url')}`;
+  }
+
+  #seal(content: string): Buffer {
+    return createHmac('sha256', this.#secret).update(content).digest().subarray(0, SEAL_BYTES);
+  }
+
+  #isLeftOut(): boolean {
+    const isQuiet = performance.now() - this.#askedAtMs > QUIET_AFTER_MS;
+    this.#leftOut = isQuiet ? (this.#leftOut + 1) % QUIET_EVERY : 0;
+    return this.#leftOut > 0;
+  }
+
+  async #sample(): Promise<void> {
+    // While the link is in doubt, a sample is too young to be used before the link is proven.
+    if (!this.#engine.healthy && this.#samples.length > 0) return;
+    const [read] = await this.#database.query(READ_SNAPSHOT, this.#unseenMs);
+    const takenAtMs = this.#now();
+    this.#databaseId = read!.database_id;
+    // Of the query before: a transaction that is open in this snapshot either was open there too, or began later.
+    const snapshot = { ...read!, began: this.#began };
+    this.#began = read!.writers_began;
+    const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
+    const aged = this.#samples.findLastIndex((sample) => sample.takenAtMs <= wholeMs - MARGIN_MS);
+    const sample = { takenAtMs, point: this.#lastPublished(snapshot) };
+    this.#samples = [...this.#samples.slice(Math.max(aged, 0)), sample];
+    this.#current = undefined;
+  }
+
+  /**
+   * Returns the last snapshot taken before the first of the undone rows in `snapshot` was inserted. The transactions of
+   * these rows are committed and their events are not published yet, so no cursor may pass them.
+   */
+  #lastPublished(snapshot: Snapshot): Snapshot {
+    const { first_undone_id: undoneFrom } = snapshot;
+    const snapshots = [...this.#snapshots, snapshot];
+    const last =
+      undoneFrom === null
+        ? snapshots.length - 1
+        : snapshots.findLastIndex(({ last_outbox_id: given }) => given < undoneFrom);
+    // Without such a snapshot the first one serves: the row's transaction was still open then, or had committed before
+    // this node had a reader.
+    this.#snapshots = snapshots.slice(Math.max(last, 0));
+    return this.#snapshots[0]!;
+  }
+}
+
+interface Sample {
+  readonly takenAtMs: number;
+  /** When the sample was taken, all changes of transactions before `point.xid` had been published. */
+  readonly point: Snapshot;
+}
+
+interface Snapshot extends Since {
+  readonly time: string;
+  readonly last_outbox_id: number;
+  readonly first_undone_id: number | null;
+}
+
+/** `beganMs` is absent in cursors of earlier versions. */
+type CursorContent = [databaseId: string, xid: string, expiresAtMs: number, beganMs?: number];
+
+const SEAL_BYTES = 16;
+
+/**
+ * Longer than a statement may run before its first write, which gives it a transaction id, plus the time by which a
+ * notification may be older than its transaction (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ */
+const UNSEEN_MS = 10_000;
+
+// A database that was recovered from a base backup has the identity of its original and other transactions behind the
+// same ids; the timeline tells them apart.
+const READ_SNAPSHOT = statement<
+  [unseenMs: number],
+  Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }
+>({
+  name: 'read-snapshot',
+  text: `
+    SELECT (
+        SELECT least(now(), min(xact_start)) - $1::integer * interval '1 ms'
+        FROM pg_stat_get_activity(NULL) JOIN pg_database d ON d.oid = datid AND d.datname = current_database()
+        WHERE backend_xid IS NOT NULL
+      ) AS writers_began, pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
+      ${LAST_OUTBOX_ID} AS last_outbox_id, ${FIRST_UNDONE_ID} AS first_undone_id,
+      ${DATABASE_ID} || '.' || (SELECT timeline_id FROM pg_control_checkpoint()) AS database_id`,
+});

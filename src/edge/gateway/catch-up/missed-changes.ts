@@ -1,0 +1,76 @@
+import { hash } from 'node:crypto';
+import { type CommittedFrame, isOfPart } from '../../../platform/engine/frame.ts';
+
+export type ReadChanges = () => Promise<readonly CommittedFrame[] | 'too_many'>;
+
+/**
+ * The changes of one stream that a reader has missed, on their way to it. While the reader is waited for, nothing is kept
+ * that can be read again.
+ */
+export class MissedChanges {
+  readonly #read: ReadChanges;
+  /** Undefined where they must be read again. */
+  #frames: readonly CommittedFrame[] | 'too_many' | undefined;
+  #next = 0;
+  /** What was taken before they were forgotten, by its content. */
+  readonly #taken = new Set<string>();
+
+  /** `frames`: what was read already. */
+  constructor(frames: readonly CommittedFrame[] | 'too_many', read: ReadChanges = async () => []) {
+    this.#frames = frames;
+    this.#read = read;
+  }
+
+  get areTooMany(): boolean {
+    return this.#frames === 'too_many';
+  }
+
+  async load(): Promise<void> {
+    this.#frames ??= await this.#read();
+  }
+
+  /** Returns the next one; undefined behind the last, and from then on. They must be loaded. */
+  take(): CommittedFrame | undefined {
+    for (let frame = this.#at(this.#next); frame !== undefined; frame = this.#at(this.#next)) {
+      this.#next += 1;
+      if (this.#taken.size === 0 || !this.#taken.has(contentOf(frame))) return frame;
+    }
+    this.#frames = [];
+    this.#next = 0;
+    return undefined;
+  }
+
+  /** Releases them, until they are loaded again. */
+  forget(): void {
+    if (this.#frames === undefined || this.#frames === 'too_many') return;
+    for (let index = 0; index < this.#next; index++) this.#taken.add(contentOf(this.#at(index)!));
+    this.#frames = undefined;
+    this.#next = 0;
+  }
+
+  /**
+   * Returns what a replay from this number on must send behind its messages, by the number of the message: reactions to
+   * them.
+   */
+  following(after: number): Following {
+    const frames = this.#frames === 'too_many' ? [] : (this.#frames ?? []);
+    const following = frames.filter((frame) => isReplayed(frame, after) && isOfPart(frame));
+    return Map.groupBy(following, ({ sequence }) => sequence);
+  }
+
+  #at(index: number): CommittedFrame | undefined {
+    return this.#frames === 'too_many' ? undefined : this.#frames?.[index];
+  }
+}
+
+/** What belongs to messages that are still to be replayed and is no part of them, by the number of the message. */
+export type Following = ReadonlyMap<number, readonly CommittedFrame[]>;
+
+/** Whether a change reaches the reader with a message that is still to be replayed. */
+export function isReplayed({ kind, sequence }: CommittedFrame, after: number): boolean {
+  return kind === 'updated' && sequence > after;
+}
+
+function contentOf({ team, customer }: CommittedFrame): string {
+  return hash('sha1', team ?? customer ?? '');
+}

@@ -1,0 +1,120 @@
+import { earlier, type Since } from '../../../core/conversations/event-source.ts';
+import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
+import type { Downloads } from '../../../core/resources/attachment.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Engine, Missed } from '../../../platform/engine/engine.ts';
+import { Loop } from '../../../platform/lifecycle.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { ConversationStream } from '../stream/conversation-stream.ts';
+import type { Broadcast } from '../stream/reader.ts';
+import type { Streams } from '../stream/streams.ts';
+import { readChanges } from './changes.ts';
+import type { Cursors } from './cursors.ts';
+
+export interface RepairOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly engine: Engine;
+  readonly streams: Streams;
+  readonly cursors: Cursors;
+  readonly broadcast: Broadcast;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Streams read by one query. */
+const CHUNK = 500;
+
+/**
+ * Reads from Postgres what was lost between nodes, and delivers it to this node's readers in place: for every
+ * affected stream that is open here, the messages by number and all other changes since the last moment at which
+ * nothing was missing. A failed repair is tried again until it succeeds; no cursor passes the loss before.
+ */
+export class Repair {
+  readonly #options: RepairOptions;
+  readonly #loop: Loop;
+  readonly #unregister: () => void;
+  #due: Loss[] = [];
+
+  constructor(options: RepairOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: 1_000,
+      run: () => this.#repair(),
+      onError: (error) => options.log.warn({ err: error }, 'repair failed, trying again'),
+    });
+    this.#unregister = options.engine.onMissed((missed) => this.#missed(missed));
+  }
+
+  close(): Promise<void> {
+    this.#unregister();
+    return this.#loop.close();
+  }
+
+  #missed({ reason, frames, channels, sinceMs }: Missed): void {
+    const { cursors, metrics } = this.#options;
+    metrics.engineLostFrames.inc(frames);
+    metrics.repairs.inc({ reason });
+    this.#due.push({ channels, since: cursors.before(sinceMs), release: cursors.hold(sinceMs) });
+    this.#loop.wake();
+  }
+
+  async #repair(): Promise<void> {
+    // Taken before the work: frames that are lost meanwhile need another round.
+    const losses = this.#due;
+    if (losses.length === 0) return;
+    this.#due = [];
+    try {
+      await this.#repairAll(losses);
+    } catch (error) {
+      this.#due = [...losses, ...this.#due];
+      throw error;
+    }
+    for (const { release } of losses) release();
+  }
+
+  async #repairAll(losses: readonly Loss[]): Promise<void> {
+    const { streams, metrics, log } = this.#options;
+    const since = losses.map((loss) => loss.since).reduce(earlier);
+    const channels = losses.some((loss) => loss.channels === undefined)
+      ? undefined
+      : new Set(losses.flatMap((loss) => [...loss.channels!]));
+    const conversations = await streams.open(channels);
+    const actorIds = streams.feeds(channels);
+    for (const some of chunks(conversations)) await this.#repairStreams(some, since);
+    for (const some of chunks(actorIds)) await this.#repairFeeds(some, since);
+    metrics.repairedStreams.inc(conversations.length + actorIds.length);
+    log.info(
+      { conversations: conversations.length, actors: actorIds.length },
+      'repaired streams of this node',
+    );
+  }
+
+  async #repairStreams(streams: readonly ConversationStream[], since: Since): Promise<void> {
+    const ids = streams.map(({ id }) => id);
+    const byId = new Map(streams.map((stream) => [stream.id, stream]));
+    const heads = await readHeads(this.#options.database, ids);
+    await Promise.all([...heads].map(([id, head]) => byId.get(id)!.fill(head)));
+
+    const { frames } = await readChanges(this.#options, { conversationIds: ids, actorIds: [] }, since);
+    for (const [id, ofStream] of frames) for (const frame of ofStream) byId.get(id)!.receive(frame);
+  }
+
+  async #repairFeeds(actorIds: readonly string[], since: Since): Promise<void> {
+    const { broadcast } = this.#options;
+    const { frames } = await readChanges(this.#options, { conversationIds: [], actorIds }, since);
+    for (const frame of [...frames.values()].flat()) broadcast('durable', frame);
+  }
+}
+
+/** A loss on these channels, or on any, since that transaction. */
+interface Loss {
+  readonly channels: ReadonlySet<string> | undefined;
+  readonly since: Since;
+  readonly release: () => void;
+}
+
+function* chunks<T>(items: readonly T[]): Iterable<readonly T[]> {
+  for (let start = 0; start < items.length; start += CHUNK) yield items.slice(start, start + CHUNK);
+}

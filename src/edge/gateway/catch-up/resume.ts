@@ -1,0 +1,351 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { CommandFrame } from '../../../contract/protocol/socket/commands.ts';
+import type { ResyncReason, ServerFrame } from '../../../contract/protocol/socket/server-frames.ts';
+import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
+import type { ConversationDirectory, ConversationFacts } from '../../../core/conversations/directory.ts';
+import { type EventReads, earlier, type Since } from '../../../core/conversations/event-source.ts';
+import type { Timeline } from '../../../core/messages/timeline/timeline.ts';
+import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
+import type { CommittedFrame } from '../../../platform/engine/frame.ts';
+import { mayFollow, sendRevoked } from '../socket/revocation.ts';
+import type { Session } from '../socket/session.ts';
+import { type SocketSubscription, tooManySubscriptions } from '../socket/subscription.ts';
+import { topics } from '../stream/reader.ts';
+import type { Joined, Streams } from '../stream/streams.ts';
+import { type Changes, readChanges } from './changes.ts';
+import type { Cursors, ReadCursor } from './cursors.ts';
+import type { HeartbeatCursors } from './heartbeat-cursor.ts';
+import { MissedChanges } from './missed-changes.ts';
+import { MAX_REPLAY } from './replay.ts';
+
+export interface ResumeOptions extends EventReads {
+  readonly database: Database;
+  readonly directory: Pick<ConversationDirectory, 'facts'>;
+  readonly streams: Pick<Streams, 'join' | 'leave' | 'sendChanges'>;
+  readonly timeline: Pick<Timeline, 'visibleHeads'>;
+  readonly cursors: Pick<Cursors, 'current' | 'read'>;
+  readonly heartbeatCursors: HeartbeatCursors;
+  readonly limits: Pick<SocketLimits, 'subscriptions'>;
+}
+
+/** A resume that was accepted and has sent nothing yet. */
+export interface Resumption {
+  /** The cursor as the client sent it. */
+  readonly cursor: string;
+  readonly since: ReadCursor;
+  readonly conversations: readonly Resumed[];
+}
+
+interface Resumed {
+  readonly id: string;
+  /** The last number that the client has. */
+  readonly after: number;
+  readonly subscription: SocketSubscription;
+  /** The session was subscribed before: no message is replayed. */
+  readonly isKnown: boolean;
+}
+
+/** Conversations of one session that are read at once; they are sent one after the other. */
+const AT_ONCE = 32;
+
+/**
+ * What the op `resume` sends after its reply (docs/realtime.md#catching-up): the missed messages and changes of each
+ * conversation, the actor's own feed, then `resumed`. When a node stops, thousands of sockets resume at once and have
+ * much in common, so their reads are gathered (platform/db/gathered-reads.ts).
+ */
+export class Resume {
+  readonly #options: ResumeOptions;
+  readonly #changes: GatheredReads<ChangesAsk, Changes>;
+  readonly #running = new WeakMap<Session, Promise<void>>();
+
+  constructor(options: ResumeOptions) {
+    this.#options = options;
+    this.#changes = new GatheredReads((asks) => readAll(options, asks));
+  }
+
+  /**
+   * Accepts a resume. Its subscriptions are registered when this returns, so that a right which ends meanwhile ends
+   * them. Throws ApiError: `invalid_format` (param `cursor`: no node of this database issued it), `limit_exceeded`,
+   * `resource_conflict` (the socket has less of a conversation than the client asks for).
+   */
+  accept(session: Session, { cursor, conversations }: CommandFrame<'resume'>): Resumption {
+    const { cursors, limits } = this.#options;
+    const since = cursors.read(cursor);
+    if (since === undefined) throw unknownCursor();
+    const entries = Object.entries(conversations);
+    const known = entries.filter(([id]) => session.subscription(id) !== undefined);
+    const used = session.subscriptionCount + entries.length - known.length;
+    if (used > limits.subscriptions) throw tooManySubscriptions(limits.subscriptions, used);
+    for (const [id, after] of known) {
+      if (after < session.subscription(id)!.fromSequence) throw alreadyFurther();
+    }
+    return { cursor, since, conversations: entries.map(([id, after]) => register(session, id, after)) };
+  }
+
+  /** Resolves when the resume of this session has sent everything; undefined: there is none. */
+  running(session: Session): Promise<void> | undefined {
+    return this.#running.get(session);
+  }
+
+  /**
+   * Sends everything; after that the subscriptions are live, or gone. Rejects when Postgres or the engine is away:
+   * the client then gets the rest by another resume. Only one may run for a session.
+   */
+  async run(session: Session, resumption: Resumption): Promise<void> {
+    const { heartbeatCursors } = this.#options;
+    heartbeatCursors.beginResume(session, resumption.cursor);
+    const running = this.#run(session, resumption).finally(() => {
+      this.#running.delete(session);
+      heartbeatCursors.endResume(session);
+    });
+    const settled = running.catch(() => {});
+    this.#running.set(session, settled);
+    for (const { subscription, isKnown } of resumption.conversations) {
+      if (!isKnown) subscription.replay = settled;
+    }
+    await running;
+  }
+
+  async #run(session: Session, { since, conversations }: Resumption): Promise<void> {
+    // Taken before anything is read: this resume covers all later changes.
+    const cursor = this.#options.cursors.current();
+    // Without a conversation there is no `resync` that could tell the client about the gap in its feed.
+    if (since.expired && conversations.length === 0) return session.close('cursor_invalid');
+    if (since.expired) {
+      await this.#refuse(session, conversations);
+      resyncFeed(session, 'too_old');
+    } else {
+      for (let start = 0; start < conversations.length && !session.closed; start += AT_ONCE) {
+        await this.#runSome(session, since, conversations.slice(start, start + AT_ONCE));
+      }
+      await this.#runFeed(session, since);
+    }
+    session.sendFrame({ type: 'resumed', cursor });
+  }
+
+  async #runSome(session: Session, since: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
+    const joins = await Promise.all(resumed.map((one) => this.#join(session, one)));
+    for (const joined of joins) joined?.readAhead();
+    // Read after the joins: later frames come through the streams.
+    const conversationIds = resumed
+      .map(({ id }) => id)
+      .filter((id) => session.subscription(id) !== undefined);
+    const missed = await this.#readMissed({ since, conversationIds, actorIds: [] });
+    const onPause = () => {
+      for (const joined of joins) joined?.forgetAhead();
+      for (const changes of missed.values()) changes.forget();
+    };
+    for (const [index, one] of resumed.entries()) {
+      const changes = missed.get(one.id);
+      if (!isHere(session, one) || changes === undefined) continue;
+      const joined = joins[index];
+      if (joined !== undefined) await this.#runJoined(session, one, joined, changes, onPause);
+      else if (one.isKnown) await this.#runKnown(session, one, changes, onPause);
+    }
+  }
+
+  /** Returns what was missed, by stream. */
+  async #readMissed(ask: ChangesAsk): Promise<ReadonlyMap<string, MissedChanges>> {
+    const read = await this.#changes.ask(ask);
+    const missed = new Map<string, MissedChanges>();
+    for (const id of ask.conversationIds) {
+      const again = async () =>
+        changesOf(await this.#changes.ask({ ...ask, conversationIds: [id], actorIds: [] }), id);
+      missed.set(id, new MissedChanges(changesOf(read, id), again));
+    }
+    for (const id of ask.actorIds) {
+      const again = async () =>
+        changesOf(await this.#changes.ask({ ...ask, conversationIds: [], actorIds: [id] }), id);
+      missed.set(id, new MissedChanges(changesOf(read, id), again));
+    }
+    return missed;
+  }
+
+  /** Returns undefined where there is nothing to join: the right is gone, or the session is subscribed already. */
+  async #join(session: Session, one: Resumed): Promise<Joined | undefined> {
+    const { streams } = this.#options;
+    if (one.isKnown) {
+      await one.subscription.replay;
+      return undefined;
+    }
+    const facts = await this.#options.directory.facts(one.id);
+    if (!isHere(session, one)) return undefined;
+    if (!isAllowed(session, facts)) {
+      session.removeSubscription(one.id);
+      sendRevoked(session, one.id, facts);
+      return undefined;
+    }
+    return streams.join(one.id, session, one.after);
+  }
+
+  async #runJoined(
+    session: Session,
+    { id, subscription }: Resumed,
+    joined: Joined,
+    changes: MissedChanges,
+    onPause: () => void,
+  ): Promise<void> {
+    subscription.headSequence = joined.headSequence;
+    subscription.state = 'replaying';
+    await joined.run(changes, onPause);
+    if (session.closed || session.subscription(id) !== subscription) return;
+    // A reader that was sent `resync` is not on the topic.
+    if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
+    else session.removeSubscription(id);
+  }
+
+  async #runKnown(
+    session: Session,
+    one: Resumed,
+    changes: MissedChanges,
+    onPause: () => void,
+  ): Promise<void> {
+    const { id, subscription } = one;
+    const { streams } = this.#options;
+    const areSent = await streams.sendChanges(session, changes, () => !isHere(session, one), onPause);
+    if (!isHere(session, one)) return;
+    if (!areSent) {
+      session.removeSubscription(id);
+      streams.leave(id, session);
+      resync(session, id, 'too_many', subscription.headSequence);
+      return;
+    }
+    session.sendFrame({ type: 'caught_up', conversation_id: id, sequence: subscription.headSequence });
+  }
+
+  /**
+   * Sends the missed events of the actor's feed; live ones arrive already. With too many it sends none, and the
+   * client loads its lists again.
+   */
+  async #runFeed(session: Session, since: ReadCursor): Promise<void> {
+    const actorId = session.principal?.actor.id;
+    if (actorId === undefined || !session.hasFeed || session.closed) return;
+    const missed = await this.#readMissed({ since, conversationIds: [], actorIds: [actorId] });
+    const over = () => session.closed || !session.hasFeed;
+    const areSent = await this.#options.streams.sendChanges(session, missed.get(actorId)!, over, () => {});
+    if (!areSent) resyncFeed(session, 'too_many');
+  }
+
+  /** Tells the client for each conversation that the cursor is too old, with the head. */
+  async #refuse(session: Session, resumed: readonly Resumed[]): Promise<void> {
+    const facts = await Promise.all(resumed.map(({ id }) => this.#options.directory.facts(id)));
+    const heads = await this.#heads(
+      session,
+      resumed.filter((_, index) => isAllowed(session, facts[index])).map(({ id }) => id),
+    );
+    for (const [index, one] of resumed.entries()) {
+      if (!isHere(session, one)) continue;
+      session.removeSubscription(one.id);
+      this.#options.streams.leave(one.id, session);
+      const head = heads.get(one.id);
+      if (head === undefined) sendRevoked(session, one.id, facts[index]);
+      else resync(session, one.id, 'too_old', head);
+    }
+  }
+
+  async #heads(session: Session, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const { database, timeline } = this.#options;
+    const heads = await readHeads(database, ids);
+    const asks = [...heads].map(([conversationId, upTo]) => ({ conversationId, upTo }));
+    const visible = await timeline.visibleHeads(asks, session.audience === 'customer');
+    return new Map(asks.map(({ conversationId }, index) => [conversationId, visible[index]!]));
+  }
+}
+
+function isAllowed({ principal }: Session, facts: ConversationFacts | undefined): boolean {
+  return facts !== undefined && principal !== undefined && mayFollow(principal, facts);
+}
+
+function register(session: Session, id: string, after: number): Resumed {
+  const known = session.subscription(id);
+  if (known !== undefined) return { id, after, subscription: known, isKnown: true };
+  const subscription: SocketSubscription = { headSequence: after, fromSequence: after, state: 'resuming' };
+  session.addSubscription(id, subscription);
+  return { id, after, subscription, isKnown: false };
+}
+
+/**
+ * Whether the session is still subscribed: not unsubscribed, revoked or closed meanwhile, all of which the client
+ * knows.
+ */
+function isHere(session: Session, { id, subscription }: Resumed): boolean {
+  return !session.closed && session.subscription(id) === subscription;
+}
+
+function resyncFeed(session: Session, reason: ResyncReason): void {
+  if (session.hasFeed) session.sendFrame({ type: 'resync', feed: true, reason });
+}
+
+function resync(session: Session, conversationId: string, reason: ResyncReason, head?: number): void {
+  const frame: ServerFrame = { type: 'resync', conversation_id: conversationId, reason };
+  session.sendFrame(head === undefined ? frame : { ...frame, head_sequence: head });
+}
+
+interface ChangesAsk {
+  readonly since: Pick<ReadCursor, keyof Since | 'ageMs'>;
+  readonly conversationIds: readonly string[];
+  readonly actorIds: readonly string[];
+}
+
+function changesOf({ frames, tooMany }: Changes, stream: string) {
+  return tooMany.has(stream) ? 'too_many' : (frames.get(stream) ?? []);
+}
+
+/** Streams read by one query. */
+const READ_STREAMS = 1_000;
+
+/**
+ * Reads once for all cursors of about one age, from the oldest of them on, so that sessions with younger ones get
+ * some changes again. Different ages are read apart, so that a client that was away for a week does not make all
+ * others read a week.
+ */
+async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
+  const answers = new Map<ChangesAsk, Changes>();
+  for (const ofAge of Map.groupBy(asks, ({ since: { ageMs } }) => ageClass(ageMs)).values()) {
+    const since = ofAge.map((ask): Since => ask.since).reduce(earlier);
+    const frames = new Map<string, readonly CommittedFrame[]>();
+    const tooMany = new Set<string>();
+    for (const streams of inQueries(ofAge)) {
+      const changes = await readChanges(source, streams, since, MAX_REPLAY);
+      for (const [stream, ofStream] of changes.frames) frames.set(stream, ofStream);
+      for (const stream of changes.tooMany) tooMany.add(stream);
+    }
+    for (const ask of ofAge) answers.set(ask, { frames, tooMany });
+  }
+  return asks.map((ask) => answers.get(ask)!);
+}
+
+/** Ages double from one minute on. */
+function ageClass(ageMs: number): number {
+  return Math.ceil(Math.log2(Math.max(1, ageMs / 60_000)));
+}
+
+function* inQueries(asks: readonly ChangesAsk[]) {
+  const conversationIds = [...new Set(asks.flatMap((ask) => ask.conversationIds))];
+  const actorIds = [...new Set(asks.flatMap((ask) => ask.actorIds))];
+  const most = Math.max(conversationIds.length, actorIds.length);
+  for (let start = 0; start < most; start += READ_STREAMS) {
+    yield {
+      conversationIds: conversationIds.slice(start, start + READ_STREAMS),
+      actorIds: actorIds.slice(start, start + READ_STREAMS),
+    };
+  }
+}
+
+function unknownCursor(): ApiError {
+  return new ApiError('invalid_format', 'The cursor is broken, or belongs to another database.', {
+    param: 'cursor',
+  });
+}
+
+function alreadyFurther(): ApiError {
+  return new ApiError(
+    'resource_conflict',
+    'The socket follows one of these conversations from a later message. Unsubscribe first.',
+    {
+      param: 'conversations',
+    },
+  );
+}

@@ -1,0 +1,158 @@
+import { ID_PREFIXES } from '../../contract/protocol/ids.ts';
+import type { SocketLimits } from '../../contract/protocol/socket/socket-limits.ts';
+import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import type { Timeline } from '../../core/messages/timeline/timeline.ts';
+import type { Downloads } from '../../core/resources/attachment.ts';
+import type { Authenticator } from '../../platform/access/authenticate.ts';
+import type { RateLimits } from '../../platform/access/rate-limit.ts';
+import type { Rights } from '../../platform/access/rights.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import type { Exchange } from '../../platform/http/exchange.ts';
+import type { ErrorMapper } from '../../platform/http/failure.ts';
+import type { AllowedOrigins } from '../../platform/http/origins.ts';
+import type { HttpServer } from '../../platform/http/server.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { Cursors } from './catch-up/cursors.ts';
+import { HeartbeatCursors } from './catch-up/heartbeat-cursor.ts';
+import { Resume } from './catch-up/resume.ts';
+import { InboxUpdates } from './inbox-updates.ts';
+import { Activity } from './presence/activity.ts';
+import { Presence } from './presence/presence.ts';
+import { PresenceRecord } from './presence/presence-record.ts';
+import { Admission } from './socket/admission.ts';
+import { Commands } from './socket/commands.ts';
+import { Heartbeats } from './socket/heartbeats.ts';
+import { Revocation } from './socket/revocation.ts';
+import { SocketServer } from './socket/server.ts';
+import type { Session } from './socket/session.ts';
+import { Sessions } from './socket/sessions.ts';
+import type { Tickets } from './socket/tickets.ts';
+import { Fanout } from './stream/fanout.ts';
+import type { Broadcast } from './stream/reader.ts';
+import { Streams } from './stream/streams.ts';
+
+export interface GatewayOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly engine: Engine;
+  readonly rights: Rights;
+  readonly authenticator: Authenticator;
+  readonly rateLimits: RateLimits;
+  readonly directory: ConversationDirectory;
+  readonly timeline: Timeline;
+  /** The same instance that REST issues tickets from. */
+  readonly tickets: Tickets;
+  readonly cursors: Pick<Cursors, 'current' | 'read'>;
+  readonly http: Pick<HttpServer, 'ws' | 'receive' | 'numSubscribers' | 'publish'>;
+  /** Answers a request that is not upgraded. */
+  readonly refuse: (exchange: Exchange, thrown: unknown) => void;
+  readonly failures: ErrorMapper;
+  readonly origins: Pick<AllowedOrigins, 'allows'>;
+  readonly limits: SocketLimits;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** Puts the parts of the gateway together. It serves as soon as the HttpServer listens. */
+export class Gateway {
+  readonly streams: Streams;
+  /** Publishes to the sockets of this node only. */
+  readonly broadcast: Broadcast;
+  readonly #heartbeats: Heartbeats;
+  readonly #inboxUpdates: InboxUpdates;
+  readonly #presence: Presence;
+  readonly #record: PresenceRecord;
+  readonly #revocation: Revocation;
+  readonly #server: SocketServer;
+  readonly #unregister: () => void;
+
+  constructor(options: GatewayOptions) {
+    const { rights, authenticator, directory, cursors, http, limits, metrics, log } = options;
+    const sessions = new Sessions<Session>();
+    const fanout = new Fanout(http, metrics);
+    const presence = new Presence({
+      engine: options.engine,
+      holdMs: limits.presenceMs,
+      deliver: (conversationId, event) => streams.deliverEphemeral(conversationId, event),
+      onError: (error) => log.error({ err: error }, 'presence failed'),
+    });
+    const record = new PresenceRecord({
+      database: options.database,
+      nodeId: options.engine.nodeId,
+      holdMs: limits.presenceMs,
+      onError: (error) => log.warn({ err: error }, 'presence could not be written'),
+    });
+    const streams = new Streams({ ...options, presence, broadcast: fanout.broadcast });
+    const heartbeatCursors = new HeartbeatCursors(cursors);
+    const heartbeats = new Heartbeats({
+      limits,
+      cursor: () => cursors.current(),
+      onError: (error) => log.error({ err: error }, 'heartbeats failed'),
+    });
+    const revocation = new Revocation({ rights, authenticator, directory, streams, sessions, log });
+    const admission = new Admission({ sessions, streams, revocation, cursors, limits });
+    const activity = new Activity({ ...options, presence, record });
+    const resume = new Resume({ ...options, streams, heartbeatCursors });
+    const commands = new Commands({
+      ...options,
+      streams,
+      admission,
+      revocation,
+      activity,
+      resume,
+      heartbeatCursors,
+    });
+    this.#inboxUpdates = new InboxUpdates({ ...options, sessions, broadcast: fanout.broadcast });
+    const unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
+    const stopListening = rights.onChange((subject) => {
+      if (subject.startsWith(ACTOR)) streams.forgetFrames();
+    });
+    this.#unregister = () => {
+      unregister();
+      stopListening();
+    };
+    this.streams = streams;
+    this.broadcast = fanout.broadcast;
+    this.#heartbeats = heartbeats;
+    this.#presence = presence;
+    this.#record = record;
+    this.#revocation = revocation;
+    this.#server = new SocketServer({
+      ...options,
+      heartbeats,
+      heartbeatCursors,
+      sessions,
+      streams,
+      admission,
+      commands,
+      fanout,
+      record,
+    });
+  }
+
+  /**
+   * Sends all sockets to other nodes (docs/realtime.md#guarantees, 5). Resolves when no socket is left, or time is
+   * up.
+   */
+  drain(reason: string, drainMs: number): Promise<void> {
+    return this.#server.drain(reason, drainMs);
+  }
+
+  /** To be called after `drain`. The HttpServer cuts sockets that are still open. */
+  async close(): Promise<void> {
+    this.#unregister();
+    await Promise.all([
+      this.#server.close(),
+      this.#heartbeats.close(),
+      this.#inboxUpdates.close(),
+      this.#presence.close(),
+      this.#record.close(),
+      this.#revocation.close(),
+    ]);
+  }
+}
+
+/** What ids of actors begin with. */
+const ACTOR = `${ID_PREFIXES.actor}_`;

@@ -1,0 +1,134 @@
+import type { InboxSummary } from '../../contract/protocol/resources/inbox-summary.ts';
+import { EVENTS } from '../../contract/protocol/socket/events.ts';
+import { covers } from '../../contract/protocol/versions.ts';
+import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import { INBOX_CHANNEL } from '../../core/inbox/announce.ts';
+import { readInboxSummary } from '../../core/inbox/summary-store.ts';
+import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { type Engine, EngineUnavailableError, type Subscription } from '../../platform/engine/engine.ts';
+import type { InboxChangedFrame } from '../../platform/engine/frame.ts';
+import { toEphemeralFrame } from '../../platform/engine/publish.ts';
+import { Loop } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Session } from './socket/session.ts';
+import type { Sessions } from './socket/sessions.ts';
+import type { Broadcast } from './stream/reader.ts';
+
+export interface InboxUpdatesOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly directory: Pick<ConversationDirectory, 'facts'>;
+  readonly sessions: Pick<Sessions<Session>, 'of' | 'all'>;
+  /** Publishes to the sockets of this node only. */
+  readonly broadcast: Broadcast;
+  readonly log: Logger;
+}
+
+/**
+ * Sends `inbox.updated` to the sockets of this node: each node that has sockets of an actor reads the summary itself, when
+ * the writer of inbox rows announces a change, because the writer does not know who is connected. An actor gets one a
+ * second at most, and none that says the same again. Summaries are read one after the other, and the loop rests for longer
+ * than it reads, so that they never take more than a part of one processor.
+ */
+export class InboxUpdates {
+  readonly #options: InboxUpdatesOptions;
+  readonly #loop: Loop;
+  readonly #unregister: () => void;
+  #subscription: Subscription | undefined;
+  #stale = new Set<string>();
+  /** What was sent last, by actor. */
+  #sent = new Map<string, string>();
+  #restUntilMs = 0;
+
+  constructor(options: InboxUpdatesOptions) {
+    this.#options = options;
+    this.#unregister = options.engine.onMissed(({ channels }) => {
+      if (channels === undefined || channels.has(INBOX_CHANNEL)) this.#markAll();
+    });
+    this.#loop = new Loop({
+      intervalMs: ROUND_EVERY_MS,
+      run: (signal) => this.#round(signal),
+      onError: (error) => {
+        if (!(error instanceof EngineUnavailableError))
+          options.log.warn({ err: error }, 'inbox.updated failed');
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#unregister();
+    await this.#loop.close();
+    this.#subscription?.unsubscribe();
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { engine } = this.#options;
+    this.#subscription ??= await engine.subscribe(INBOX_CHANNEL, (frame) => {
+      if (frame.kind === 'inbox_changed') void this.#changed(frame);
+    });
+    const beganMs = performance.now();
+    if (beganMs < this.#restUntilMs || this.#stale.size === 0) return;
+    const stale = this.#stale;
+    this.#stale = new Set();
+    for (const actorId of stale) if (!signal.aborted) await this.#update(actorId);
+    for (const actorId of this.#sent.keys()) {
+      if (this.#readerOf(actorId) === undefined) this.#sent.delete(actorId);
+    }
+    const endedMs = performance.now();
+    this.#restUntilMs = Math.max(beganMs + ROUND_EVERY_MS, endedMs + REST * (endedMs - beganMs));
+  }
+
+  async #changed({ accountId, change }: InboxChangedFrame): Promise<void> {
+    const { sessions, directory } = this.#options;
+    for (const actorId of change.actors) this.#mark(actorId);
+    const facts = await Promise.all(change.large.map((id) => directory.facts(id)));
+    for (const { principal } of sessions.of(accountId)) {
+      if (principal === undefined) continue;
+      const isConcerned =
+        seesWholeAccount(principal) || facts.some((known) => known?.members.has(principal.actor.id));
+      if (isConcerned) this.#mark(principal.actor.id);
+    }
+  }
+
+  #mark(actorId: string): void {
+    if (this.#readerOf(actorId) === undefined) return;
+    this.#stale.add(actorId);
+    this.#loop.wake();
+  }
+
+  #markAll(): void {
+    for (const { principal } of this.#options.sessions.all()) {
+      if (principal !== undefined) this.#mark(principal.actor.id);
+    }
+  }
+
+  /** Returns the caller of a socket that would get the event. */
+  #readerOf(actorId: string): Principal | undefined {
+    const { since } = EVENTS['inbox.updated'];
+    return this.#options.sessions
+      .of(actorId)
+      .find(({ hasFeed, version, principal }) => hasFeed && covers(version, since) && !principal?.customer)
+      ?.principal;
+  }
+
+  async #update(actorId: string): Promise<void> {
+    const { database, broadcast } = this.#options;
+    const principal = this.#readerOf(actorId);
+    if (principal === undefined) return;
+    const summary = await readInboxSummary(database, principal);
+    const said = contentOf(summary);
+    if (this.#sent.get(actorId) === said) return;
+    this.#sent.set(actorId, said);
+    const event = { event: 'inbox.updated', stream: actorId, conversationId: null, sequence: 0 } as const;
+    broadcast('durable', toEphemeralFrame({ ...event, resource: actorId, at: summary.as_of, team: summary }));
+  }
+}
+
+function contentOf({ as_of: _, ...content }: InboxSummary): string {
+  return JSON.stringify(content);
+}
+
+const ROUND_EVERY_MS = 1_000;
+/** How much longer than its reads the loop rests. */
+const REST = 3;

@@ -1,0 +1,139 @@
+import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import type { Typing } from '../../../contract/protocol/socket/activity.ts';
+import type { CommandFrame, CommandResult } from '../../../contract/protocol/socket/commands.ts';
+import { wireTime } from '../../../contract/protocol/times.ts';
+import { requireSender } from '../../../core/conversations/access.ts';
+import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import { markRead, publishRead } from '../../../core/conversations/own-state.ts';
+import { expandConversations } from '../../../core/resources/conversation.ts';
+import { requirePermission } from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Engine } from '../../../platform/engine/engine.ts';
+import { publish } from '../../../platform/engine/publish.ts';
+import type { Session } from '../socket/session.ts';
+import type { Presence } from './presence.ts';
+import type { PresenceRecord } from './presence-record.ts';
+
+export interface ActivityOptions {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly directory: Pick<ConversationDirectory, 'facts'>;
+  readonly presence: Presence;
+  readonly record: Pick<PresenceRecord, 'declare'>;
+}
+
+/**
+ * The commands by which actors show what they do: that they type, how far they have read, that they are online. The
+ * events go to the team's subscribers, among them the actor's own sockets.
+ */
+export class Activity {
+  readonly #options: ActivityOptions;
+  /** The last state of each conversation in which a socket has typed. */
+  readonly #typing = new WeakMap<Session, Map<string, Typed>>();
+
+  constructor(options: ActivityOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Publishes `typing`, at most one `start` a second, and a `stop` only after a `start`. Throws ApiError:
+   * `resource_not_found` where the socket is not subscribed, `insufficient_permissions` where the caller may not
+   * send.
+   */
+  async type(session: Session, frame: CommandFrame<'typing'>): Promise<CommandResult<'typing'>> {
+    const { conversation_id: id, state } = frame;
+    const principal = requireFollower(session, id);
+    if (!principal.customer) requirePermission(principal, 'messaging:create');
+    const facts = await this.#options.directory.facts(id);
+    if (facts === undefined) throw notFound('conversation', 'conversation_id');
+    requireSender(principal, facts);
+    requireFollower(session, id);
+    if (this.#isNews(session, id, state)) {
+      this.#publishTyping(id, { actor_id: principal.actor.id, state });
+    }
+    return {};
+  }
+
+  /** Does what the endpoint of that name does; throws what markRead throws (core/conversations/own-state.ts). */
+  async markRead(session: Session, frame: CommandFrame<'mark_read'>): Promise<CommandResult<'mark_read'>> {
+    const { conversation_id: id, sequence } = frame;
+    const { database, engine } = this.#options;
+    const { principal } = session;
+    if (principal === undefined) throw notFound('conversation', 'conversation_id');
+    if (!principal.customer) requirePermission(principal, 'messaging:read');
+    const { movedAt, unread } = await database
+      .transaction(async (tx) => {
+        const { conversation, movedAt } = await markRead(tx, principal, id, sequence);
+        const shown = await expandConversations(tx, principal, [conversation], []);
+        return { movedAt, unread: shown.get(id)!.unread };
+      })
+      .catch((error) => {
+        throw error instanceof ApiError && error.condition === 'resource_not_found'
+          ? notFound('conversation', 'conversation_id')
+          : error;
+      });
+    if (movedAt !== undefined) publishRead(engine, id, { actor_id: principal.actor.id, sequence }, movedAt);
+    return { unread };
+  }
+
+  async declare(session: Session, frame: CommandFrame<'presence'>): Promise<CommandResult<'presence'>> {
+    const { principal } = session;
+    if (principal !== undefined && !session.closed) {
+      const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
+      this.#options.presence.declare(session, principal.actor.id, frame.status, live);
+      // REST shows the presence of users alone.
+      if (!principal.customer) this.#options.record.declare(session, principal.actor.id, frame.status);
+    }
+    return {};
+  }
+
+  #isNews(session: Session, conversationId: string, state: Typing['state']): boolean {
+    let typed = this.#typing.get(session);
+    if (typed === undefined) {
+      typed = new Map();
+      this.#typing.set(session, typed);
+    }
+    if (typed.size >= MAX_REMEMBERED) typed.clear();
+    const last = typed.get(conversationId);
+    const nowMs = performance.now();
+    if (state === 'stop') {
+      if (last?.state !== 'start') return false;
+      typed.set(conversationId, { ...last, state });
+      return true;
+    }
+    if (last !== undefined && nowMs - last.startedAtMs < START_EVERY_MS) return false;
+    typed.set(conversationId, { state, startedAtMs: nowMs });
+    return true;
+  }
+
+  #publishTyping(conversationId: string, data: Typing): void {
+    publish(this.#options.engine, {
+      event: 'typing',
+      stream: conversationId,
+      conversationId,
+      sequence: 0,
+      resource: data.actor_id,
+      at: wireTime(Date.now()),
+      team: data,
+      // Not tried again: the next event repeats the state.
+    }).catch(() => {});
+  }
+}
+
+interface Typed {
+  readonly state: Typing['state'];
+  readonly startedAtMs: number;
+}
+
+const START_EVERY_MS = 1_000;
+/** Conversations remembered for one socket. Forgetting them only lets a `start` through too early. */
+const MAX_REMEMBERED = 1_000;
+
+function requireFollower(session: Session, conversationId: string): Principal {
+  const { principal } = session;
+  const state = session.subscription(conversationId)?.state;
+  if (principal === undefined || (state !== 'live' && state !== 'replaying'))
+    throw notFound('conversation', 'conversation_id');
+  return principal;
+}

@@ -1,0 +1,123 @@
+import type { DeclaredStatus, PresenceStatus } from '../../../contract/protocol/socket/activity.ts';
+import type { PresentActor } from '../../../platform/engine/frame.ts';
+
+/** The status that a socket declared for its actor. */
+export interface Declared {
+  readonly actorId: string;
+  status: DeclaredStatus;
+}
+
+/**
+ * The presence in one conversation: the sum of what sockets here declared and what other nodes report about theirs.
+ * Times are milliseconds of one clock that never goes back.
+ */
+export class ConversationPresence {
+  readonly #sockets = new Map<object, Declared>();
+  /** Actors whose last socket here closed, until they count as gone. */
+  readonly #left = new Map<string, { readonly status: DeclaredStatus; readonly untilMs: number }>();
+  /** The last report of each other node, until it is too old to count. */
+  readonly #nodes = new Map<
+    string,
+    { readonly present: readonly PresentActor[]; readonly untilMs: number }
+  >();
+  /** The statuses that readers here were sent. `offline` stays, for readers from which events were withheld. */
+  readonly #published = new Map<string, PresenceStatus>();
+
+  get empty(): boolean {
+    return (
+      this.#sockets.size === 0 &&
+      this.#left.size === 0 &&
+      this.#nodes.size === 0 &&
+      this.#published.size === 0
+    );
+  }
+
+  enter(socket: object, declared: Declared): void {
+    this.#sockets.set(socket, declared);
+    this.#left.delete(declared.actorId);
+  }
+
+  /**
+   * Counts the actor as present until `untilMs`, unless it has another socket. Returns false where it was not
+   * present.
+   */
+  leave(socket: object, untilMs: number): boolean {
+    const declared = this.#sockets.get(socket);
+    if (declared === undefined) return false;
+    this.#sockets.delete(socket);
+    const { actorId, status } = declared;
+    for (const other of this.#sockets.values()) if (other.actorId === actorId) return true;
+    this.#left.set(actorId, { status, untilMs });
+    return true;
+  }
+
+  /** Replaces the report of a node. */
+  update(nodeId: string, present: readonly PresentActor[], untilMs: number): void {
+    if (present.length === 0) this.#nodes.delete(nodeId);
+    else this.#nodes.set(nodeId, { present, untilMs });
+  }
+
+  /**
+   * To be called when the last reader of the conversation on this node has left: reports of other nodes do not arrive
+   * from then on, and no reader was sent a status.
+   */
+  forgetOthers(): void {
+    this.#nodes.clear();
+    this.forgetPublished();
+  }
+
+  forgetPublished(): void {
+    this.#published.clear();
+  }
+
+  /** Returns whether anything expired by `nowMs`. */
+  expire(nowMs: number): boolean {
+    let ended = false;
+    for (const timed of [this.#left, this.#nodes]) {
+      for (const [id, { untilMs }] of timed) {
+        if (untilMs > nowMs) continue;
+        timed.delete(id);
+        ended = true;
+      }
+    }
+    return ended;
+  }
+
+  /** Returns the report about the sockets of this node. */
+  own(): PresentActor[] {
+    const best = new Map<string, PresentActor>();
+    for (const { actorId, status } of this.#sockets.values()) take(best, [actorId, status, true]);
+    for (const [actorId, { status }] of this.#left) take(best, [actorId, status, false]);
+    return [...best.values()];
+  }
+
+  /** Returns the statuses that readers here were not sent yet, and counts them as sent. */
+  news(): [actorId: string, status: PresenceStatus][] {
+    const best = new Map(this.own().map((present) => [present[0], present]));
+    for (const { present } of this.#nodes.values()) for (const one of present) take(best, one);
+    const news: [string, PresenceStatus][] = [];
+    for (const [actorId, [, status]] of best) {
+      if (this.#published.get(actorId) !== status) news.push([actorId, status]);
+    }
+    for (const [actorId, status] of this.#published) {
+      if (status !== 'offline' && !best.has(actorId)) news.push([actorId, 'offline']);
+    }
+    for (const [actorId, status] of news) this.#published.set(actorId, status);
+    return news;
+  }
+
+  /** The statuses that readers here were sent. */
+  published(): Iterable<[actorId: string, status: PresenceStatus]> {
+    return this.#published;
+  }
+}
+
+/** An open socket counts more than a closed one, whatever its status; among those, online counts more than away. */
+function take(best: Map<string, PresentActor>, one: PresentActor): void {
+  const known = best.get(one[0]);
+  if (known === undefined || rank(one) > rank(known)) best.set(one[0], one);
+}
+
+function rank([, status, here]: PresentActor): number {
+  return (here ? 2 : 0) + (status === 'online' ? 1 : 0);
+}

@@ -1,0 +1,232 @@
+import type {
+  DeclaredStatus,
+  Presence as PresenceData,
+  PresenceStatus,
+} from '../../../contract/protocol/socket/activity.ts';
+import { wireTime } from '../../../contract/protocol/times.ts';
+import type { Engine } from '../../../platform/engine/engine.ts';
+import type {
+  EphemeralFrame,
+  PieceFrame,
+  PresenceFrame,
+  PresenceReport,
+  PresentActor,
+} from '../../../platform/engine/frame.ts';
+import { toEphemeralFrame } from '../../../platform/engine/publish.ts';
+import { Loop } from '../../../platform/lifecycle.ts';
+import { bytesFor } from '../stream/forms.ts';
+import type { Reader } from '../stream/reader.ts';
+import { ConversationPresence, type Declared } from './conversation-presence.ts';
+
+export interface PresenceOptions {
+  readonly engine: Pick<Engine, 'nodeId' | 'publish'>;
+  /**
+   * How long an actor counts as present after its last socket closed, and how long a node's report counts without
+   * another.
+   */
+  readonly holdMs: number;
+  /** Sends an event to the team's readers on this node; returns false where it has none for the conversation. */
+  readonly deliver: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Presence of actors (docs/realtime.md#events), over the engine alone. Each node reports on a conversation's channel
+ * which actors have sockets on it: the whole list, when it changes, when a node that begins to listen asks, and again
+ * at intervals. So the next report makes up for one that is lost, and actors of a node that was killed are offline
+ * when its last report is too old. Every node makes the events for its own readers from the reports.
+ *
+ * A socket that never sends `presence` has none and costs nothing here. A socket is present in the conversations that
+ * it is subscribed to.
+ */
+export class Presence {
+  readonly #options: PresenceOptions;
+  readonly #declared = new WeakMap<Reader, Declared>();
+  readonly #conversations = new Map<string, Known>();
+  readonly #changed = new Set<string>();
+  readonly #loop: Loop;
+  #settling: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: PresenceOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: Math.ceil(options.holdMs / ROUNDS_A_HOLD),
+      run: async () => this.#round(),
+      onError: options.onError,
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#settling);
+    this.#conversations.clear();
+    return this.#loop.close();
+  }
+
+  /** Sets the status of a socket's actor in the conversations that the socket follows now and will follow. */
+  declare(reader: Reader, actorId: string, status: DeclaredStatus, conversationIds: Iterable<string>): void {
+    const known = this.#declared.get(reader);
+    if (known?.status === status) return;
+    const declared = known ?? { actorId, status };
+    declared.status = status;
+    this.#declared.set(reader, declared);
+    for (const id of conversationIds) this.#enter(id, reader, declared);
+  }
+
+  /** To be called when this node begins to listen to the conversation: it asks the other nodes for their reports. */
+  opened(conversationId: string): void {
+    this.#publish(conversationId, { asks: true, present: this.#of(conversationId)?.presence.own() ?? [] });
+  }
+
+  closed(conversationId: string): void {
+    const known = this.#of(conversationId);
+    known?.presence.forgetOthers();
+    if (known?.presence.empty === true) this.#conversations.delete(conversationId);
+  }
+
+  /**
+   * To be called when the reader begins to receive ephemeral events: it is sent the present statuses, then counts
+   * itself.
+   */
+  entered(conversationId: string, reader: Reader): void {
+    const known = this.#of(conversationId);
+    if (known !== undefined) {
+      for (const [actorId, status] of known.presence.published()) {
+        if (status !== 'offline') send(reader, conversationId, actorId, status);
+      }
+      // The first reader here has no report before it.
+      this.#touch(conversationId);
+    }
+    const declared = this.#declared.get(reader);
+    if (declared !== undefined) this.#enter(conversationId, reader, declared);
+  }
+
+  left(conversationId: string, reader: Reader): void {
+    const untilMs = performance.now() + this.#options.holdMs;
+    if (this.#of(conversationId)?.presence.leave(reader, untilMs) === true) this.#touch(conversationId);
+  }
+
+  /** Repeats all statuses, `offline` among them, for a reader from which events were withheld. */
+  repeat(conversationId: string, reader: Reader): void {
+    for (const [actorId, status] of this.#of(conversationId)?.presence.published() ?? []) {
+      send(reader, conversationId, actorId, status);
+    }
+  }
+
+  /** Takes the report of another node. Never throws. */
+  onReport(conversationId: string, { nodeId, report }: PresenceFrame): void {
+    if (nodeId === this.#options.engine.nodeId || report === undefined) return;
+    if (report.present.length > 0 || this.#of(conversationId) !== undefined) {
+      const { presence } = this.#open(conversationId);
+      presence.update(nodeId, report.present, performance.now() + this.#options.holdMs);
+      this.#touch(conversationId);
+    }
+    const known = this.#of(conversationId);
+    if (!report.asks || known === undefined || known.published === NOTHING) return;
+    known.published = ASKED_FOR;
+    this.#touch(conversationId);
+  }
+
+  #of(conversationId: string): Known | undefined {
+    return this.#conversations.get(conversationId);
+  }
+
+  #open(conversationId: string): Known {
+    let known = this.#conversations.get(conversationId);
+    if (known === undefined) {
+      known = { presence: new ConversationPresence(), published: NOTHING, publishedAtMs: 0 };
+      this.#conversations.set(conversationId, known);
+    }
+    return known;
+  }
+
+  #enter(conversationId: string, reader: Reader, declared: Declared): void {
+    this.#open(conversationId).presence.enter(reader, declared);
+    this.#touch(conversationId);
+  }
+
+  /** Gathers changes for a moment: a thousand sockets that come at once are one report, not a thousand. */
+  #touch(conversationId: string): void {
+    if (this.#closed) return;
+    this.#changed.add(conversationId);
+    this.#settling ??= setTimeout(() => {
+      this.#settling = undefined;
+      const changed = [...this.#changed];
+      this.#changed.clear();
+      for (const id of changed) this.#settle(id);
+    }, GATHER_MS);
+  }
+
+  /** Sends the other nodes and the readers here what they do not know yet. */
+  #settle(conversationId: string): void {
+    const known = this.#of(conversationId);
+    if (known === undefined) return;
+    const own = known.presence.own();
+    if (JSON.stringify(own) !== known.published) this.#announce(conversationId, known, own);
+    for (const [actorId, status] of known.presence.news()) {
+      if (this.#options.deliver(conversationId, eventOf(conversationId, actorId, status))) continue;
+      known.presence.forgetPublished();
+      break;
+    }
+    if (known.presence.empty) this.#conversations.delete(conversationId);
+  }
+
+  #round(): void {
+    const nowMs = performance.now();
+    const againMs = this.#options.holdMs / REPORTS_A_HOLD;
+    for (const [conversationId, known] of this.#conversations) {
+      if (known.presence.expire(nowMs)) this.#touch(conversationId);
+      else if (known.published !== NOTHING && nowMs - known.publishedAtMs >= againMs) {
+        this.#announce(conversationId, known, known.presence.own());
+      }
+    }
+  }
+
+  #announce(conversationId: string, known: Known, present: readonly PresentActor[]): void {
+    known.published = JSON.stringify(present);
+    known.publishedAtMs = performance.now();
+    this.#publish(conversationId, { asks: false, present });
+  }
+
+  #publish(conversationId: string, report: PresenceReport): void {
+    const { engine } = this.#options;
+    engine
+      .publish(conversationId, { kind: 'presence', stream: conversationId, nodeId: engine.nodeId, report })
+      // Not tried again here: the report is repeated soon.
+      .catch(() => {});
+  }
+}
+
+interface Known {
+  readonly presence: ConversationPresence;
+  /** The report that was published last, as JSON. */
+  published: string;
+  publishedAtMs: number;
+}
+
+/** The report of a node without actors in the conversation. */
+const NOTHING = '[]';
+/** Differs from every report, so that it is published again: a node asked for it. */
+const ASKED_FOR = '';
+const GATHER_MS = 50;
+const ROUNDS_A_HOLD = 12;
+/** Two reports may be lost before a node's actors count as gone. */
+const REPORTS_A_HOLD = 3;
+
+function send(reader: Reader, conversationId: string, actorId: string, status: PresenceStatus): void {
+  const bytes = bytesFor(eventOf(conversationId, actorId, status), reader);
+  if (bytes !== undefined) reader.send(bytes);
+}
+
+function eventOf(conversationId: string, actorId: string, status: PresenceStatus) {
+  return toEphemeralFrame({
+    event: 'presence',
+    stream: conversationId,
+    conversationId,
+    sequence: 0,
+    resource: actorId,
+    at: wireTime(Date.now()),
+    team: { actor_id: actorId, status } satisfies PresenceData,
+  });
+}

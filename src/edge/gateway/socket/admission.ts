@@ -1,0 +1,72 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
+import { wireTime } from '../../../contract/protocol/times.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Cursors } from '../catch-up/cursors.ts';
+import type { Streams } from '../stream/streams.ts';
+import { mayHaveFeed, type Revocation } from './revocation.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface AdmissionOptions {
+  readonly sessions: Sessions<Session>;
+  readonly streams: Pick<Streams, 'joinFeed' | 'leaveFeed'>;
+  readonly revocation: Pick<Revocation, 'changes' | 'check'>;
+  readonly cursors: Pick<Cursors, 'current'>;
+  readonly limits: Pick<SocketLimits, 'socketsPerActor'>;
+}
+
+/** Leads a session from a known caller to `ready`, whichever way the caller became known. */
+export class Admission {
+  readonly #options: AdmissionOptions;
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options;
+  }
+
+  /** To be taken before a credential is read, and given to `admit`. */
+  get rightsRead(): number {
+    return this.#options.revocation.changes;
+  }
+
+  /** Throws ApiError `limit_exceeded`. Counts the sockets of this node. */
+  requireRoom(actorId: string): void {
+    const { sessions, limits } = this.#options;
+    const limit = limits.socketsPerActor;
+    const used = sessions.count(actorId);
+    if (used < limit) return;
+    throw new ApiError('limit_exceeded', `An actor can have at most ${limit} open sockets.`, {
+      quota: { limit, used, reset_at: null },
+      retryAfterS: 30,
+    });
+  }
+
+  /**
+   * Sends `ready`; events of the actor's own feed follow it. Throws ApiError: `limit_exceeded`, or
+   * `service_unavailable` while the engine is away. Does nothing more once the session has closed.
+   */
+  async admit(session: Session, principal: Principal, rightsRead: number): Promise<void> {
+    const { streams, revocation, cursors } = this.#options;
+    this.requireRoom(principal.actor.id);
+    const { expiresAtMs } = principal.credential;
+    session.identify(principal, expiresAtMs);
+    if (revocation.changes !== rightsRead) revocation.check(session);
+    if (mayHaveFeed(principal)) {
+      session.hasFeed = true;
+      await streams.joinFeed(principal.actor.id, session);
+    }
+    session.becomeReady({
+      type: 'ready',
+      actor: principal.actor,
+      account_id: principal.accountId,
+      cursor: cursors.current(),
+      expires_at: expiryShown(principal),
+    });
+  }
+}
+
+/** Null for keys (docs/realtime.md#opening). */
+export function expiryShown({ credential }: Principal): string | null {
+  const { kind, expiresAtMs } = credential;
+  return kind === 'api_key' || expiresAtMs === null ? null : wireTime(expiresAtMs);
+}

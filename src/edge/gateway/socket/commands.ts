@@ -1,0 +1,413 @@
+import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import type { CloseReason } from '../../../contract/protocol/socket/close-codes.ts';
+import type { CommandFrame, CommandResult, Op } from '../../../contract/protocol/socket/commands.ts';
+import { RETRY_AFTER_SINCE, type ReplyFrame } from '../../../contract/protocol/socket/server-frames.ts';
+import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
+import { covers, SOCKETS_SINCE } from '../../../contract/protocol/versions.ts';
+import { requirePresent } from '../../../core/conversations/access.ts';
+import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import type { Authenticator } from '../../../platform/access/authenticate.ts';
+import {
+  requireAccount,
+  requirePermission,
+  requireSubscription,
+} from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import { type ErrorMapper, logFailure } from '../../../platform/http/failure.ts';
+import { requireVersion } from '../../../platform/http/spoken-version.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
+import type { Resume } from '../catch-up/resume.ts';
+import type { Activity } from '../presence/activity.ts';
+import { topics } from '../stream/reader.ts';
+import type { Joined, Streams } from '../stream/streams.ts';
+import { type Admission, expiryShown } from './admission.ts';
+import { type AnyFrame, type Request, readRequest } from './requests.ts';
+import { mayFollow, type Revocation } from './revocation.ts';
+import type { Session } from './session.ts';
+import { type SocketSubscription, tooManySubscriptions } from './subscription.ts';
+
+export interface CommandsOptions {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly directory: Pick<ConversationDirectory, 'facts'>;
+  readonly streams: Pick<Streams, 'join' | 'leave'>;
+  readonly admission: Admission;
+  readonly revocation: Pick<Revocation, 'check'>;
+  readonly activity: Activity;
+  readonly resume: Resume;
+  readonly heartbeatCursors: HeartbeatCursors;
+  readonly limits: Pick<SocketLimits, 'subscriptions' | 'requestsPerSecond'>;
+  readonly failures: ErrorMapper;
+  readonly metrics: Pick<Metrics, 'subscriptions'>;
+}
+
+/**
+ * Executes the requests of clients (docs/realtime.md#requests). Requests of one socket are executed and answered one
+ * after the other, in the order in which they arrive. `ping` alone is answered at once: it asks whether the server is
+ * there, not whether Postgres is. No error ends the socket by itself; frames that are malformed or out of place, and
+ * requests over the rate, are counted (client-limits.ts).
+ */
+export class Commands {
+  readonly #options: CommandsOptions;
+  /** The sessions with a request under way, and the requests that wait behind it. */
+  readonly #waiting = new Map<Session, Request[]>();
+
+  constructor(options: CommandsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes one text frame. Does not use its bytes after it returns. */
+  receive(session: Session, bytes: ArrayBuffer): void {
+    if (session.closed) return;
+    const waitMs = session.takeRequest();
+    const request = readRequest(bytes);
+    if (request === 'pong') session.pong();
+    else if (waitMs === 0) this.#take(session, request);
+    else this.#refuse(session, request.id, tooFast(this.#options.limits, waitMs), waitMs);
+    if (waitMs > 0) session.countRefusal();
+  }
+
+  /** Executes the request now, or behind the one that is under way. */
+  #take(session: Session, request: Request): void {
+    if (request.frame?.type === 'ping' && session.ready) {
+      this.#pong(session, request.frame.id);
+      return;
+    }
+    const waiting = this.#waiting.get(session);
+    if (waiting === undefined) this.#run(session, this.#handle(session, request));
+    else waiting.push(request);
+  }
+
+  /** Makes a session ready whose handshake named the caller, before any of its requests is looked at. */
+  admit(session: Session, principal: Principal, rightsRead: number): void {
+    const admitting = this.#options.admission.admit(session, principal, rightsRead);
+    this.#run(
+      session,
+      admitting.catch((error) => this.#closeFor(session, this.#toApiError(session, error))),
+    );
+  }
+
+  /** Lets requests wait while `work` goes on; undefined: it is done already. */
+  #run(session: Session, work: Promise<void> | undefined): void {
+    if (work === undefined) return;
+    const waiting: Request[] = [];
+    this.#waiting.set(session, waiting);
+    work.then(() => this.#continue(session, waiting)).catch((error) => this.#failed(session, error));
+  }
+
+  async #continue(session: Session, waiting: Request[]): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined && !session.closed; next = waiting.shift()) {
+      await this.#handle(session, next);
+    }
+    this.#waiting.delete(session);
+  }
+
+  /** For a defect: a client that got no answer must come back rather than wait for one. */
+  #failed(session: Session, error: unknown, frame?: AnyFrame): void {
+    this.#waiting.delete(session);
+    session.log.error({ ...contextOf(session, frame), err: error }, 'a socket command failed');
+    session.close('overloaded', { retryAfterMs: RETRY_MS });
+  }
+
+  #handle(session: Session, { id, op, frame, error }: Request): Promise<void> | undefined {
+    if (frame?.type === 'authenticate') return this.#authenticate(session, frame);
+    const early = op !== undefined && op !== 'authenticate' && !session.ready;
+    if (early) return this.#fault(session, id, notYetKnown());
+    if (frame === undefined) return this.#fault(session, id, error);
+    switch (frame.type) {
+      case 'refresh':
+        return this.#answer(session, frame, this.#refresh(session, frame));
+      case 'subscribe':
+        return this.#subscribe(session, frame);
+      case 'resume':
+        return this.#resume(session, frame);
+      case 'unsubscribe':
+        return this.#reply(session, frame.id, this.#unsubscribe(session, frame));
+      case 'typing':
+        return this.#answer(session, frame, this.#options.activity.type(session, frame));
+      case 'mark_read':
+        return this.#answer(session, frame, this.#options.activity.markRead(session, frame));
+      case 'presence':
+        return this.#answer(session, frame, this.#options.activity.declare(session, frame));
+      case 'ping':
+        return this.#pong(session, frame.id);
+    }
+  }
+
+  async #authenticate(session: Session, frame: CommandFrame<'authenticate'>): Promise<void> {
+    const { authenticator, admission } = this.#options;
+    try {
+      if (session.principal !== undefined) {
+        this.#refuse(session, frame.id, alreadyKnown());
+        return;
+      }
+      const version = requireVersion(
+        agreed('version', session.handshake?.version, frame.version),
+        SOCKETS_SINCE,
+        ...inFrame('version'),
+      );
+      const account = agreed('account', session.handshake?.account, frame.account);
+      const { rightsRead } = admission;
+      const principal = await authenticator.authenticate(`Bearer ${frame.token}`);
+      requireAccount(principal, account, ...inFrame('account'));
+      requireSubscription(principal);
+      if (session.closed) return;
+      session.version = version;
+      await admission.admit(session, principal, rightsRead);
+    } catch (thrown) {
+      const error = this.#toApiError(session, thrown, frame);
+      this.#refuse(session, frame.id, error);
+      this.#closeFor(session, error);
+    }
+  }
+
+  async #refresh(
+    session: Session,
+    { token }: CommandFrame<'refresh'>,
+  ): Promise<CommandResult<'refresh'> | undefined> {
+    const { authenticator, admission, revocation } = this.#options;
+    const { rightsRead } = admission;
+    const principal = await authenticator.authenticate(`Bearer ${token}`);
+    if (session.closed) return undefined;
+    if (principal.actor.id !== session.principal?.actor.id) {
+      session.close('subject_changed');
+      return undefined;
+    }
+    session.identify(principal, principal.credential.expiresAtMs);
+    if (admission.rightsRead !== rightsRead) revocation.check(session);
+    return { expires_at: expiryShown(principal) };
+  }
+
+  async #subscribe(session: Session, frame: CommandFrame<'subscribe'>): Promise<void> {
+    const { conversation_id: id, after_sequence: after } = frame;
+    const resuming = session.subscription(id);
+    if (resuming?.state === 'resuming') await resuming.replay;
+    const known = session.subscription(id);
+    if (known !== undefined) {
+      this.#subscribeAgain(session, known, frame);
+      return;
+    }
+
+    const subscription: SocketSubscription = { headSequence: 0, fromSequence: 0, state: 'joining' };
+    try {
+      const joined = await this.#join(session, id, subscription, after);
+      if (session.closed) return;
+      subscription.headSequence = joined.headSequence;
+      subscription.fromSequence = after ?? joined.headSequence;
+      subscription.state = 'replaying';
+      this.#options.metrics.subscriptions.inc({ op: 'subscribe', outcome: 'accepted' });
+      this.#reply<'subscribe'>(session, frame.id, {
+        conversation_id: id,
+        head_sequence: joined.headSequence,
+      });
+      // Not awaited, so that a long replay delays no other request of the socket.
+      subscription.replay = this.#replay(session, id, subscription, joined).catch((error) =>
+        this.#failed(session, error, frame),
+      );
+    } catch (error) {
+      if (session.subscription(id) === subscription) session.removeSubscription(id);
+      const refusal = this.#toApiError(session, error, frame);
+      this.#options.metrics.subscriptions.inc({ op: 'subscribe', outcome: refusal.condition });
+      this.#refuse(session, frame.id, refusal);
+    }
+  }
+
+  /**
+   * Registers the session for changes of the right before it reads the right, and returns only if the subscription is
+   * still registered after the last await.
+   */
+  async #join(
+    session: Session,
+    id: string,
+    subscription: SocketSubscription,
+    after: number | undefined,
+  ): Promise<Joined> {
+    const { directory, streams, heartbeatCursors, limits } = this.#options;
+    const limit = limits.subscriptions;
+    const { principal } = session;
+    if (principal === undefined) throw notFound('conversation', 'conversation_id');
+    if (!principal.customer) requirePermission(principal, 'messaging:read');
+    if (session.subscriptionCount >= limit) {
+      throw tooManySubscriptions(limit, session.subscriptionCount);
+    }
+    heartbeatCursors.hold(session);
+    session.addSubscription(id, subscription);
+    const facts = await directory.facts(id);
+    requirePresent(session.principal ?? principal, facts, 'conversation_id');
+    if (facts === undefined || !mayFollow(session.principal ?? principal, facts))
+      throw notFound('conversation', 'conversation_id');
+    if (session.closed) throw notFound('conversation', 'conversation_id');
+    const joined = await streams.join(id, session, after);
+    if (session.subscription(id) !== subscription) throw notFound('conversation', 'conversation_id');
+    return joined;
+  }
+
+  async #replay(
+    session: Session,
+    id: string,
+    subscription: SocketSubscription,
+    joined: Joined,
+  ): Promise<void> {
+    await joined.run();
+    if (session.subscription(id) !== subscription || session.closed) return;
+    // A reader that was sent `resync` is not on the topic: it may subscribe again.
+    if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
+    else session.removeSubscription(id);
+  }
+
+  async #resume(session: Session, frame: CommandFrame<'resume'>): Promise<void> {
+    const { resume } = this.#options;
+    await resume.running(session);
+    try {
+      const resumption = resume.accept(session, frame);
+      this.#options.metrics.subscriptions.inc({ op: 'resume', outcome: 'accepted' });
+      this.#reply<'resume'>(session, frame.id, {});
+      // Not awaited, as replays are not.
+      resume.run(session, resumption).catch((error) => this.#failed(session, error, frame));
+    } catch (thrown) {
+      const error = this.#toApiError(session, thrown, frame);
+      this.#options.metrics.subscriptions.inc({ op: 'resume', outcome: error.condition });
+      this.#refuse(session, frame.id, error);
+      if (error.param === 'cursor') session.close('cursor_invalid');
+    }
+  }
+
+  /** Repeats the first answer. Messages are never sent twice on one socket. */
+  #subscribeAgain(
+    session: Session,
+    { headSequence, fromSequence, state }: SocketSubscription,
+    frame: CommandFrame<'subscribe'>,
+  ): void {
+    const { conversation_id: id, after_sequence: after = fromSequence } = frame;
+    if (after < fromSequence) {
+      this.#refuse(session, frame.id, alreadyFurther(fromSequence));
+      return;
+    }
+    this.#reply<'subscribe'>(session, frame.id, { conversation_id: id, head_sequence: headSequence });
+    if (state === 'live')
+      session.sendFrame({ type: 'caught_up', conversation_id: id, sequence: headSequence });
+  }
+
+  #unsubscribe(
+    session: Session,
+    { conversation_id: id }: CommandFrame<'unsubscribe'>,
+  ): CommandResult<'unsubscribe'> {
+    if (session.removeSubscription(id)) this.#options.streams.leave(id, session);
+    return {};
+  }
+
+  #pong(session: Session, id: string): undefined {
+    session.sendFrame({ type: 'pong', id, t: Date.now() });
+  }
+
+  /** Replies with the result of `working`; undefined: no reply, because the socket is closing. */
+  async #answer(session: Session, frame: AnyFrame, working: Promise<object | undefined>): Promise<void> {
+    try {
+      const result = await working;
+      if (result !== undefined) this.#reply(session, frame.id, result);
+    } catch (error) {
+      this.#refuse(session, frame.id, this.#toApiError(session, error, frame));
+    }
+  }
+
+  #reply<O extends Op>(session: Session, id: string, result: NonNullable<CommandResult<O>>): undefined {
+    const frame: ReplyFrame = { type: 'reply', id, ok: true, result };
+    session.send(Buffer.from(JSON.stringify(frame)));
+  }
+
+  /** Replies with the error object of REST: its envelope is the end of the frame. */
+  #refuse(session: Session, id: string | null, error: ApiError, retryAfterMs = retryAfterOf(error)): void {
+    const envelope = this.#options.failures.toBody(error);
+    const start = `{"type":"reply","id":${JSON.stringify(id)},"ok":false,`;
+    const saysWhen = retryAfterMs !== undefined && covers(session.version, RETRY_AFTER_SINCE);
+    const when = saysWhen ? `"retry_after_ms":${retryAfterMs},` : '';
+    session.send(Buffer.from(start + when + envelope.slice('{'.length)));
+  }
+
+  #fault(session: Session, id: string | null, error: ApiError): undefined {
+    this.#refuse(session, id, error);
+    session.countFault();
+  }
+
+  #closeFor(session: Session, error: ApiError): void {
+    const reason = REASONS[error.condition] ?? (error.status >= 500 ? 'overloaded' : 'credentials_revoked');
+    const retryAfterMs = error.retryAfterS === undefined ? RETRY_MS : error.retryAfterS * 1_000;
+    session.close(
+      reason,
+      reason === 'overloaded' || reason === 'rate_limited' ? { retryAfterMs } : undefined,
+    );
+  }
+
+  #toApiError(session: Session, thrown: unknown, frame?: AnyFrame): ApiError {
+    const error = this.#options.failures.map(thrown);
+    // Below 500 nothing is logged, so no logger is made.
+    if (error.status >= 500) logFailure(session.log, error, contextOf(session, frame));
+    return error;
+  }
+}
+
+/** The fields of a log line about a request; the logger has the connection. */
+function contextOf({ principal }: Session, frame: AnyFrame | undefined): object {
+  return { actor_id: principal?.actor.id, op: frame?.type, frame_id: frame?.id };
+}
+
+/** The close reasons of a failed `authenticate`, or of a handshake that failed after the upgrade; others are 4202. */
+const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } = {
+  api_version_required: 'version_unsupported',
+  api_version_invalid: 'version_unsupported',
+  api_version_too_old: 'version_unsupported',
+  payment_required: 'forbidden',
+  limit_exceeded: 'rate_limited',
+  rate_limit_exceeded: 'rate_limited',
+};
+
+const RETRY_MS = 1_000;
+
+/** The message for a field that neither the handshake nor the frame has, and the field. */
+function inFrame(field: 'version' | 'account'): [missing: string, param: string] {
+  const message = `The field ${field} of the authenticate frame is missing: the handshake did not name it either.`;
+  return [message, field];
+}
+
+/** Returns the value that the handshake and the frame agree on. Throws ApiError `parameters_exclusive` if they differ. */
+function agreed(
+  param: string,
+  fromHandshake: string | undefined,
+  fromFrame: string | undefined,
+): string | undefined {
+  if (fromHandshake === undefined || fromFrame === undefined || fromHandshake === fromFrame) {
+    return fromHandshake ?? fromFrame;
+  }
+  throw new ApiError('parameters_exclusive', 'The handshake named a different value.', { param });
+}
+
+function tooFast({ requestsPerSecond }: Pick<SocketLimits, 'requestsPerSecond'>, waitMs: number): ApiError {
+  const message = `A socket may send ${requestsPerSecond} requests in a second. Try again in ${waitMs} ms.`;
+  return new ApiError('rate_limit_exceeded', message);
+}
+
+function retryAfterOf({ retryAfterS }: ApiError): number | undefined {
+  return retryAfterS === undefined ? undefined : retryAfterS * 1_000;
+}
+
+function notYetKnown(): ApiError {
+  return new ApiError(
+    'invalid_credentials',
+    'The socket is not authenticated yet. Send an authenticate frame first.',
+  );
+}
+
+function alreadyKnown(): ApiError {
+  return new ApiError(
+    'resource_conflict',
+    'The socket is already authenticated. Use refresh for a newer token.',
+  );
+}
+
+function alreadyFurther(fromSequence: number): ApiError {
+  return new ApiError(
+    'resource_conflict',
+    `The socket is subscribed after ${fromSequence}. Unsubscribe first to get earlier messages.`,
+    { param: 'after_sequence' },
+  );
+}

@@ -1,0 +1,108 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { SOCKETS_SINCE, type Version } from '../../../contract/protocol/versions.ts';
+import type { AllowedOrigins } from '../../../platform/http/origins.ts';
+import type { RequestHead } from '../../../platform/http/request-head.ts';
+import { requireVersion } from '../../../platform/http/spoken-version.ts';
+
+/** The parts of an upgrade request that are read. */
+export type UpgradeRequest = Pick<
+  RequestHead,
+  'query' | 'host' | 'origin' | 'authorization' | 'version' | 'account'
+>;
+
+/** What the handshake says about the caller; undefined fields are left to an `authenticate` frame. */
+export interface Handshake {
+  readonly version: Version | undefined;
+  readonly account: string | undefined;
+  readonly authorization: string | undefined;
+  readonly ticket: string | undefined;
+}
+
+/**
+ * Checks everything that needs no lookup (docs/realtime.md#opening). Throws ApiError: `insufficient_permissions` (the
+ * origin), `invalid_credentials` (a key or token in the URL), `parameter_unknown`, `parameter_invalid`,
+ * `parameters_exclusive`, or what requireVersion throws.
+ */
+export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrigins, 'allows'>): Handshake {
+  requireOrigin(request, origins);
+  const query = readQuery(request.query);
+  const versionText = either('Service-Version', request.version, 'version', query.version);
+  const account = either('Service-Account', request.account, 'account', query.account);
+  const { authorization } = request;
+  if (authorization !== undefined && query.ticket !== undefined) {
+    throw new ApiError(
+      'parameters_exclusive',
+      'Send either the Authorization header or a ticket, not both.',
+      { param: 'ticket' },
+    );
+  }
+  const mayComeLater = authorization === undefined && query.ticket === undefined;
+  const version =
+    versionText === undefined && mayComeLater ? undefined : requireVersion(versionText, SOCKETS_SINCE);
+  return { version, account, authorization, ticket: query.ticket };
+}
+
+/** Returns the version that an upgrade request names, whether or not it may be opened. */
+export function spokenIn({ version, query }: Pick<UpgradeRequest, 'version' | 'query'>): string | undefined {
+  return version || (new URLSearchParams(query).get('version') ?? undefined);
+}
+
+const PARAMETERS = ['version', 'account', 'ticket'] as const;
+type Query = { [name in (typeof PARAMETERS)[number]]?: string };
+
+/**
+ * A node behind a proxy that ends TLS does not know its own scheme, so the host's own origin counts with either one.
+ */
+function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOrigins, 'allows'>): void {
+  if (origin === undefined || allowed.allows(origin)) return;
+  if (origin === URL.parse(`https://${host}`)?.origin || origin === URL.parse(`http://${host}`)?.origin)
+    return;
+  throw new ApiError(
+    'insufficient_permissions',
+    'Pages of this origin cannot open sockets here. Add it to PARLEY_ALLOWED_ORIGINS.',
+    {
+      param: 'Origin',
+    },
+  );
+}
+
+function readQuery(text: string): Query {
+  const query: Query = {};
+  for (const [name, value] of new URLSearchParams(text)) {
+    // URLs end up in logs and histories: a secret that lives longer than a ticket must not be in one.
+    if (CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value)) {
+      throw new ApiError(
+        'invalid_credentials',
+        'Keys and tokens are not accepted in the URL: use the Authorization header, a ticket or an authenticate frame.',
+        { param: name },
+      );
+    }
+    const known = PARAMETERS.find((parameter) => parameter === name);
+    if (known === undefined) {
+      throw new ApiError('parameter_unknown', 'There is no such parameter here.', { param: name });
+    }
+    if (value === '' || query[known] !== undefined) {
+      throw new ApiError('parameter_invalid', 'This parameter takes one value.', { param: name });
+    }
+    query[known] = value;
+  }
+  return query;
+}
+
+const CREDENTIAL_NAME =
+  /^(authorization|bearer|(access_?|refresh_?|id_?|auth_?)?token|(api_?)?key|jwt|secret)$/i;
+/** An API key or a JWT, whatever the parameter is called. */
+const CREDENTIAL_VALUE = /^(Bearer\s+)?(parley_|[\w-]+\.[\w-]+\.[\w-]{20,}$)/i;
+
+function either(
+  header: string,
+  headerValue: string | undefined,
+  parameter: string,
+  value: string | undefined,
+): string | undefined {
+  if (headerValue === undefined || headerValue === '') return value;
+  if (value === undefined || value === headerValue) return headerValue;
+  throw new ApiError('parameters_exclusive', `The header ${header} has a different value.`, {
+    param: parameter,
+  });
+}

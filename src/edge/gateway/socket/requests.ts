@@ -1,0 +1,124 @@
+import { ApiError, invalid, missingField } from '../../../contract/protocol/errors.ts';
+import {
+  COMMANDS,
+  type CommandFrame,
+  commandSchema,
+  isOp,
+  MAX_REQUEST_ID_CHARACTERS,
+  type Op,
+  PongFrame,
+} from '../../../contract/protocol/socket/commands.ts';
+import { compile, parseObject, type Validator } from '../../../contract/protocol/validation.ts';
+
+/** A frame that its validator accepted, or the error for the reply. */
+export type Request =
+  | { readonly id: string; readonly op: Op; readonly frame: AnyFrame; readonly error?: undefined }
+  | {
+      /** Null where the frame has none to echo. */
+      readonly id: string | null;
+      /** Undefined where the frame does not say a known op. */
+      readonly op: Op | undefined;
+      readonly frame?: undefined;
+      readonly error: ApiError;
+    };
+
+export type AnyFrame = { [O in Op]: CommandFrame<O> }[Op];
+
+/**
+ * Reads a client's text frame (docs/realtime.md#requests): a request, or the answer to a heartbeat. Checks in this
+ * order: JSON, type, id, op, fields. Does not use `bytes` after it returns.
+ */
+export function readRequest(bytes: ArrayBuffer): Request | 'pong' {
+  if (isPlainPong(new Uint8Array(bytes))) return 'pong';
+  const text = Buffer.from(bytes).toString();
+  let id: string | null = null;
+  let op: Op | undefined;
+  try {
+    const value = parseObject(text);
+    if (value.type === 'pong') {
+      validatePong(value);
+      return 'pong';
+    }
+    id = requireId(value.id);
+    op = requireOp(value.type);
+    return { id, op, frame: VALIDATORS[op](value) };
+  } catch (error) {
+    return { id: id ?? idIn(text), op, error: toApiError(error) };
+  }
+}
+
+/**
+ * Whether the frame is `{"type":"pong","t":…}` with a whole number and without white space, as JSON.stringify writes it:
+ * nearly every frame of an idle socket is, and need not be parsed. Any other valid form is recognized by its validator.
+ */
+function isPlainPong(bytes: Uint8Array): boolean {
+  const start = PONG_START.length;
+  const last = bytes.length - 1;
+  // Up to 15 digits are an exact number, and one without a leading zero is JSON.
+  if (last <= start || last > start + 15 || bytes[last] !== CLOSING_BRACE) return false;
+  for (let index = 0; index < start; index++) if (bytes[index] !== PONG_START[index]) return false;
+  for (let index = start; index < last; index++)
+    if (bytes[index]! < ZERO || bytes[index]! > NINE) return false;
+  return bytes[start] !== ZERO || last === start + 1;
+}
+
+const PONG_START = new TextEncoder().encode('{"type":"pong","t":');
+const CLOSING_BRACE = '}'.charCodeAt(0);
+const ZERO = '0'.charCodeAt(0);
+const NINE = '9'.charCodeAt(0);
+
+const VALIDATORS: { readonly [O in Op]: Validator<CommandFrame<O>> } = {
+  authenticate: compile(commandSchema('authenticate')),
+  refresh: compile(commandSchema('refresh')),
+  subscribe: compile(commandSchema('subscribe')),
+  resume: compile(commandSchema('resume')),
+  unsubscribe: compile(commandSchema('unsubscribe')),
+  typing: compile(commandSchema('typing')),
+  mark_read: compile(commandSchema('mark_read')),
+  presence: compile(commandSchema('presence')),
+  ping: compile(commandSchema('ping')),
+};
+
+const validatePong = compile(PongFrame);
+
+function requireId(id: unknown): string {
+  if (id === undefined || id === null) {
+    throw missingField('id');
+  }
+  if (typeof id !== 'string') throw new ApiError('invalid_format', 'Must be a string.', { param: 'id' });
+  if (!isEchoed(id)) {
+    throw invalid('id', `Must be at most ${MAX_REQUEST_ID_CHARACTERS} characters.`);
+  }
+  return id;
+}
+
+function requireOp(type: unknown): Op {
+  if (type === undefined || type === null) {
+    throw missingField('type');
+  }
+  if (typeof type !== 'string') {
+    throw new ApiError('invalid_format', 'Must be a string.', { param: 'type' });
+  }
+  if (!isOp(type)) throw invalid('type', `Must be one of: ${Object.keys(COMMANDS).join(', ')}.`);
+  return type;
+}
+
+/** Returns the id of a frame that was refused as a whole for one string in it: its client still waits for this id. */
+function idIn(text: string): string | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const id = typeof value === 'object' && value !== null && 'id' in value ? value.id : null;
+    return typeof id === 'string' && isEchoed(id) ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+function isEchoed(id: string): boolean {
+  return id.length <= MAX_REQUEST_ID_CHARACTERS && id.isWellFormed();
+}
+
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  return new ApiError('invalid_format', 'The frame cannot be read.', { cause: error });
+}

@@ -1,0 +1,325 @@
+import type {
+  HttpRequest,
+  HttpResponse,
+  us_listen_socket,
+  us_socket_context_t,
+  WebSocket,
+} from 'uWebSockets.js';
+import { connect, type Socket } from 'node:net';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
+import { wireTime } from '../../../contract/protocol/times.ts';
+import type { Authenticator } from '../../../platform/access/authenticate.ts';
+import { requireAccount, requireSubscription } from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { RateLimits } from '../../../platform/access/rate-limit.ts';
+import { deprecationHeaders } from '../../../platform/http/deprecation.ts';
+import type { Exchange } from '../../../platform/http/exchange.ts';
+import type { AllowedOrigins } from '../../../platform/http/origins.ts';
+import type { RequestHead } from '../../../platform/http/request-head.ts';
+import type { HttpServer } from '../../../platform/http/server.ts';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../platform/http/uws.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { PresenceRecord } from '../presence/presence-record.ts';
+import type { Fanout } from '../stream/fanout.ts';
+import type { Admission } from './admission.ts';
+import type { Commands } from './commands.ts';
+import { type Handshake, readHandshake, spokenIn } from './handshake.ts';
+import { Session, type SessionHost } from './session.ts';
+import type { Tickets } from './tickets.ts';
+
+export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended'> {
+  readonly http: Pick<HttpServer, 'ws' | 'receive'>;
+  /** Answers a request that is not upgraded with the error envelope, whatever was thrown. */
+  readonly refuse: (exchange: Exchange, thrown: unknown) => void;
+  readonly authenticator: Pick<Authenticator, 'authenticate' | 'principalOf'>;
+  readonly tickets: Pick<Tickets, 'redeem'>;
+  readonly rateLimits: RateLimits;
+  readonly admission: Admission;
+  readonly commands: Commands;
+  readonly fanout: Fanout;
+  readonly record: Pick<PresenceRecord, 'left'>;
+  readonly origins: Pick<AllowedOrigins, 'allows'>;
+  readonly limits: SocketLimits;
+  readonly metrics: Metrics;
+}
+
+/**
+ * `GET /v1/realtime`: turns an upgrade request into a session, and the callbacks of uWebSockets.js into calls of its
+ * methods (docs/realtime.md#opening). uWS has one queue for each socket: published and sent frames, small and large,
+ * leave in the order of the calls.
+ */
+export class SocketServer {
+  readonly #options: SocketServerOptions;
+  readonly #host: SessionHost;
+  readonly #cork = CorkHolder.open();
+  #draining = false;
+  #emptied: (() => void) | undefined;
+
+  /** Serves from now on. */
+  constructor(options: SocketServerOptions) {
+    this.#options = options;
+    // A rejection is reported by the first handshake, which is refused.
+    this.#cork.catch(() => {});
+    const { heartbeats, heartbeatCursors, sessions, streams, fanout, record, limits, metrics, log } = options;
+    this.#host = {
+      limits,
+      log,
+      heartbeats,
+      heartbeatCursors,
+      sessions,
+      streams,
+      gapped: (session) => fanout.gapped(session),
+      ended: (session, reason) => {
+        sessions.closed(session);
+        record.left(session);
+        metrics.socketsOpen.dec();
+        if (reason !== undefined) metrics.socketsClosed.inc({ reason });
+        if (sessions.size === 0) this.#emptied?.();
+      },
+    };
+    options.http.ws<SocketData>('/v1/realtime', {
+      maxPayloadLength: limits.frameBytes,
+      // The limit above which uWS skips a socket. It is compared before a write, so the last frame exceeds it.
+      maxBackpressure: limits.durableBytes,
+      // It would close with 1006, without the queued bytes and without a close frame.
+      closeOnBackpressureLimit: false,
+      // Heartbeats are frames of our own, since browsers do not show pings. This timeout is for connections whose
+      // client does not answer our FIN (uWS gives them up to 16 s), and a second net under the heartbeat.
+      idleTimeout: idleTimeoutS(limits),
+      sendPingsAutomatically: false,
+      // A compression context for each socket costs more than an idle socket may (bench/README.md, P7).
+      compression: 0,
+      upgrade: (res, req, context) => this.#upgrade(res, req, context),
+      open: (ws) => this.#open(ws),
+      message: (ws, bytes, isBinary) => this.#receive(sessionOf(ws), bytes, isBinary),
+      // The library has answered the ping.
+      ping: (ws) => sessionOf(ws)?.countControlFrame(),
+      pong: (ws) => sessionOf(ws)?.countControlFrame(),
+      drain: (ws) => sessionOf(ws)?.wireDrained(),
+      dropped: (ws) => sessionOf(ws)?.dropped(),
+      close: (ws) => sessionOf(ws)?.wireClosed(),
+    });
+  }
+
+  /**
+   * Sends `goaway` (docs/realtime.md#guarantees, 5): every socket gets its own share of a period in which to
+   * reconnect elsewhere, new ones are refused, and those left after `drainMs` are closed with 4000. Resolves when no
+   * socket is left, or a second after that, so that clients that do not read do not delay the end of the process.
+   */
+  async drain(reason: string, drainMs: number): Promise<void> {
+    const { sessions } = this.#options;
+    this.#draining = true;
+    const spreadMs = Math.min(SPREAD_MS, drainMs / 2);
+    const open = [...sessions.all()];
+    for (const [index, session] of open.entries()) {
+      session.sendFrame({
+        type: 'goaway',
+        // An interval for each socket: chance alone makes heaps twice as high as the mean.
+        reconnect_in_ms: Math.floor(((index + Math.random()) * spreadMs) / open.length),
+        deadline_ms: drainMs,
+        reason,
+      });
+    }
+    await this.#untilEmpty(drainMs);
+    for (const session of [...sessions.all()]) session.close('going_away');
+    await this.#untilEmpty(LAST_WORDS_MS);
+  }
+
+  async close(): Promise<void> {
+    const cork = await this.#cork.catch(() => undefined);
+    cork?.close();
+  }
+
+  #untilEmpty(timeoutMs: number): Promise<void> {
+    if (this.#options.sessions.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      this.#emptied = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** Copies everything of the request before it returns, since the library takes the request back then. */
+  #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
+    const exchange = this.#options.http.receive(res, req);
+    if (exchange === undefined) return;
+    const key = req.getHeader('sec-websocket-key');
+    const extensions = req.getHeader('sec-websocket-extensions');
+    const protocolVersion = req.getHeader('sec-websocket-version');
+    const ofVersion = deprecationHeaders(spokenIn(exchange.head));
+    for (const [name, value] of ofVersion) exchange.setHeader(name, value);
+    const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
+    // Not inside the library's call, which would take the connection from the request before both promises have
+    // resolved.
+    const returned = new Promise((resolve) => setImmediate(resolve));
+    Promise.all([admitted, this.#cork, returned]).then(
+      ([opening, cork]) => {
+        if (exchange.ended) return;
+        // No subprotocol is accepted.
+        cork.run(() => {
+          if (ofVersion.length > 0) res.writeStatus('101 Switching Protocols');
+          for (const [name, value] of ofVersion) res.writeHeader(name, value);
+          res.upgrade<SocketData>({ socket: opening }, key, '', extensions, context);
+        });
+        exchange.handOver();
+      },
+      (error) => {
+        this.#options.metrics.socketsRefused.inc({ reason: refusalOf(error) });
+        this.#options.refuse(exchange, error);
+      },
+    );
+  }
+
+  /** Makes the checks in the order of docs/contract.md#order-of-checks. Rejects with the error for the answer. */
+  async #admit(head: RequestHead, protocolVersion: string, address: string): Promise<Opening> {
+    const { rateLimits, admission, origins } = this.#options;
+    await rateLimits.addresses.consume(address);
+    if (this.#draining) {
+      throw new ApiError('service_unavailable', 'This node is stopping. Connect again.', {
+        retryAfterS: 1,
+      });
+    }
+    if (protocolVersion !== '13') {
+      throw new ApiError('parameter_invalid', 'Only version 13 of WebSocket is supported.', {
+        param: 'Sec-WebSocket-Version',
+      });
+    }
+    const handshake = readHandshake(head, origins);
+    const { rightsRead } = admission;
+    const principal = await this.#authenticate(handshake);
+    if (principal !== undefined) {
+      // A ticket is bound to its account, which need not be named again.
+      requireAccount(principal, handshake.account ?? (handshake.ticket && principal.accountId));
+      requireSubscription(principal);
+      await rateLimits.credentials.consume(principal.credential.id);
+      admission.requireRoom(principal.actor.id);
+    }
+    return { handshake, principal, rightsRead };
+  }
+
+  /** Returns undefined where the credential is left to an `authenticate` frame. */
+  async #authenticate({ authorization, ticket }: Handshake): Promise<Principal | undefined> {
+    const { authenticator, tickets } = this.#options;
+    if (ticket !== undefined) return authenticator.principalOf(await tickets.redeem(ticket));
+    return authorization === undefined ? undefined : authenticator.authenticate(authorization);
+  }
+
+  #open(ws: WebSocket<SocketData>): void {
+    const { sessions, limits, metrics, commands } = this.#options;
+    const data = ws.getUserData();
+    if (data.socket instanceof Session) return;
+    const { handshake, principal, rightsRead } = data.socket;
+    const { version, account } = handshake;
+    const session = new Session(ws, { version, account }, this.#host);
+    data.socket = session;
+    sessions.opened(session);
+    metrics.socketsOpen.inc();
+    metrics.socketsOpened.inc();
+    session.sendFrame({
+      type: 'hello',
+      connection_id: session.id,
+      server_time: wireTime(Date.now()),
+      heartbeat_ms: limits.heartbeatMs,
+      max_frame_bytes: limits.frameBytes,
+    });
+    if (principal !== undefined) commands.admit(session, principal, rightsRead);
+  }
+
+  /**
+   * uWS has joined fragments. A text that is not UTF-8, and a frame that is too long or breaks RFC 6455, was cut by
+   * uWS itself, without a close frame.
+   */
+  #receive(session: Session | undefined, bytes: ArrayBuffer, isBinary: boolean): void {
+    if (session === undefined) return;
+    if (isBinary) session.close('protocol_error');
+    else this.#options.commands.receive(session, bytes);
+  }
+}
+
+/**
+ * Holds uWS's one cork while a socket is made after an `await`. If the socket's own request is corked, as the manual
+ * has it, uWS takes the cork back through what has become the socket meanwhile, reads the request's flags out of its
+ * memory and closes the socket for what it finds there: some sockets closed right after their `hello`, depending on
+ * the heap (v20.49, HttpResponse::cork, mended in v20.80; up to 3 of 25 runs of one test on a busy machine, and still
+ * one in 200,000 where nothing but the library's own work happens within the cork). Without a cork it complains on
+ * standard error each time. So another request holds the cork: one of our own, on a listener that is
+ * closed afterwards, and never answered.
+ */
+class CorkHolder {
+  readonly #held: HttpResponse;
+  readonly #client: Socket;
+  readonly #lost: () => boolean;
+
+  static async open(): Promise<CorkHolder> {
+    const app = App();
+    let lost = false;
+    const held = new Promise<HttpResponse>((resolve) => {
+      app.get('/', (response) => {
+        response.onAborted(() => {
+          lost = true;
+        });
+        resolve(response);
+      });
+    });
+    const listener = await new Promise<us_listen_socket>((resolve, reject) => {
+      app.listen('127.0.0.1', 0, (socket) =>
+        socket === false ? reject(new Error('cannot listen on 127.0.0.1')) : resolve(socket),
+      );
+    });
+    const client = connect(us_socket_local_port(listener), '127.0.0.1');
+    client.unref();
+    client.write('GET / HTTP/1.1\r\nHost: cork\r\n\r\n');
+    const holder = new CorkHolder(await held, client, () => lost);
+    us_listen_socket_close(listener);
+    return holder;
+  }
+
+  private constructor(held: HttpResponse, client: Socket, lost: () => boolean) {
+    this.#held = held;
+    this.#client = client;
+    this.#lost = lost;
+  }
+
+  run(work: () => void): void {
+    if (this.#lost()) work();
+    else this.#held.cork(work);
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+}
+
+/** The user data at uWS's own object, which uWS copies key by key: under one name that is not its own. */
+interface SocketData {
+  socket: Session | Opening;
+}
+
+interface Opening {
+  readonly handshake: Handshake;
+  readonly principal: Principal | undefined;
+  readonly rightsRead: number;
+}
+
+function sessionOf(ws: WebSocket<SocketData>): Session | undefined {
+  const { socket } = ws.getUserData();
+  return socket instanceof Session ? socket : undefined;
+}
+
+/** The condition of the answer; anything but an ApiError is answered with a 5xx. */
+function refusalOf(error: unknown): string {
+  return error instanceof ApiError ? error.condition : 'unavailable';
+}
+
+/** The period over which reconnects are spread (docs/realtime.md#guarantees, 5). */
+const SPREAD_MS = 5_000;
+/** For the close frames of sockets that still read. */
+const LAST_WORDS_MS = 1_000;
+
+/** uWS takes 0 or 8 to 960 s, and ends the process otherwise. */
+function idleTimeoutS({ heartbeatMs, pongMs }: SocketLimits): number {
+  return Math.min(960, Math.max(60, Math.ceil((2 * (heartbeatMs + pongMs)) / 1_000)));
+}

@@ -1,0 +1,67 @@
+import type { Principal } from '../../../platform/access/principal.ts';
+
+/**
+ * The open sessions of a node, indexed by what their rights depend on: credential, actor, role, account,
+ * conversation. Ids of different kinds never coincide, so one index serves them all.
+ */
+export class Sessions<Session extends object> {
+  /** Most subjects have one session, which is stored without a set. */
+  readonly #bySubject = new Map<string, Session | Set<Session>>();
+  readonly #all = new Set<Session>();
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** All sessions, also those whose caller is not known yet. */
+  all(): Iterable<Session> {
+    return this.#all;
+  }
+
+  opened(session: Session): void {
+    this.#all.add(session);
+  }
+
+  closed(session: Session): void {
+    this.#all.delete(session);
+  }
+
+  /** Returns a copy, because callers may close the sessions. */
+  of(subject: string): Session[] {
+    const found = this.#bySubject.get(subject);
+    if (found === undefined) return [];
+    return found instanceof Set ? [...found] : [found];
+  }
+
+  count(subject: string): number {
+    const found = this.#bySubject.get(subject);
+    if (found === undefined) return 0;
+    return found instanceof Set ? found.size : 1;
+  }
+
+  add(session: Session, subjects: Iterable<string>): void {
+    for (const subject of subjects) {
+      const found = this.#bySubject.get(subject);
+      if (found === undefined) this.#bySubject.set(subject, session);
+      else if (found instanceof Set) found.add(session);
+      else if (found !== session) this.#bySubject.set(subject, new Set([found, session]));
+    }
+  }
+
+  remove(session: Session, subjects: Iterable<string>): void {
+    for (const subject of subjects) {
+      const found = this.#bySubject.get(subject);
+      if (found === session) this.#bySubject.delete(subject);
+      else if (found instanceof Set && found.delete(session) && found.size === 0)
+        this.#bySubject.delete(subject);
+    }
+  }
+}
+
+/** The ids that a caller's rights depend on. */
+export function subjectsOf({ accountId, actor, roleId, credential }: Principal): string[] {
+  const subjects = [credential.id, actor.id, accountId];
+  if (roleId !== null) subjects.push(roleId);
+  if (credential.familyId !== undefined) subjects.push(credential.familyId);
+  return subjects;
+}

@@ -1,0 +1,106 @@
+import { hash } from 'node:crypto';
+import { nanoid } from 'nanoid';
+import { ApiError, unavailable } from '../../../contract/protocol/errors.ts';
+import type { Identity } from '../../../platform/access/authenticate.ts';
+import type { Credential, Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { isUnavailable } from '../../../platform/db/unavailable.ts';
+
+/**
+ * Tickets for sockets (docs/realtime.md#opening): used once on any node, valid for 30 s by Postgres's clock, bound to
+ * actor and account. The socket ends with the credential that the ticket was issued for.
+ */
+export class Tickets {
+  readonly #database: Database;
+  #purgedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** `expiresAt` is ISO 8601. Throws ApiError `service_unavailable` while Postgres is away. */
+  async issue({ accountId, actor, credential }: Principal): Promise<{ ticket: string; expiresAt: string }> {
+    const ticket = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
+    const rows = await reached(
+      this.#database.query(INSERT, hashOf(ticket), accountId, actor.id, {
+        kind: credential.kind,
+        id: credential.id,
+        familyId: credential.familyId,
+        expiresAtMs: credential.expiresAtMs,
+      }),
+    );
+    await this.#purge();
+    return { ticket, expiresAt: rows[0]!.expires_at };
+  }
+
+  /**
+   * Returns the identity that the ticket was issued for. Throws ApiError `invalid_credentials` (unknown, used,
+   * expired) or `service_unavailable`.
+   */
+  async redeem(ticket: string): Promise<Identity> {
+    const rows = FORM.test(ticket) ? await reached(this.#database.query(TAKE, hashOf(ticket))) : [];
+    const row = rows[0];
+    if (row === undefined || row.expired) {
+      throw new ApiError('invalid_credentials', 'The ticket is unknown, used or expired.', {
+        param: 'ticket',
+      });
+    }
+    return { accountId: row.account_id, actorId: row.actor_id, credential: row.credential };
+  }
+
+  /** Deletes expired tickets at intervals; the table is small. */
+  async #purge(): Promise<void> {
+    if (performance.now() - this.#purgedAtMs < PURGE_EVERY_MS) return;
+    this.#purgedAtMs = performance.now();
+    await reached(this.#database.query(PURGE));
+  }
+}
+
+interface Row {
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly credential: Credential;
+  readonly expired: boolean;
+}
+
+const PREFIX = 'ticket_';
+const SECRET_LENGTH = 32;
+const FORM = new RegExp(`^${PREFIX}[\\w-]{${SECRET_LENGTH}}$`);
+const PURGE_EVERY_MS = 60_000;
+
+const INSERT = statement<
+  [hash: Buffer, accountId: string, actorId: string, credential: object],
+  { expires_at: string }
+>({
+  name: 'insert-ticket',
+  text: `
+    INSERT INTO tickets (hash, account_id, actor_id, credential, expires_at)
+    VALUES ($1, $2, $3, $4, clock_timestamp() + interval '30 seconds')
+    RETURNING expires_at`,
+});
+
+const TAKE = statement<[hash: Buffer], Row>({
+  name: 'take-ticket',
+  text: `
+    DELETE FROM tickets WHERE hash = $1
+    RETURNING account_id, actor_id, credential, expires_at <= clock_timestamp() AS expired`,
+});
+
+const PURGE = statement({
+  name: 'purge-tickets',
+  text: 'DELETE FROM tickets WHERE expires_at < clock_timestamp()',
+});
+
+function hashOf(ticket: string): Buffer {
+  return hash('sha256', ticket, 'buffer');
+}
+
+async function reached<T>(query: Promise<T>): Promise<T> {
+  try {
+    return await query;
+  } catch (cause) {
+    if (!isUnavailable(cause)) throw cause;
+    throw unavailable('Tickets cannot be handled at the moment.', cause);
+  }
+}

@@ -1,0 +1,260 @@
+import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
+import { SETTLING, type Timeline } from '../../../core/messages/timeline/timeline.ts';
+import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
+import type { Downloads } from '../../../core/resources/attachment.ts';
+import { messageEvent, withParts } from '../../../core/resources/message.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type {
+  CommittedFrame,
+  CreatedFrame,
+  UpdatedFrame,
+  VoidFrame,
+} from '../../../platform/engine/frame.ts';
+import { toFrame } from '../../../platform/engine/publish.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { Journal } from './journal.ts';
+import type { Broadcast, Reader } from './reader.ts';
+
+export interface StreamContext {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly timeline: Timeline;
+  readonly broadcast: Broadcast;
+  readonly log: Logger;
+}
+
+/** Held frames past this are dropped, and read from Postgres when their turn comes: bounds the memory of a gap. */
+const MAX_HELD = 2_000;
+
+/** Messages read from Postgres at once while filling. */
+const FILL_NUMBERS = 500;
+
+export interface Moved {
+  readonly head: number;
+  readonly atMs: number;
+}
+
+const NOT_MOVED: Moved = { head: 0, atMs: Number.NEGATIVE_INFINITY };
+
+/**
+ * One conversation on this node: takes frames from the engine in any order and publishes them to the node's topics in
+ * the order of their numbers (docs/architecture.md#delivery).
+ *
+ * Invariants: every number up to `delivered` is a void or a message that was published to the topics, and remains so.
+ * A frame is published in the step in which `delivered` reaches its number. Frames with higher numbers wait in
+ * `held`. Missing numbers are read through Timeline, which settles them.
+ */
+export class ConversationStream {
+  readonly id: string;
+  readonly audience: ConversationAudience;
+  readonly journal = new Journal();
+  readonly #context: StreamContext;
+  readonly #onDelivered: (frame: CommittedFrame) => void;
+  readonly #held = new Map<number, CreatedFrame | VoidFrame>();
+  /** Changes of messages that are not delivered yet, by the message's number. */
+  readonly #heldUpdates = new Map<number, UpdatedFrame[]>();
+  /** `updatedAtUs` of the last change delivered, by resource. */
+  readonly #versions = new Map<string, number>();
+  #delivered: number;
+  /** The last message that each audience may see, and when it was delivered; before the stream was opened: the team's only. */
+  readonly #moved: Record<Reader['audience'], Moved>;
+  #changes = 0;
+  #known: number;
+  #filling: Promise<void> | undefined;
+  #holeTimer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /**
+   * `settled`: a number up to which everything is settled; numbers between it and the head are filled in. `visible`: the
+   * last message up to there.
+   * `onDelivered` is called after each frame that was published to the topics.
+   */
+  constructor(
+    id: string,
+    audience: ConversationAudience,
+    { settled, visible }: Pick<TimelineHead, 'settled' | 'visible'>,
+    context: StreamContext,
+    onDelivered: (frame: CommittedFrame) => void = () => {},
+  ) {
+    this.id = id;
+    this.audience = audience;
+    this.#delivered = settled;
+    this.#known = settled;
+    this.#moved = { team: { ...NOT_MOVED, head: visible }, customer: NOT_MOVED };
+    this.#context = context;
+    this.#onDelivered = onDelivered;
+  }
+
+  /** The number up to which this node has delivered. */
+  get delivered(): number {
+    return this.#delivered;
+  }
+
+  /**
+   * How many events other than new messages were delivered: while it does not grow, reads of delivered numbers stay
+   * valid.
+   */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** The head that an audience saw last, and when (`performance.now()`). */
+  moved(audience: Reader['audience']): Moved {
+    return this.#moved[audience];
+  }
+
+  /** Takes a durable event or a void from the engine. Never throws, never waits. */
+  receive(frame: CommittedFrame | VoidFrame): void {
+    if (this.#closed) return;
+    switch (frame.kind) {
+      case 'created':
+      case 'void':
+        this.#receiveNumbered(frame);
+        break;
+      case 'updated':
+        this.#receiveUpdate(frame);
+        break;
+      case 'durable':
+        if (this.#isNews(frame)) this.#deliver(frame);
+    }
+  }
+
+  /**
+   * Reads the numbers between `delivered` and `upTo` from Postgres and delivers them in order. Joins a fill under
+   * way. Rejects when Postgres is away.
+   */
+  fill(upTo: number, seenAtMs: number = performance.now()): Promise<void> {
+    this.#known = Math.max(this.#known, upTo);
+    this.#filling ??= this.#fill(seenAtMs).finally(() => {
+      this.#filling = undefined;
+      // Frames may have arrived after a new gap meanwhile.
+      this.#watchHole();
+    });
+    return this.#filling;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#holeTimer);
+    this.#held.clear();
+    this.#heldUpdates.clear();
+  }
+
+  #receiveNumbered(frame: CreatedFrame | VoidFrame): void {
+    const { sequence } = frame;
+    if (sequence <= this.#delivered) return;
+    this.#known = Math.max(this.#known, sequence);
+    if (sequence === this.#delivered + 1) {
+      this.#advance(frame);
+      this.#advanceHeld();
+    } else if (this.#held.size < MAX_HELD) {
+      this.#held.set(sequence, frame);
+    }
+    this.#watchHole();
+  }
+
+  /** A change of message n waits for n; a change that is older than a delivered one is ignored. */
+  #receiveUpdate(frame: UpdatedFrame): void {
+    if (frame.sequence <= this.#delivered) {
+      if (this.#isNews(frame)) this.#deliver(frame);
+      return;
+    }
+    this.#known = Math.max(this.#known, frame.sequence);
+    // The message is read from Postgres then, without its content.
+    if (frame.erases) this.#held.delete(frame.sequence);
+    const waiting = this.#heldUpdates.get(frame.sequence);
+    if (waiting === undefined) this.#heldUpdates.set(frame.sequence, [frame]);
+    else waiting.push(frame);
+    this.#watchHole();
+  }
+
+  /** Delivers the frame of number `delivered + 1`. */
+  #advance(frame: CreatedFrame | VoidFrame): void {
+    this.#delivered = frame.sequence;
+    this.#held.delete(frame.sequence);
+    const updates = this.#heldUpdates.get(frame.sequence);
+    if (updates !== undefined) this.#heldUpdates.delete(frame.sequence);
+    // There is no message that could change.
+    if (frame.kind === 'void') return;
+    this.#moved.team = { head: frame.sequence, atMs: performance.now() };
+    // The head of customers passes no number that they may not see.
+    if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
+    this.#deliver(frame);
+    for (const update of updates ?? []) {
+      // A message that was read from Postgres may include the change already, but not what only belongs to it.
+      const isIncluded = update.resource === frame.resource && update.updatedAtUs <= frame.updatedAtUs;
+      if (!isIncluded && this.#isNews(update)) this.#deliver(update);
+    }
+  }
+
+  #advanceHeld(): void {
+    for (let next = this.#held.get(this.#delivered + 1); next !== undefined; ) {
+      this.#advance(next);
+      next = this.#held.get(this.#delivered + 1);
+    }
+  }
+
+  #deliver(frame: CommittedFrame): void {
+    if (frame.kind !== 'created') this.#changes += 1;
+    if (frame.erases) this.journal.erase(frame.resource);
+    this.journal.append(frame);
+    this.#context.broadcast('durable', frame);
+    this.#onDelivered(frame);
+  }
+
+  #isNews(frame: CommittedFrame): boolean {
+    const last = this.#versions.get(frame.resource);
+    if (last !== undefined && frame.updatedAtUs < last) return false;
+    this.#versions.delete(frame.resource);
+    this.#versions.set(frame.resource, frame.updatedAtUs);
+    // Late changes arrive within seconds, so the oldest entries are not needed any more.
+    if (this.#versions.size > MAX_HELD) this.#versions.delete(this.#versions.keys().next().value!);
+    return true;
+  }
+
+  /** Gives a gap a moment to close without help, then reads from Postgres. */
+  #watchHole(): void {
+    if (this.#closed || this.#known === this.#delivered) {
+      clearTimeout(this.#holeTimer);
+      this.#holeTimer = undefined;
+      return;
+    }
+    if (this.#filling !== undefined || this.#holeTimer !== undefined) return;
+    const seenAtMs = performance.now();
+    this.#holeTimer = setTimeout(() => {
+      this.#holeTimer = undefined;
+      this.fill(this.#known, seenAtMs).catch((error: unknown) => {
+        this.#context.log.warn(
+          { conversation_id: this.id, err: error },
+          'could not fill a gap, trying again',
+        );
+      });
+    }, SETTLING.lookAgainMs);
+  }
+
+  async #fill(seenAtMs: number): Promise<void> {
+    while (!this.#closed && this.#delivered < this.#known) {
+      const after = this.#delivered;
+      const upTo = Math.min(this.#known, after + FILL_NUMBERS);
+      const rows = await this.#context.timeline.read({ conversationId: this.id, after, upTo }, seenAtMs);
+      const messages = await withParts(this.#context.database, this.#context.files, rows);
+      if (this.#closed) return;
+      for (const message of messages) {
+        const sequence = message.row.sequence!;
+        if (sequence <= this.#delivered) continue;
+        const read = toFrame(messageEvent('message.created', message, this.audience));
+        this.#advance(this.#held.get(sequence) ?? read);
+      }
+      // Numbers in the range without a message are settled as voids.
+      this.#skipTo(upTo);
+      this.#advanceHeld();
+    }
+  }
+
+  #skipTo(sequence: number): void {
+    if (sequence <= this.#delivered) return;
+    for (const held of [...this.#held.keys()]) if (held <= sequence) this.#held.delete(held);
+    for (const held of [...this.#heldUpdates.keys()]) if (held <= sequence) this.#heldUpdates.delete(held);
+    this.#delivered = sequence;
+  }
+}

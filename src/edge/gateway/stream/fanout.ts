@@ -1,0 +1,93 @@
+import { covers, NEWEST_VERSION, SOCKETS_SINCE, VERSIONS } from '../../../contract/protocol/versions.ts';
+import type { CreatedFrame } from '../../../platform/engine/frame.ts';
+import { cutMarked } from '../../../platform/engine/marked-json.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import { type Broadcast, type ReaderAudience, topics } from './reader.ts';
+
+/** The part of the server that publishes. */
+export interface Publisher {
+  numSubscribers(topic: string): number;
+  publish(topic: string, bytes: Buffer, isBinary: boolean): unknown;
+}
+
+/** A session that lost a published frame. */
+export interface Gapped {
+  silence(): void;
+  closeDropped(): void;
+}
+
+/**
+ * The only way onto topics. uWS skips a socket over maxBackpressure and goes on with the next frame, which would
+ * leave a gap that its client cannot see: so a socket that lost a frame gets nothing that is published after it. uWS
+ * reports the loss by `dropped`, in the middle of its own list of subscribers, where changing a socket's topics or
+ * closing it is a use after free. Both are done before the next publish, or in the next turn of the loop at the
+ * latest. (uWS itself skips the rest of the same batch for that socket.)
+ */
+export class Fanout {
+  readonly #publisher: Publisher;
+  readonly #metrics: Metrics;
+  #gapped: Gapped[] = [];
+  #loud = 0;
+  #created = SAMPLED - 1;
+
+  constructor(publisher: Publisher, metrics: Metrics) {
+    this.#publisher = publisher;
+    this.#metrics = metrics;
+  }
+
+  readonly broadcast: Broadcast = (kind, frame) => {
+    if (frame.kind === 'created') this.#sampleDelay(frame);
+    const { stream, team, customer } = frame;
+    if (team !== undefined) this.#publish(kind, stream, 'team', team);
+    if (customer !== undefined) this.#publish(kind, stream, 'customer', customer);
+  };
+
+  /**
+   * Observes every sixteenth message, against its time of writing in Postgres. That is another clock: nodes and
+   * Postgres must agree on the time for this figure to mean anything.
+   */
+  #sampleDelay({ updatedAtUs }: CreatedFrame): void {
+    this.#created += 1;
+    // prom-client throws on NaN, and a frame comes from another node.
+    if (this.#created % SAMPLED !== 0 || !(updatedAtUs > 0)) return;
+    const seconds = Date.now() / 1_000 - updatedAtUs / 1_000_000;
+    this.#metrics.deliverySeconds.observe(Math.max(0, seconds));
+  }
+
+  /**
+   * Derives the form of a version only if a socket here speaks it, and does not keep it as `bytesFor` does: few frames
+   * are sent again, and an entry for each costs three times what the cut does.
+   */
+  #publish(kind: keyof typeof topics, stream: string, audience: ReaderAudience, newest: Buffer): void {
+    this.#metrics.framesDelivered.inc();
+    for (const version of SOCKET_VERSIONS) {
+      if (this.#loud > 0) this.#silence();
+      const topic = topics[kind](stream, { audience, version });
+      if (this.#publisher.numSubscribers(topic) === 0) continue;
+      const bytes = version === NEWEST_VERSION ? newest : cutMarked(version, newest);
+      if (bytes !== undefined) this.#publisher.publish(topic, bytes, false);
+    }
+  }
+
+  /** May be called inside uWS's `dropped`. */
+  gapped(session: Gapped): void {
+    if (this.#gapped.length === 0) setImmediate(this.#finish);
+    this.#gapped.push(session);
+    this.#loud += 1;
+  }
+
+  #silence(): void {
+    for (const session of this.#gapped.slice(-this.#loud)) session.silence();
+    this.#loud = 0;
+  }
+
+  readonly #finish = (): void => {
+    const gapped = this.#gapped;
+    this.#gapped = [];
+    this.#loud = 0;
+    for (const session of gapped) session.closeDropped();
+  };
+}
+
+const SAMPLED = 16;
+const SOCKET_VERSIONS = VERSIONS.filter((version) => covers(version, SOCKETS_SINCE));

@@ -1,0 +1,161 @@
+import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
+import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
+import type { GatheredReads } from '../../../platform/db/gathered-reads.ts';
+import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
+import type { CommittedFrame, Frame, VoidFrame } from '../../../platform/engine/frame.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { RangeCache } from '../catch-up/range-cache.ts';
+import type { Presence } from '../presence/presence.ts';
+import { ConversationStream, type StreamContext } from './conversation-stream.ts';
+import { EphemeralChannel } from './ephemeral-channel.ts';
+import { type Reader, topics } from './reader.ts';
+import { StreamingMessages } from './streaming-messages.ts';
+
+/** What the open streams of a node share. */
+export interface StreamHost extends StreamContext {
+  readonly engine: Engine;
+  readonly directory: ConversationDirectory;
+  readonly presence: Presence;
+  readonly heads: GatheredReads<string, TimelineHead>;
+  readonly ranges: Pick<RangeCache, 'erase'>;
+  readonly limits: Pick<SocketLimits, 'ephemeralBytes'>;
+  readonly metrics: Pick<Metrics, 'ephemeralWithheld'>;
+}
+
+/**
+ * A conversation that sockets of this node read: its subscription to the engine, its readers, and the parts that its
+ * frames go to by kind. Durable events go to the ConversationStream, pieces of texts to StreamingMessages, all other
+ * ephemeral events to the EphemeralChannel.
+ */
+export class OpenStream {
+  /** Each reader with the function that ends its replay. */
+  readonly readers = new Map<Reader, () => void>();
+  /** Rejects where the engine or Postgres is away. */
+  readonly ready: Promise<ConversationStream>;
+  /** Set once `ready` has resolved. */
+  stream: ConversationStream | undefined;
+  readonly #id: string;
+  readonly #host: StreamHost;
+  #ephemeral: EphemeralChannel | undefined;
+  #texts: StreamingMessages | undefined;
+  #subscription: Subscription | undefined;
+  #closed = false;
+
+  constructor(id: string, host: StreamHost) {
+    this.#id = id;
+    this.#host = host;
+    this.ready = this.#open();
+    // Every reader that joins awaits it; without one a rejection must not end the process.
+    this.ready.catch(() => {});
+  }
+
+  /** Made for the first ephemeral event. */
+  get ephemeral(): EphemeralChannel {
+    const { broadcast, limits, presence, metrics } = this.#host;
+    this.#ephemeral ??= new EphemeralChannel({
+      conversationId: this.#id,
+      readers: this.readers,
+      broadcast,
+      onWithheld: () => metrics.ephemeralWithheld.inc(),
+      ephemeralBytes: limits.ephemeralBytes,
+      restore: (reader) => this.admit(reader, () => presence.repeat(this.#id, reader)),
+    });
+    return this.#ephemeral;
+  }
+
+  /** Asks the writers of all texts that are being streamed here for snapshots, since pieces may be missing. */
+  askWriters(): void {
+    this.#texts?.askAll();
+  }
+
+  /** Puts a reader that has all durable events on the ephemeral ones too, then calls `entered`. */
+  admit(reader: Reader, entered: () => void): void {
+    const subscription = this.readers.get(reader);
+    const enter = () => {
+      reader.join(topics.ephemeral(this.#id, reader));
+      entered();
+    };
+    const isWanted = () => !reader.closed && this.readers.get(reader) === subscription;
+    if (this.#texts === undefined) enter();
+    else this.#texts.admit(reader, isWanted, enter);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#subscription?.unsubscribe();
+    this.stream?.close();
+    this.#texts?.close();
+    this.#host.presence.closed(this.#id);
+  }
+
+  /** Made for the first text that is streamed here. */
+  get #streamingMessages(): StreamingMessages {
+    this.#texts ??= new StreamingMessages({
+      ask: (messageId) => {
+        // A question that fails is asked again with the next piece.
+        this.#host.engine.publish(this.#id, { kind: 'ask', stream: this.#id, messageId }).catch(() => {});
+      },
+      broadcast: (frame) => this.ephemeral.deliver(frame),
+    });
+    return this.#texts;
+  }
+
+  /** Subscribes before it reads, so that frames of commits in between are held, not missed. */
+  async #open(): Promise<ConversationStream> {
+    const { engine, presence, directory, heads } = this.#host;
+    const id = this.#id;
+    const early: (CommittedFrame | VoidFrame)[] = [];
+    let receive = (frame: CommittedFrame | VoidFrame): void => {
+      early.push(frame);
+    };
+    this.#subscription = await engine.subscribe(id, (frame) => {
+      if (!this.#closed) this.#route(frame, receive);
+    });
+    if (this.#closed) this.#subscription.unsubscribe();
+    else presence.opened(id);
+    const facts = await directory.facts(id);
+    const { head, settled, visible, writing } = await heads.ask(id);
+    const audience = facts?.audience ?? 'internal';
+    const stream = new ConversationStream(id, audience, { settled, visible }, this.#host, (frame) => {
+      if (frame.erases) this.#host.ranges.erase(stream);
+      if (frame.streaming) this.#streamingMessages.onDurable(frame);
+      else this.#texts?.onDurable(frame);
+    });
+    for (const messageId of writing) this.#streamingMessages.addUnfinished(messageId);
+    if (this.#closed) stream.close();
+    this.stream = stream;
+    receive = (frame) => stream.receive(frame);
+    for (const frame of early) stream.receive(frame);
+    if (head > settled) stream.fill(head).catch(() => {});
+    return stream;
+  }
+
+  #route(frame: Frame, receiveDurable: (frame: CommittedFrame | VoidFrame) => void): void {
+    switch (frame.kind) {
+      case 'created':
+      case 'updated':
+      case 'durable':
+      case 'void':
+        receiveDurable(frame);
+        break;
+      case 'ephemeral':
+        this.ephemeral.deliver(frame);
+        break;
+      case 'piece':
+        this.#streamingMessages.onPiece(frame);
+        break;
+      case 'snapshot':
+        this.#texts?.onSnapshot(frame);
+        break;
+      case 'presence':
+        this.#host.presence.onReport(this.#id, frame);
+        break;
+      case 'ask':
+      case 'rights_changed':
+      case 'inbox_changed':
+        // Readers do not get them.
+        break;
+    }
+  }
+}

@@ -1,0 +1,312 @@
+import { unavailable } from '../../../contract/protocol/errors.ts';
+import type { ResyncReason } from '../../../contract/protocol/socket/server-frames.ts';
+import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
+import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
+import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
+import type { EphemeralFrame, PieceFrame } from '../../../platform/engine/frame.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import { MissedChanges } from '../catch-up/missed-changes.ts';
+import { RangeCache } from '../catch-up/range-cache.ts';
+import {
+  MAX_REPLAY,
+  type Position,
+  READ_ROWS,
+  ReadAhead,
+  type Replayed,
+  type ReplayHost,
+  replay,
+  sendChanges,
+} from '../catch-up/replay.ts';
+import { ReplayRoom } from '../catch-up/replay-room.ts';
+import type { ConversationStream, Moved } from './conversation-stream.ts';
+import { Feed } from './feed.ts';
+import { OpenStream, type StreamHost } from './open-stream.ts';
+import { type Reader, type ReaderAudience, topics } from './reader.ts';
+
+export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges'> {
+  readonly metrics: Pick<Metrics, 'replays' | 'ephemeralWithheld'>;
+}
+
+/** A subscription that was accepted and has sent nothing yet. */
+export interface Joined {
+  /** The highest number that this reader may see. */
+  readonly headSequence: number;
+  /** Begins to read what `run` sends first: for callers that run several one after the other. */
+  readAhead(): void;
+  /** Releases what was read ahead: it is read again. */
+  forgetAhead(): void;
+  /**
+   * Sends `changes` (for a resume, which reads them after joining), the replay, then `caught_up` or `resync`. The reader
+   * is live when it resolves. To be called once, after the reply was sent. `onPause` is called when the reader must be
+   * waited for.
+   */
+  run(changes?: MissedChanges, onPause?: () => void): Promise<void>;
+}
+
+/**
+ * The streams of this node: one for each conversation and each actor's feed that a socket here reads, opened for the
+ * first reader and closed after the last. Callers check rights.
+ */
+export class Streams {
+  readonly #options: StreamsOptions;
+  readonly #host: StreamHost;
+  readonly #replays: ReplayHost;
+  readonly #visibleHeads: GatheredReads<{ conversationId: string; upTo: number }, number>;
+  readonly #heads: GatheredReads<string, number>;
+  readonly #conversations = new Map<string, OpenStream>();
+  readonly #feeds = new Map<string, Feed>();
+
+  constructor(options: StreamsOptions) {
+    this.#options = options;
+    const ranges = new RangeCache(options);
+    this.#replays = { ranges, room: new ReplayRoom() };
+    const { database, timeline } = options;
+    this.#heads = new GatheredReads(async (ids) => {
+      const heads = await readHeads(database, [...new Set(ids)]);
+      return ids.map((id) => heads.get(id)!);
+    });
+    this.#host = {
+      ...options,
+      ranges,
+      heads: new GatheredReads((ids) => timeline.standings(ids)),
+    };
+    this.#visibleHeads = new GatheredReads((asks) => timeline.visibleHeads(asks, true));
+  }
+
+  /**
+   * Returns the open streams among these conversations, or all of them, for repair. Waits for one that is being opened,
+   * since it may have read Postgres before the frames that were lost.
+   */
+  async open(ids: Iterable<string> = this.#conversations.keys()): Promise<ConversationStream[]> {
+    const opening = [...ids].map((id) => this.#conversations.get(id)?.ready.catch(() => undefined));
+    return (await Promise.all(opening)).filter((stream) => stream !== undefined);
+  }
+
+  /** Forgets the frames that are kept for readers that catch up, because an actor that they show has changed. */
+  forgetFrames(): void {
+    this.#replays.ranges.eraseAll();
+    for (const { stream } of this.#conversations.values()) stream?.journal.eraseAll();
+  }
+
+  /** The head that an audience saw last, and when; undefined where no socket here reads the conversation. */
+  moved(conversationId: string, audience: ReaderAudience): Moved | undefined {
+    return this.#conversations.get(conversationId)?.stream?.moved(audience);
+  }
+
+  /** Returns the actors among these, or all, whose feeds are open, for repair. */
+  feeds(ids: Iterable<string> = this.#feeds.keys()): string[] {
+    return [...ids].filter((id) => this.#feeds.has(id));
+  }
+
+  /**
+   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on; one that begins before what is left of
+   * it is sent `resync`. Throws ApiError
+   * `service_unavailable` while the engine is away, and passes on what Postgres throws.
+   */
+  async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
+    const open = this.#acquire(conversationId);
+    // A reader joins a stream once; joining again starts over.
+    open.readers.get(reader)?.();
+    let cancelled = false;
+    let unfollow = () => {};
+    open.readers.set(reader, () => {
+      cancelled = true;
+      unfollow();
+    });
+    const isCancelled = () => cancelled || reader.closed;
+    try {
+      const stream = await open.ready;
+      const facts = await this.#options.directory.facts(conversationId);
+      const isTooOld = afterSequence !== undefined && afterSequence < (facts?.purgedThrough ?? 0);
+      if (afterSequence !== undefined && afterSequence > stream.delivered) {
+        await this.#catchUpWith(stream, afterSequence);
+      }
+      const delivered = stream.delivered;
+      const { end: journal } = stream.journal;
+      unfollow = stream.journal.follow();
+      if (cancelled) unfollow();
+      const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
+      // Messages that it may not see do not count as missing: they alone may be more than a replay sends.
+      const isWhole = afterSequence === undefined || afterSequence >= headSequence;
+      const sequence = isWhole ? delivered : afterSequence;
+      const position = { sequence, visible: headSequence, rows: READ_ROWS.most, journal };
+      const ahead = new ReadAhead();
+      return {
+        headSequence,
+        readAhead: () => {
+          if (isTooOld || isTooFar(stream, position) || isCancelled()) return;
+          ahead.begin(this.#replays.ranges, stream, position.sequence);
+        },
+        forgetAhead: () => ahead.forget(),
+        run: (changes = new MissedChanges([]), onPause = () => {}) => {
+          if (isTooOld) return this.#resync(stream, reader, isCancelled, 'too_old');
+          const replayed = { stream, reader, position, ahead, cancelled: isCancelled, onPause };
+          return this.#run(replayed, changes).finally(unfollow);
+        },
+      };
+    } catch (error) {
+      if (!cancelled) this.leave(conversationId, reader);
+      throw error instanceof EngineUnavailableError
+        ? unavailable('Subscriptions cannot be accepted at the moment.', error)
+        : error;
+    }
+  }
+
+  /** Sends nothing of the conversation to the reader from now on, and ends a replay under way. */
+  leave(conversationId: string, reader: Reader): void {
+    const open = this.#conversations.get(conversationId);
+    const cancel = open?.readers.get(reader);
+    if (open === undefined || cancel === undefined) return;
+    cancel();
+    open.readers.delete(reader);
+    for (const topic of topicsOf(conversationId, reader)) reader.leave(topic);
+    this.#options.presence.left(conversationId, reader);
+    if (open.readers.size > 0) return;
+    this.#conversations.delete(conversationId);
+    open.close();
+  }
+
+  /** Sends an ephemeral event to the readers on this node. Returns false where there are none. */
+  deliverEphemeral(conversationId: string, frame: EphemeralFrame | PieceFrame): boolean {
+    const open = this.#conversations.get(conversationId);
+    open?.ephemeral.deliver(frame);
+    return open !== undefined;
+  }
+
+  /**
+   * Asks other nodes for what Postgres does not have, after frames were lost on these channels or on any: the writers of
+   * streamed texts for a snapshot, and on single channels the nodes for their presence. On all channels presence is
+   * not asked for, since every node repeats it within seconds.
+   */
+  askOthers(channels: Iterable<string> | undefined): void {
+    if (channels === undefined) {
+      for (const open of this.#conversations.values()) open.askWriters();
+      return;
+    }
+    for (const id of channels) {
+      const open = this.#conversations.get(id);
+      if (open === undefined) continue;
+      open.askWriters();
+      this.#options.presence.opened(id);
+    }
+  }
+
+  /** Subscribes the reader to the actor's own feed. Throws like `join`. */
+  async joinFeed(actorId: string, reader: Reader): Promise<void> {
+    let feed = this.#feeds.get(actorId);
+    if (feed === undefined) {
+      feed = new Feed(actorId, this.#options.engine, this.#options.broadcast);
+      this.#feeds.set(actorId, feed);
+    }
+    feed.readers.add(reader);
+    reader.join(topics.durable(actorId, reader));
+    try {
+      await feed.ready;
+    } catch (error) {
+      this.leaveFeed(actorId, reader);
+      throw unavailable('Feeds cannot be opened at the moment.', error);
+    }
+  }
+
+  leaveFeed(actorId: string, reader: Reader): void {
+    const feed = this.#feeds.get(actorId);
+    if (feed === undefined || !feed.readers.delete(reader)) return;
+    reader.leave(topics.durable(actorId, reader));
+    if (feed.readers.size > 0) return;
+    this.#feeds.delete(actorId);
+    feed.close();
+  }
+
+  #acquire(conversationId: string): OpenStream {
+    let open = this.#conversations.get(conversationId);
+    if (open === undefined) {
+      open = new OpenStream(conversationId, this.#host);
+      this.#conversations.set(conversationId, open);
+    }
+    return open;
+  }
+
+  async #run(replayed: Replayed, changes: MissedChanges): Promise<void> {
+    const { stream, reader, position, cancelled } = replayed;
+    if (cancelled()) return;
+    await changes.load();
+    if (changes.areTooMany || isTooFar(stream, position)) {
+      return this.#resync(stream, reader, cancelled, 'too_many');
+    }
+    // A client that has seen more than there is (after a restore of the database) goes on from the present head.
+    position.sequence = Math.min(position.sequence, stream.delivered);
+    const following = changes.following(position.sequence);
+    if (!(await sendChanges(this.#replays.room, changes, replayed))) {
+      return this.#resync(stream, reader, cancelled, 'too_many');
+    }
+    if (cancelled()) return;
+    // What this node has not delivered yet waits in the stream for its message, which it may deliver behind the replay.
+    for (const [sequence, frames] of following) {
+      if (sequence > stream.delivered) frames.forEach(stream.receive, stream);
+    }
+    const outcome = await replay(this.#replays, replayed, following, (last) => {
+      const sequence = reader.audience === 'team' ? stream.moved('team').head : position.visible;
+      reader.sendAll([...last, encode({ type: 'caught_up', conversation_id: stream.id, sequence })]);
+      reader.join(topics.durable(stream.id, reader));
+      this.#conversations
+        .get(stream.id)
+        ?.admit(reader, () => this.#options.presence.entered(stream.id, reader));
+    });
+    this.#options.metrics.replays.inc({ outcome });
+    if (outcome === 'lost') await this.#resync(stream, reader, cancelled, 'too_many');
+  }
+
+  /** Sends a reader that is live what it missed. Returns false where it is too much. */
+  sendChanges(
+    reader: Reader,
+    changes: MissedChanges,
+    cancelled: () => boolean,
+    onPause: () => void,
+  ): Promise<boolean> {
+    const position = { sequence: Number.POSITIVE_INFINITY };
+    return sendChanges(this.#replays.room, changes, { reader, position, cancelled, onPause });
+  }
+
+  /**
+   * Delivers what a reader has already, from another node or over REST: if it joined before this node has delivered that
+   * far, it would get those messages again. Numbers that Postgres does not have are left alone.
+   */
+  async #catchUpWith(stream: ConversationStream, sequence: number): Promise<void> {
+    const head = await this.#heads.ask(stream.id);
+    await stream.fill(Math.min(head, sequence));
+  }
+
+  /** Ends the subscription of a reader that misses too much: it loads the conversation over REST and subscribes again. */
+  async #resync(
+    stream: ConversationStream,
+    reader: Reader,
+    cancelled: () => boolean,
+    reason: ResyncReason,
+  ): Promise<void> {
+    const head = await this.#visibleHead(stream, stream.delivered, reader.audience);
+    if (cancelled()) return;
+    this.leave(stream.id, reader);
+    reader.send(encode({ type: 'resync', conversation_id: stream.id, reason, head_sequence: head }));
+  }
+
+  /**
+   * Returns the number of the last message up to `upTo` that the audience may see. Customers learn of no others
+   * (docs/contract.md#customers), and a void is never named as a head.
+   */
+  async #visibleHead(stream: ConversationStream, upTo: number, audience: ReaderAudience): Promise<number> {
+    if (audience === 'team') return stream.moved('team').head;
+    return this.#visibleHeads.ask({ conversationId: stream.id, upTo });
+  }
+}
+
+function isTooFar(stream: ConversationStream, { sequence }: Position): boolean {
+  return stream.delivered - sequence > MAX_REPLAY;
+}
+
+function topicsOf(stream: string, reader: Reader): [string, string] {
+  return [topics.durable(stream, reader), topics.ephemeral(stream, reader)];
+}
+
+function encode(frame: object): Buffer {
+  return Buffer.from(JSON.stringify(frame));
+}

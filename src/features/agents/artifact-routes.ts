@@ -1,0 +1,37 @@
+import { notFound } from '../../contract/protocol/errors.ts';
+import { Artifact } from '../../contract/protocol/resources/artifact.ts';
+import type { Downloads } from '../../core/resources/attachment.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { mayReadRun, type RunSources } from './runs/access.ts';
+import { findRun } from './runs/store.ts';
+import { findArtifact } from './tools/artifact-store.ts';
+
+export interface ArtifactRoutesOptions extends RunSources {
+  readonly files: Downloads;
+}
+
+/** Routes of the files that agents make, for callers that may read the run. */
+export function artifactRoutes({ database, directory, files }: ArtifactRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'get_artifact',
+      method: 'GET',
+      path: '/v1/ai/artifacts/:id',
+      summary: 'Get a file that an agent made in a run',
+      since: '1.2.harbor',
+      permission: 'agents:run',
+      status: 200,
+      response: Artifact,
+      async handle({ principal, params }): Promise<Artifact> {
+        const { accountId } = principal;
+        const row = await findArtifact(database, accountId, params.id!);
+        if (row === undefined) throw notFound('artifact', 'id');
+        const run = await findRun(database, accountId, row.run_id);
+        if (!(await mayReadRun(directory, principal, run))) throw notFound('artifact', 'id');
+        const { id, run_id, filename, content_type, size_bytes, created_at } = row;
+        const url = await files.presignDownload({ key: row.s3_key, filename, contentType: content_type });
+        return { id, object: 'artifact', run_id, filename, content_type, size_bytes, url, created_at };
+      },
+    }),
+  ];
+}

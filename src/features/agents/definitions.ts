@@ -1,0 +1,135 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import type { CreateAgentBody, UpdateAgentBody } from '../../contract/protocol/resources/agent-definition.ts';
+import { requireGrant } from '../../core/accounts/grants.ts';
+import { findRoleById } from '../../core/accounts/roles.ts';
+import { removeEverywhere } from '../../core/conversations/participants.ts';
+import { type AgentRow, lockAgent } from '../../core/resources/agent.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { cancelRuns } from './runs/cancel-all.ts';
+import {
+  type AgentChanges,
+  deleteAgent,
+  insertAgent,
+  lockAgentsOf,
+  type NewAgent,
+  requireRoom,
+  updateAgent,
+} from './store.ts';
+import type { ToolCatalogue } from './tools/catalogue.ts';
+import { checkEndpointTools, readTools } from './tools/rules.ts';
+import { checkTriggerConfig, readTrigger } from './triggers/rules.ts';
+
+/**
+ * Returns the agent that a body of Create Agent describes, checked by the rules that need no database
+ * (docs/contract.md#creating-an-agent). Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
+ */
+export function readNewAgent(
+  catalogue: ToolCatalogue,
+  accountId: string,
+  { config, ...body }: CreateAgentBody,
+): NewAgent {
+  const trigger = readTrigger(body.trigger_type, config.trigger_config);
+  checkEndpointTools(catalogue, config);
+  return {
+    accountId,
+    name: body.name,
+    slug: body.slug,
+    description: body.description ?? null,
+    categoryCode: body.category_code,
+    triggerType: body.trigger_type,
+    roleId: body.role_id ?? null,
+    systemPrompt: config.system_prompt ?? null,
+    tier: config.tier ?? null,
+    temperature: config.temperature ?? null,
+    trigger,
+    endpointToolSlugs: config.endpoint_tool_slugs ?? [],
+    endpointToolReview: config.endpoint_tool_review ?? {},
+    tools: readTools(config.tools ?? []),
+  };
+}
+
+/**
+ * Inserts the agent. Throws ApiError `resource_not_found` (param role_id), `insufficient_permissions` (a role above
+ * the caller's own rights), `resource_exists` (param slug) or `limit_exceeded`.
+ */
+export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent): Promise<AgentRow> {
+  await requireRole(tx, principal, agent.roleId);
+  await lockAgentsOf(tx, agent.accountId);
+  const row = await insertAgent(tx, agent);
+  await requireRoom(tx, agent.accountId);
+  return row;
+}
+
+/**
+ * Replaces each field that is given, those of `config` one by one; a body without fields is a no-op, and any other has
+ * passed checkAgentChanges. Only the status of a system definition can change: it belongs to the account. Throws what `createAgent` does, and
+ * `resource_not_found` (param id), `resource_conflict` (a system definition), `insufficient_permissions` (the caller
+ * is the agent itself).
+ */
+export async function changeAgent(
+  tx: Tx,
+  principal: Principal,
+  id: string,
+  body: UpdateAgentBody,
+): Promise<AgentRow> {
+  const row = await lockAgent(tx, principal.accountId, id);
+  refuseSelf(principal, row);
+  if (Object.keys(body).some((field) => field !== 'status')) requireEditable(row);
+  const changes = readChanges(row, body);
+  if (Object.keys(body).length === 0) return row;
+  if (body.role_id !== row.role_id) await requireRole(tx, principal, body.role_id);
+  return updateAgent(tx, row, changes);
+}
+
+/**
+ * Deletes the agent and returns its last state. Its credentials end, its runs are cancelled, and it leaves every
+ * conversation. Throws as `changeAgent`.
+ */
+export async function removeAgent(tx: Tx, principal: Principal, id: string): Promise<AgentRow> {
+  const row = await lockAgent(tx, principal.accountId, id);
+  refuseSelf(principal, row);
+  requireEditable(row);
+  await cancelRuns(tx, principal, row);
+  await removeEverywhere(tx, principal, { id: row.actor_id, name: row.name });
+  await deleteAgent(tx, row);
+  return row;
+}
+
+/** Checks what Update Agent demands of its body whatever the agent. Throws ApiError as readNewAgent does. */
+export function checkAgentChanges(catalogue: ToolCatalogue, { config = {} }: UpdateAgentBody): void {
+  checkEndpointTools(catalogue, config);
+  if (config.trigger_config !== undefined) checkTriggerConfig(config.trigger_config);
+  if (config.tools !== undefined) readTools(config.tools);
+}
+
+function readChanges(row: AgentRow, body: UpdateAgentBody): AgentChanges {
+  const { config = {}, avatar_s3_key: _, ...fields } = body;
+  const { trigger_config, tools, endpoint_tool_review: review, ...plain } = config;
+  return {
+    fields: {
+      ...fields,
+      ...plain,
+      ...(review !== undefined && { endpoint_tool_review: JSON.stringify(review) }),
+    },
+    ...(trigger_config !== undefined && { trigger: readTrigger(row.trigger_type, trigger_config) }),
+    ...(tools !== undefined && { tools: readTools(tools) }),
+  };
+}
+
+async function requireRole(tx: Tx, principal: Principal, roleId: string | null | undefined): Promise<void> {
+  if (roleId === null || roleId === undefined) return;
+  requireGrant(principal, await findRoleById(tx, principal.accountId, roleId));
+}
+
+/** An agent cannot change which of its own calls need a person's approval (docs/contract.md#limits-of-agents). */
+function refuseSelf({ actor }: Principal, row: AgentRow): void {
+  if (actor.id !== row.actor_id) return;
+  throw new ApiError('insufficient_permissions', 'An agent cannot change itself.');
+}
+
+/** System definitions cannot be edited (docs/contract.md#agents). */
+function requireEditable({ definition_type }: AgentRow): void {
+  if (definition_type !== 'system') return;
+  throw new ApiError('resource_conflict', 'Agents of the service cannot be edited or deleted.');
+}

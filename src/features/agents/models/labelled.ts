@@ -1,0 +1,53 @@
+import type { Visibility } from '../../../contract/protocol/resources/chat-message.ts';
+import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
+import { cutText, oneLine } from './text-cleaner.ts';
+
+/** The fields of a message that a model sees. */
+export interface HistoryMessage {
+  readonly visibility: Visibility;
+  readonly subject: string | null;
+  readonly body: string | null;
+  readonly author_name: string | null;
+  readonly by_customer: boolean;
+  readonly files: readonly HistoryFile[] | null;
+}
+
+interface HistoryFile {
+  readonly id: string;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly url: string | null;
+}
+
+/**
+ * Returns a message as a line of a conversation: `Ada (internal note): text`. Lines after the first are indented, so
+ * that an author cannot write a line in the name of another. Returns an empty string if there is nothing to show.
+ */
+export function labelled(message: HistoryMessage, audience: ConversationAudience): string {
+  const { subject, body, files } = message;
+  const parts = [
+    ...(subject === null ? [] : [`Subject: ${oneLine(subject)}`]),
+    ...(body === null || body === '' ? [] : [body]),
+    ...(files ?? []).map(fileLine),
+  ];
+  if (parts.length === 0) return '';
+  const text = parts.join('\n').replace(/\r\n?|[\u2028\u2029\v\f\u0085]/g, '\n');
+  return `${authorOf(message, audience)}: ${text.replaceAll('\n', '\n  ')}`;
+}
+
+function authorOf(
+  { author_name: name, by_customer, visibility }: HistoryMessage,
+  audience: ConversationAudience,
+): string {
+  // Characters that would make part of a name look like our own markup are removed.
+  const author = name === null ? 'System' : cutText(oneLine(name.replace(/[:()]/g, ' ')), 80);
+  if (audience !== 'customer' || visibility === 'system') return author;
+  if (visibility === 'internal') return `${author} (internal note)`;
+  return `${author} (${by_customer ? 'customer' : 'to the customer'})`;
+}
+
+/** The line contains the file's id, which tools accept. */
+function fileLine({ id, filename, content_type, url }: HistoryFile): string {
+  const facts = [filename, content_type, filename === null ? url : null].filter((fact) => fact !== null);
+  return `[attachment ${id}: ${oneLine(facts.join(', '))}]`;
+}

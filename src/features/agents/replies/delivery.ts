@@ -1,0 +1,49 @@
+import { sendDraft } from '../../../core/messages/drafts/drafts.ts';
+import type { LockedWrites } from '../../../core/messages/timeline/locked-write.ts';
+import type { MessageRow } from '../../../core/resources/message.ts';
+import type { RunRow } from '../../../core/resources/run.ts';
+import { hasPermission } from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { readAnswers, readDraftOf } from './store.ts';
+
+export interface DeliveryOptions {
+  readonly database: Database;
+  readonly lockedWrites: LockedWrites;
+}
+
+/**
+ * Sends the draft that a completed run has composed, in the agent's name behind the persona. It stays a draft if the
+ * agent may not send by itself, if a person has changed it, or if a person has answered the customer meanwhile. That
+ * is checked under the conversation's lock, so an answer sent at the same moment is either seen here or comes after
+ * this one.
+ */
+export async function deliverReply(
+  { database, lockedWrites }: DeliveryOptions,
+  { id: runId }: Pick<RunRow, 'id'>,
+  principal: Principal,
+): Promise<void> {
+  if (!hasPermission(principal, 'messaging:send_external')) return;
+  const draft = await readDraftOf(database, runId);
+  if (draft?.status !== 'draft') return;
+  try {
+    await sendDraft(lockedWrites, draft, {
+      move: 'reply',
+      by: principal.actor.id,
+      audited: 'draft.sent_by_agent',
+      require: (tx, current) => requireUnanswered(tx, current, runId),
+      follow: async () => {},
+    });
+  } catch (error) {
+    if (!(error instanceof DraftKept)) throw error;
+  }
+}
+
+/** The draft is left for people to decide about. */
+class DraftKept extends Error {}
+
+async function requireUnanswered(tx: Tx, draft: MessageRow, runId: string): Promise<void> {
+  const found = await readAnswers(tx, runId, draft);
+  if (found?.may_send !== true || found.is_answered || draft.edited_at !== null) throw new DraftKept();
+}

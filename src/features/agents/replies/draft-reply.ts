@@ -1,0 +1,44 @@
+import { replyChannel } from '../../../core/conversations/bridge.ts';
+import { lockConversation } from '../../../core/conversations/conversation-store.ts';
+import { openDraft } from '../../../core/messages/drafts/drafts.ts';
+import { requireActive } from '../../../core/messages/sending/external-message.ts';
+import { conclude } from '../../../core/messages/sending/message-outcome.ts';
+import type { NewMessage } from '../../../core/messages/timeline/new-message.ts';
+import { claimReply } from './claim.ts';
+import { LiveReply } from './live-reply.ts';
+import { hasMessage, lockEarlierDraft, updateEditedAt } from './store.ts';
+
+/**
+ * The reply on a customer's case: a draft that the team sees grow, in the name that the team writes in. After a pause
+ * the run continues the draft that it composed before, unless a person has decided about it: the customer gets one
+ * reply.
+ */
+export class DraftReply extends LiveReply {
+  protected readonly endEvent = 'draft.updated';
+
+  protected async insert(id: string): Promise<number> {
+    const { run, facts, host } = this;
+    await host.database.transaction(async (tx) => {
+      const conversation = await lockConversation(tx, facts.id);
+      const position = { id, conversation_id: facts.id };
+      if (await hasMessage(tx, position)) return;
+      requireActive(conversation);
+      // Checked inside this lock, under which people cannot approve, reject or edit the draft: what was sent must not
+      // be sent again.
+      const earlier = await lockEarlierDraft(tx, run.id, facts.id);
+      this.beginWith(earlier?.body ?? '');
+      if (earlier !== undefined) await conclude(tx, earlier, 'supersede');
+      const sender_id = facts.persona?.id ?? null;
+      const message: NewMessage = {
+        ...{ ...this.newMessage(id), visibility: 'external', sender_id },
+        channel: replyChannel(facts),
+      };
+      await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);
+      // The draft contains a person's words, so it is not sent without review (delivery.ts).
+      if (earlier?.edited_at) await updateEditedAt(tx, position, earlier.edited_at);
+      // This is the last statement because the renewal of this node's leases waits for this row.
+      await claimReply(tx, run, id);
+    });
+    return 0;
+  }
+}

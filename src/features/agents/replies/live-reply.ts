@@ -1,0 +1,315 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { newId } from '../../../contract/protocol/ids.ts';
+import type {
+  MessageDelta,
+  MessageReset,
+  MessageSnapshot,
+} from '../../../contract/protocol/socket/event-data.ts';
+import { wireTime } from '../../../contract/protocol/times.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory.ts';
+import { allMentions } from '../../../core/messages/sending/mentions.ts';
+import type { NewMessage } from '../../../core/messages/timeline/new-message.ts';
+import type { WritePath } from '../../../core/messages/timeline/write-path.ts';
+import type { RunRow } from '../../../core/resources/run.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
+import type { Frame } from '../../../platform/engine/frame.ts';
+import { publish, snapshotFrame, type TextEvent } from '../../../platform/engine/publish.ts';
+import type { TextPosition } from '../../../platform/engine/text-position.ts';
+import { attachArtifacts, completeReply } from './complete-reply.ts';
+import type { Pace } from './pace.ts';
+import { PacedText, type Piece } from './paced-text.ts';
+import type { AgentReply } from './reply.ts';
+import { ReplyText } from './reply-text.ts';
+import type { ReplyCheckpoint } from './store.ts';
+
+/** The dependencies that the replies of a node share. */
+export interface ReplyHost {
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly writePath: Pick<WritePath, 'append'>;
+  readonly pace: Pace;
+  /** The reply needs no more frames and can be forgotten. */
+  over(reply: LiveReply): void;
+}
+
+/**
+ * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns the text: it
+ * subscribes to the conversation's channel, publishes deltas once it has received its own message's frame, answers
+ * snapshot requests, and closes when it receives the final frame.
+ */
+export abstract class LiveReply implements AgentReply {
+  protected readonly host: ReplyHost;
+  /** The run as this node claimed it. */
+  protected readonly run: RunRow;
+  protected readonly facts: ConversationFacts;
+  readonly #text = new ReplyText();
+  readonly #published: PacedText;
+  readonly #id = newId('message');
+  #opening: Promise<void> | undefined;
+  #isWritten = false;
+  #sequence = 0;
+  #listening: Subscription | undefined;
+  #forgetTimer: (() => void) | undefined;
+  #kept = '';
+  #isComplete = false;
+  #isOver = false;
+
+  constructor(host: ReplyHost, run: RunRow, facts: ConversationFacts) {
+    this.host = host;
+    this.run = run;
+    this.facts = facts;
+    this.#published = new PacedText(this.#text, host.pace, (piece) => this.#publishPiece(piece));
+  }
+
+  /**
+   * Inserts the row with this id, empty and `streaming`, if it does not exist yet. Returns its sequence number, 0 if
+   * it has none.
+   */
+  protected abstract insert(id: string): Promise<number>;
+
+  /** The event that announces the end of the text. */
+  protected abstract readonly endEvent: 'message.updated' | 'draft.updated';
+
+  get messageId(): string | null {
+    return this.#isWritten ? this.#id : null;
+  }
+
+  get body(): string {
+    return this.#text.body;
+  }
+
+  get ownText(): string {
+    return this.#text.ownText;
+  }
+
+  append(text: string): void {
+    if (this.#isComplete) return;
+    this.#text.append(text);
+    this.#grown();
+  }
+
+  reset(keep: number, reason: string): void {
+    if (this.#isComplete) return;
+    this.#published.reset(this.#text.reset(keep), reason);
+  }
+
+  open(): void {
+    if (this.#isOver || this.#opening !== undefined) return;
+    this.#opening = this.#begin();
+    // `settle` reports the failure.
+    this.#opening.catch(() => {});
+  }
+
+  async settle(): Promise<void> {
+    this.#isComplete = true;
+    this.#text.end();
+    this.#grown();
+    try {
+      await this.#opening;
+    } catch (error) {
+      this.#opening = Promise.resolve();
+      throw error;
+    }
+    await this.#published.drained();
+  }
+
+  async finish(tx: Tx, artifactIds: readonly string[]): Promise<void> {
+    if (this.#opening === undefined) {
+      this.#close();
+      return;
+    }
+    const { id: runId, conversation_id } = this.run;
+    const message = { id: this.#id, conversation_id: conversation_id! };
+    const isEnded = await completeReply(tx, message, {
+      event: this.endEvent,
+      attempt: this.#text.attempt,
+      body: this.body,
+      hasAttachments: artifactIds.length > 0,
+      mentions: allMentions({ listed: [], text: this.body, authorId: this.run.actor_id }, this.facts),
+    });
+    if (isEnded) await attachArtifacts(tx, message, runId, artifactIds);
+    // The reply closes at its own final frame; this timer closes it if that frame never arrives.
+    this.#later(FORGOTTEN_MS, () => this.#close());
+  }
+
+  abandon(): void {
+    this.#isComplete = true;
+    this.#close();
+  }
+
+  /** Returns the text since the last checkpoint; undefined if there is none. */
+  unkept(): ReplyCheckpoint | undefined {
+    const { body } = this;
+    if (!this.#isWritten || body === this.#kept) return undefined;
+    const { id: run_id, fence, conversation_id } = this.run;
+    return { id: this.#id, conversation_id: conversation_id!, run_id, fence, body };
+  }
+
+  /**
+   * A snapshot request of another node may be among the frames that were lost on these channels, or, if undefined, on
+   * any channel.
+   */
+  missed(channels: ReadonlySet<string> | undefined): void {
+    if (channels?.has(this.run.conversation_id!) !== false) this.#repeat();
+  }
+
+  keep({ body }: ReplyCheckpoint): void {
+    this.#kept = body;
+  }
+
+  /** Sets the head of the text. Called by `insert`, before any delta was published. */
+  protected beginWith(head: string): void {
+    this.#text.begin(head);
+  }
+
+  /** Returns the columns that all kinds of replies share. */
+  protected newMessage(id: string): Omit<NewMessage, 'visibility' | 'sender_id'> {
+    return {
+      id,
+      account_id: this.run.account_id,
+      conversation_id: this.run.conversation_id!,
+      kind: 'agent',
+      channel: 'message',
+      body: '',
+      subject: null,
+      cc: null,
+      mentions: null,
+      author_id: this.run.actor_id,
+      reply_to_id: null,
+      resource_type: null,
+      resource_id: null,
+      agent_run_id: this.run.id,
+      streaming_state: 'streaming',
+      client_message_id: null,
+      attachments: [],
+    };
+  }
+
+  #grown(): void {
+    if (this.#isOver || this.body === '') return;
+    this.open();
+    this.#published.changed();
+  }
+
+  async #begin(): Promise<void> {
+    const [sequence] = await Promise.all([this.#write(), this.#listen()]);
+    this.#isWritten = true;
+    this.#sequence ||= sequence;
+    // The frame may be lost, or delayed until a sweep. Readers can request a snapshot, so deltas begin without it.
+    this.#later(OWN_FRAME_MS, () => this.#published.begin());
+  }
+
+  /** Retries while Postgres or the counters are unavailable: the model's text is worth more than a second's delay. */
+  async #write(): Promise<number> {
+    for (let tried = 1; ; tried++) {
+      try {
+        return await this.insert(this.#id);
+      } catch (error) {
+        if (this.#isOver || tried === MAX_TRIES || !isAway(error)) throw error;
+      }
+      await new Promise<void>((resolve) => this.host.pace.clock.after(AGAIN_MS, resolve));
+    }
+  }
+
+  /** Retries until the reply is over. Meanwhile no node can request the text so far, and everything else continues. */
+  async #listen(isLate = false): Promise<void> {
+    if (this.#isOver) return;
+    try {
+      const subscription = await this.host.engine.subscribe(this.run.conversation_id!, (frame) =>
+        this.#onFrame(frame),
+      );
+      if (this.#isOver) subscription.unsubscribe();
+      else this.#listening = subscription;
+      // Requests that were published before the subscription were not received.
+      if (isLate) this.#repeat();
+    } catch {
+      this.host.pace.clock.after(AGAIN_MS, () => void this.#listen(true));
+    }
+  }
+
+  /** Publishes a snapshot unasked. Nodes that have all pieces ignore it. */
+  #repeat(): void {
+    if (this.#isWritten && !this.#isOver) this.#answer();
+  }
+
+  #onFrame(frame: Frame): void {
+    if (this.#isOver) return;
+    switch (frame.kind) {
+      case 'ask':
+        if (frame.messageId === this.#id) this.#answer();
+        break;
+      case 'created':
+      case 'updated':
+      case 'durable':
+        if (frame.resource !== this.#id) return;
+        this.#sequence ||= frame.sequence;
+        if (frame.streaming) this.#published.begin();
+        else this.#close();
+    }
+  }
+
+  #answer(): void {
+    const { attempt, body } = this.#published.snapshot;
+    const data: MessageSnapshot = { message_id: this.#id, attempt, body };
+    const event = this.#event('message.snapshot', data, { attempt, from: 0, to: body.length });
+    this.host.engine.publish(event.stream, snapshotFrame(event)).catch(() => {});
+  }
+
+  /** A lost piece needs no retry: nodes see the gap and request a snapshot. */
+  #publishPiece(piece: Piece): void {
+    const { attempt } = piece;
+    const message_id = this.#id;
+    let event: TextEvent;
+    if (piece.kind === 'delta') {
+      const { offset, text } = piece;
+      const data: MessageDelta = { message_id, attempt, offset, text };
+      event = this.#event('message.delta', data, { attempt, from: offset, to: offset + text.length });
+    } else {
+      const { keep, reason } = piece;
+      const data: MessageReset = { message_id, attempt, keep, reason };
+      event = this.#event('message.reset', data, { attempt, from: keep, to: keep });
+    }
+    publish(this.host.engine, event).catch(() => {});
+  }
+
+  #event(event: TextEvent['event'], team: object, position: TextPosition): TextEvent {
+    const conversationId = this.run.conversation_id!;
+    return {
+      event,
+      stream: conversationId,
+      conversationId,
+      sequence: this.#sequence,
+      resource: this.#id,
+      at: wireTime(Date.now()),
+      team,
+      position,
+    };
+  }
+
+  #later(ms: number, call: () => void): void {
+    if (this.#isOver) return;
+    this.#forgetTimer?.();
+    this.#forgetTimer = this.host.pace.clock.after(ms, call);
+  }
+
+  #close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#published.stop();
+    this.#forgetTimer?.();
+    this.#listening?.unsubscribe();
+    this.host.over(this);
+  }
+}
+
+const OWN_FRAME_MS = 1_000;
+const FORGOTTEN_MS = 15_000;
+const AGAIN_MS = 500;
+const MAX_TRIES = 20;
+
+function isAway(error: unknown): boolean {
+  return isUnavailable(error) || (error instanceof ApiError && error.condition === 'service_unavailable');
+}

@@ -1,0 +1,39 @@
+import type { Tx } from '../../../platform/db/handle.ts';
+
+/**
+ * The text that one run writes for people, as it grows: a streaming message in the conversation, a draft on a
+ * customer's case, or only a buffer if there is no conversation. A run has one reply at a time, on one node.
+ */
+export interface AgentReply {
+  /** The id of the message or draft; null before it is opened, and without a conversation. */
+  readonly messageId: string | null;
+  /** The text so far: readers have it, or get it within the window. */
+  readonly body: string;
+  /** The part of the body that this claim of the run has written. */
+  readonly ownText: string;
+
+  /** Appends text of the model. The first text opens the message. Never throws, never waits. */
+  append(text: string): void;
+
+  /** A model failed over: the text is cut to its first `keep` UTF-16 units. */
+  reset(keep: number, reason: string): void;
+
+  /** Opens the message without text, because there are files for it. Never throws, never waits. */
+  open(): void;
+
+  /**
+   * Publishes what is outstanding and waits until the message, if there is to be one, is in Postgres. No text may
+   * follow. Rejects, once, if the message could not be written: it counts as not begun then.
+   */
+  settle(): Promise<void>;
+
+  /**
+   * Completes the message after `settle`, in the transaction that ends or pauses the run: the whole body, `complete`,
+   * files attached. The commit enqueues `message.updated` or `draft.updated` with the seal. No-op if there is no
+   * message.
+   */
+  finish(tx: Tx, artifactIds: readonly string[]): Promise<void>;
+
+  /** The run does not belong to this node any more: nothing more is published. */
+  abandon(): void;
+}

@@ -1,0 +1,141 @@
+import { Type } from 'typebox';
+import { ListOf } from '../../contract/protocol/lists.ts';
+import {
+  AGENT_INCLUDES,
+  AGENT_LIMITS,
+  AGENT_STATUSES,
+  AgentDefinition,
+  type AgentInclude,
+  CreateAgentBody,
+  TRIGGER_TYPES,
+  UpdateAgentBody,
+} from '../../contract/protocol/resources/agent-definition.ts';
+import { Body, Include, OneOf } from '../../contract/protocol/schema.ts';
+import type { Avatars } from '../../core/accounts/avatars/avatars.ts';
+import { IMAGE_REFUSALS } from '../../core/attachments/images.ts';
+import { type AgentRow, expandAgents, findAgent } from '../../core/resources/agent.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { changeAgent, checkAgentChanges, createAgent, readNewAgent, removeAgent } from './definitions.ts';
+import { readAgents } from './store.ts';
+import type { ToolCatalogue } from './tools/catalogue.ts';
+
+export interface AgentRoutesOptions {
+  readonly database: Database;
+  readonly catalogue: ToolCatalogue;
+  readonly avatars: Avatars;
+}
+
+/** Routes of agent definitions (docs/contract.md#agents). */
+export function agentRoutes({ database, catalogue, avatars }: AgentRoutesOptions): Route[] {
+  const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
+    (await expandAgents(db, [row], include, catalogue)).get(row)!;
+  return [
+    defineRoute({
+      name: 'create_agent',
+      method: 'POST',
+      path: '/v1/ai/agents',
+      summary: 'Create an agent',
+      since: '1.0.harbor',
+      permission: 'agents:create',
+      query: Includes,
+      body: CreateAgentBody,
+      status: 201,
+      response: AgentDefinition,
+      prepare: ({ principal, body }) => readNewAgent(catalogue, principal.accountId, body),
+      async change(tx, { principal, query }, agent) {
+        const row = await createAgent(tx, principal, agent);
+        return (await expandAgents(tx, [row], query['include[]'] ?? [], null)).get(row)!;
+      },
+    }),
+    defineRoute({
+      name: 'list_agents',
+      method: 'GET',
+      path: '/v1/ai/agents',
+      summary: 'List the agents of the account, newest first',
+      since: '1.1.harbor',
+      permission: 'agents:read',
+      query: SearchQuery({
+        trigger_type: Type.Optional(OneOf(TRIGGER_TYPES)),
+        status: Type.Optional(OneOf(AGENT_STATUSES)),
+        category_code: Type.Optional(
+          Type.String({ minLength: 1, maxLength: AGENT_LIMITS.categoryCharacters }),
+        ),
+        'include[]': IncludeList,
+      }),
+      status: 200,
+      response: ListOf(AgentDefinition),
+      async handle({ principal, query, url }) {
+        const { trigger_type, status, category_code } = query;
+        const filters = { trigger_type, status, category_code };
+        const page = readPage(AGENTS, query, { account: principal.accountId, ...filters });
+        const rows = await readAgents(database, principal.accountId, filters, page);
+        const shown = await expandAgents(database, rows, query['include[]'] ?? [], catalogue);
+        return toList(
+          rows,
+          page,
+          url,
+          (row) => [row.created_at, row.id],
+          (row) => shown.get(row)!,
+        );
+      },
+    }),
+    defineRoute({
+      name: 'get_agent',
+      method: 'GET',
+      path: '/v1/ai/agents/:id',
+      summary: 'Get an agent',
+      since: '1.1.harbor',
+      permission: 'agents:read',
+      query: Includes,
+      status: 200,
+      response: AgentDefinition,
+      async handle({ principal, params, query }) {
+        const row = await findAgent(database, principal.accountId, params.id!);
+        return show(database, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'update_agent',
+      method: 'PATCH',
+      path: '/v1/ai/agents/:id',
+      summary: 'Change an agent; its trigger type stays',
+      since: '1.1.harbor',
+      permission: 'agents:update',
+      query: Includes,
+      body: UpdateAgentBody,
+      refuses: IMAGE_REFUSALS,
+      status: 200,
+      response: AgentDefinition,
+      rules: ({ body }) => checkAgentChanges(catalogue, body),
+      prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
+      async change(tx, call, image) {
+        const { principal } = call;
+        const row = await changeAgent(tx, principal, call.params.id!, call.body);
+        await avatars.set(tx, { accountId: principal.accountId, actorId: row.actor_id }, image);
+        return show(tx, row, call.query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'delete_agent',
+      method: 'DELETE',
+      path: '/v1/ai/agents/:id',
+      summary: 'Delete an agent; its messages stay',
+      since: '1.1.harbor',
+      permission: 'agents:update',
+      query: Includes,
+      status: 200,
+      response: AgentDefinition,
+      async change(tx, call) {
+        const row = await removeAgent(tx, call.principal, call.params.id!);
+        return show(tx, row, call.query['include[]']);
+      },
+    }),
+  ];
+}
+
+const AGENTS = defineList('agents', ['time', 'text']);
+const IncludeList = Include(AGENT_INCLUDES);
+const Includes = Body({ 'include[]': IncludeList });

@@ -1,0 +1,248 @@
+import { sql, type Updateable } from 'kysely';
+import { ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
+import { newId } from '../../contract/protocol/ids.ts';
+import {
+  MAX_AGENTS,
+  type Tier,
+  type TriggerType,
+} from '../../contract/protocol/resources/agent-definition.ts';
+import { enqueueActorChanged } from '../../core/accounts/actor-changed.ts';
+import { createActor } from '../../core/accounts/actors.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { AGENT_COLUMNS, type AgentRow } from '../../core/resources/agent.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import type { AttachedTool, Schema } from '../../platform/db/schema.ts';
+import type { ToolSetting } from './tools/rules.ts';
+import { nextDue } from './triggers/cron.ts';
+import { eventAgentsOf } from './triggers/event-agents.ts';
+import type { StoredTrigger } from './triggers/rules.ts';
+
+export interface NewAgent {
+  readonly accountId: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly description?: string | null;
+  readonly categoryCode: string;
+  readonly triggerType: TriggerType;
+  /** A role of the same account. */
+  readonly roleId?: string | null;
+  readonly systemPrompt?: string | null;
+  readonly tier?: Tier | null;
+  readonly temperature?: number | null;
+  readonly trigger?: StoredTrigger | null;
+  readonly endpointToolSlugs?: readonly string[];
+  readonly endpointToolReview?: Readonly<Record<string, boolean>>;
+  readonly tools?: readonly ToolSetting[];
+}
+
+/** Inserts an active definition together with the actor that it acts as. Throws `resource_exists` (param slug). */
+export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
+  const { accountId, name, roleId = null, trigger = null, tools = [] } = agent;
+  const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
+  const now = await readClock(tx);
+  const row = await tx.kysely
+    .insertInto('agent_definitions')
+    .values({
+      id: newId('agent'),
+      account_id: accountId,
+      actor_id: actor.id,
+      category_code: agent.categoryCode,
+      trigger_type: agent.triggerType,
+      name,
+      slug: agent.slug,
+      description: agent.description ?? null,
+      role_id: roleId,
+      system_prompt: agent.systemPrompt ?? null,
+      tier: agent.tier ?? null,
+      temperature: agent.temperature ?? null,
+      trigger_config: trigger && JSON.stringify(trigger),
+      endpoint_tool_slugs: [...(agent.endpointToolSlugs ?? [])],
+      endpoint_tool_review: JSON.stringify(agent.endpointToolReview ?? {}),
+      tools: JSON.stringify(attach(tools, [], now)),
+      next_due_at: dueBehind(trigger, now),
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.columns(['account_id', 'slug']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  // The error rolls the transaction back, including the actor.
+  if (row === undefined) {
+    throw alreadyExists('agent', 'slug');
+  }
+  if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
+  return row;
+}
+
+/**
+ * Serializes counting and creating the account's agents from here to the end of `tx`: two transactions at once would
+ * both find room for one. Sends are not blocked: their rows only lock the account's key.
+ */
+export async function lockAgentsOf(tx: Tx, accountId: string): Promise<void> {
+  await tx.kysely
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+/** Called under `lockAgentsOf`, after the insert. Throws `limit_exceeded` with the quota. */
+export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
+  const { plan, agents } = await tx.kysely
+    .selectFrom('accounts')
+    .select('plan')
+    .select(
+      sql<number>`(SELECT count(*) FROM agent_definitions
+        WHERE account_id = accounts.id AND definition_type = 'custom')`.as('agents'),
+    )
+    .where('id', '=', accountId)
+    .executeTakeFirstOrThrow();
+  const limit = MAX_AGENTS[plan];
+  if (agents <= limit) return;
+  throw new ApiError(
+    'limit_exceeded',
+    `The plan ${plan} allows ${limit} agents. Delete one, or upgrade the plan.`,
+    {
+      quota: { limit, used: agents - 1, reset_at: null },
+    },
+  );
+}
+
+/** The fields of an agent that can change; omitted fields stay. */
+export interface AgentChanges {
+  readonly fields: Omit<Updateable<Schema['agent_definitions']>, 'trigger_config' | 'tools'>;
+  readonly trigger?: StoredTrigger | null;
+  /** Replaces all tools; a tool that is in both lists keeps its id. */
+  readonly tools?: readonly ToolSetting[];
+}
+
+/** Updates a locked agent, and the name and role of its actor with it. */
+export async function updateAgent(
+  tx: Tx,
+  row: AgentRow,
+  { fields, trigger, tools }: AgentChanges,
+): Promise<AgentRow> {
+  const now = await readClock(tx, row.updated_at);
+  const updated = await tx.kysely
+    .updateTable('agent_definitions')
+    .set({
+      ...fields,
+      ...(trigger !== undefined && { trigger_config: trigger && JSON.stringify(trigger) }),
+      ...(tools !== undefined && { tools: JSON.stringify(attach(tools, row.tools, now)) }),
+      next_due_at: dueAfter(row, fields, trigger, now),
+      updated_at: now,
+    })
+    .where('id', '=', row.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const { account_id: accountId, name, role_id } = updated;
+  if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
+  if (name !== row.name || role_id !== row.role_id) {
+    await tx.kysely
+      .updateTable('actors')
+      .set({ name, role_id, updated_at: sql<string>`later_than(updated_at)` })
+      .where('id', '=', row.actor_id)
+      .execute();
+    if (name === row.name) await enqueueRightsChanged(tx, [row.actor_id]);
+    else await enqueueActorChanged(tx, row.actor_id);
+  }
+  return updated;
+}
+
+/** Deletes the definition and frees its slug. The actor remains as the author of its messages, without any rights. */
+export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
+  await tx.kysely.deleteFrom('agent_definitions').where('id', '=', row.id).execute();
+  await tx.kysely
+    .updateTable('actors')
+    .set({
+      deactivated_at: sql<string>`clock_timestamp()`,
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('id', '=', row.actor_id)
+    .execute();
+  await enqueueRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
+}
+
+/** Filters for a list of agents. */
+export interface AgentFilters {
+  readonly trigger_type?: string | undefined;
+  readonly status?: string | undefined;
+  readonly category_code?: string | undefined;
+}
+
+/** Returns agents of one account, newest first. */
+export function readAgents(
+  db: Db,
+  accountId: string,
+  filters: AgentFilters,
+  page: KeysetPage,
+): Promise<AgentRow[]> {
+  const { trigger_type = null, status = null, category_code = null } = filters;
+  return AGENTS.readPage(db, [accountId, trigger_type, status, category_code], page);
+}
+
+/** Returns when a changed definition is due next. A time that is due already stays and is taken as it is. */
+function dueAfter(
+  row: AgentRow,
+  fields: AgentChanges['fields'],
+  trigger: AgentChanges['trigger'],
+  now: string,
+): string | null {
+  if ((fields.status ?? row.status) !== 'active') return null;
+  const isKept = trigger === undefined && row.status === 'active';
+  const isDue = row.next_due_at !== null && Date.parse(row.next_due_at) <= Date.parse(now);
+  return isKept || isDue ? row.next_due_at : dueBehind(trigger ?? row.trigger_config, now);
+}
+
+/** Returns null if the agent has no schedule. */
+function dueBehind(trigger: AgentRow['trigger_config'], now: string): string | null {
+  const { cron_schedule, timezone } = trigger ?? {};
+  if (cron_schedule === undefined || timezone === undefined) return null;
+  return nextDue({ cron_schedule, timezone }, new Date(now))?.toISOString() ?? null;
+}
+
+/** Returns the time for a row and for the times in its JSON; later than `earlier` if that is given. */
+async function readClock(tx: Tx, earlier: string | null = null): Promise<string> {
+  const { now } = await tx.kysely
+    .selectNoFrom(sql<string>`coalesce(later_than(${earlier}::timestamptz), clock_timestamp())`.as('now'))
+    .executeTakeFirstOrThrow();
+  return now;
+}
+
+/**
+ * Attaches tools in the order of `sort_order`. A tool that was attached already keeps its id and its creation time.
+ */
+function attach(
+  settings: readonly ToolSetting[],
+  before: readonly AttachedTool[],
+  now: string,
+): AttachedTool[] {
+  const attached = settings.map((setting): AttachedTool => {
+    const earlier = before.find(({ tool }) => tool === setting.tool);
+    if (earlier === undefined) {
+      return { id: newId('agentTool'), ...setting, created_at: now, updated_at: now };
+    }
+    return { ...earlier, ...setting, updated_at: now };
+  });
+  return attached.sort((a, b) => a.sort_order - b.sort_order);
+}
+
+const AGENTS = keysetList<
+  [accountId: string, triggerType: string | null, status: string | null, categoryCode: string | null],
+  AgentRow
+>({
+  name: 'read-agents',
+  columns: AGENT_COLUMNS.join(', '),
+  from: 'agent_definitions',
+  where: `account_id = $1
+      AND ($2::text IS NULL OR trigger_type = $2)
+      AND ($3::text IS NULL OR status = $3)
+      AND ($4::text IS NULL OR category_code = $4)`,
+  key: [
+    ['created_at', 'timestamptz'],
+    ['id', 'text'],
+  ],
+  search: ['name', 'slug', 'description'],
+});

@@ -1,0 +1,39 @@
+import { type Insertable, type Selectable, sql } from 'kysely';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import type { Schema } from '../../../platform/db/schema.ts';
+
+/** A file that an agent wrote, as a row of Postgres. */
+export type ArtifactRow = Selectable<Schema['artifacts']>;
+
+/** Returns undefined if the account has no artifact with this id. */
+export function findArtifact(db: Db, accountId: string, id: string): Promise<ArtifactRow | undefined> {
+  return db.kysely
+    .selectFrom('artifacts')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .executeTakeFirst();
+}
+
+/** Returns an artifact of any account that is known to exist. */
+export function readArtifact(db: Db, id: string): Promise<ArtifactRow> {
+  return db.kysely.selectFrom('artifacts').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** Inserts an artifact, unless it exists already. */
+export async function insertArtifact(tx: Tx, artifact: Insertable<Schema['artifacts']>): Promise<void> {
+  await tx.kysely
+    .insertInto('artifacts')
+    .values(artifact)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+}
+
+/** The purge of uploads spares what is attached. */
+export async function markAttached(tx: Tx, key: string): Promise<void> {
+  await tx.kysely
+    .updateTable('uploads')
+    .set({ attached_at: sql<string>`clock_timestamp()` })
+    .where('s3_key', '=', key)
+    .execute();
+}

@@ -1,0 +1,138 @@
+import {
+  type AvailableTool,
+  BUILT_IN_TOOLS,
+  type BuiltInTool,
+  toolSlugOf,
+} from '../../../contract/protocol/resources/available-tool.ts';
+import { Body } from '../../../contract/protocol/schema.ts';
+import type { Version } from '../../../contract/protocol/versions.ts';
+import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
+
+/** The facts of an endpoint that its tool shows or uses (platform/http/route.ts). */
+export interface EndpointFacts {
+  readonly name: string;
+  readonly method: string;
+  /** Parameters are written `:name`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly since: Version;
+  /** Null: any valid credential suffices. */
+  readonly permission: string | null;
+  readonly agents?: boolean;
+  readonly secret?: boolean;
+  /** Whether a call with this body reaches people outside the account; absent: none does. */
+  reachesOutside?(body: unknown): boolean;
+  /** JSON Schema of an object; array parameters are named with `[]`. */
+  readonly query?: object;
+  /** JSON Schema of an object. */
+  readonly body?: object;
+}
+
+export interface ToolFilters {
+  readonly category?: AvailableTool['category'] | undefined;
+  readonly q: string | null;
+}
+
+/**
+ * The tools that agents can be given: the built-in tools, and one for each endpoint that is open to agents
+ * (docs/contract.md#limits-of-agents) and returns no secret, because a secret would stay in the run that called it.
+ * Endpoint tools are derived from the route table. The table is complete only when every slice has made its routes,
+ * the ones of this slice included, so it is read at first use.
+ */
+export class ToolCatalogue {
+  readonly #routes: () => readonly EndpointFacts[];
+  #endpoints: ReadonlyMap<string, EndpointFacts> | undefined;
+  #bySlug: ReadonlyMap<string, AvailableTool> | undefined;
+
+  constructor(routes: () => readonly EndpointFacts[]) {
+    this.#routes = routes;
+  }
+
+  /**
+   * The endpoints behind the endpoint tools, by slug and in the order of slugs: `send_message` becomes `send-message`.
+   */
+  get endpoints(): ReadonlyMap<string, EndpointFacts> {
+    this.#endpoints ??= new Map(
+      this.#routes()
+        .flatMap((facts) => {
+          const slug = toolSlugOf(facts);
+          return slug === undefined ? [] : [[slug, facts] as const];
+        })
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+    return this.#endpoints;
+  }
+
+  /**
+   * Returns tools in the order of their slugs' characters. `q` is searched for in slug, name and description, ignoring
+   * case.
+   */
+  find({ category, q }: ToolFilters): readonly AvailableTool[] {
+    const text = q?.toLowerCase() ?? '';
+    return [...this.#tools.values()].filter(
+      (tool) =>
+        (category === undefined || tool.category === category) &&
+        [tool.slug, tool.name, tool.description].some((shown) => shown.toLowerCase().includes(text)),
+    );
+  }
+
+  builtIn(tool: BuiltInTool): AvailableTool {
+    return this.#tools.get(tool)!;
+  }
+
+  /** Returns whether `endpoint_tool_slugs` may contain the slug. */
+  hasEndpointTool(slug: string): boolean {
+    return this.endpoints.has(slug);
+  }
+
+  get #tools(): ReadonlyMap<string, AvailableTool> {
+    this.#bySlug ??= toolsOf(this.endpoints);
+    return this.#bySlug;
+  }
+}
+
+function toolsOf(endpoints: ReadonlyMap<string, EndpointFacts>): ReadonlyMap<string, AvailableTool> {
+  const tools = [...BUILT_IN_TOOLS.map(builtInTool), ...[...endpoints].map(endpointTool)];
+  return new Map(tools.sort((a, b) => (a.slug < b.slug ? -1 : 1)).map((tool) => [tool.slug, tool]));
+}
+
+function builtInTool(slug: BuiltInTool): AvailableTool {
+  const { name, description, mutating, configSchema } = BUILT_IN_TOOL_FACTS[slug];
+  return {
+    id: idOf(slug),
+    object: 'available_tool',
+    slug,
+    name,
+    description,
+    category: 'built_in',
+    mutating,
+    config_schema: asJson(configSchema),
+  };
+}
+
+/** The operation `send_message` is named "Send message". */
+function endpointTool([slug, { name, method, summary }]: readonly [string, EndpointFacts]): AvailableTool {
+  const words = name.replaceAll('_', ' ');
+  return {
+    id: idOf(slug),
+    object: 'available_tool',
+    slug,
+    name: `${words[0]?.toUpperCase()}${words.slice(1)}`,
+    description: summary,
+    category: 'api_endpoint',
+    mutating: method !== 'GET',
+    config_schema: NO_CONFIG,
+  };
+}
+
+/** Tools are in no table: their ids are derived from their slugs, which never change. */
+function idOf(slug: string): string {
+  return `tool_${slug}`;
+}
+
+/** Removes what the schema library stores beside the schema. */
+function asJson(schema: object): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(schema));
+}
+
+const NO_CONFIG = asJson(Body({}));

@@ -1,0 +1,106 @@
+import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import { mayRead } from '../../../core/conversations/access.ts';
+import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import { readMessage } from '../../../core/resources/message.ts';
+import { hasPermission } from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { AttachedTool } from '../../../platform/db/schema.ts';
+import { findArtifact } from './artifact-store.ts';
+import { builtInTool } from './built-in-tool.ts';
+import { type DocumentFile, readAttachedDocument, readRunPlace } from './document-store.ts';
+import { cutText, decodeText, isTextType, TEXT_BYTES } from './document-text.ts';
+import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
+
+export interface ReadDocOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly directory: ConversationDirectory;
+}
+
+/**
+ * Returns a file of the account as text: `{id, filename, content_type, size_bytes, text, truncated}`. A file of a
+ * conversation can be read by actors that can read the conversation over REST. All other failures look the same to the
+ * caller.
+ */
+export function readDocTool(attached: AttachedTool, options: ReadDocOptions): RunTool {
+  return builtInTool(attached, {
+    parameters: PARAMETERS,
+    async call(args, context) {
+      const id = String(args.id);
+      const doc = await findDoc(options, id, context);
+      if (doc === undefined) throw notFound();
+      if (doc.s3_key === null) {
+        throw new ToolRefusal('validation_failed', `This is no file but a ${doc.kind}.`);
+      }
+      const { filename, content_type, size_bytes } = doc;
+      if (!isTextType(content_type ?? '')) {
+        throw new ToolRefusal('validation_failed', `This is ${content_type}, which cannot be read as text.`);
+      }
+      // One byte more than the limit shows whether the file is longer.
+      const bytes = await options.store.read(doc.s3_key, TEXT_BYTES + 1);
+      if (bytes === undefined) throw notFound();
+      const isCut = bytes.length > TEXT_BYTES;
+      const { text, truncated } = cutText(
+        decodeText(bytes.subarray(0, TEXT_BYTES), content_type ?? ''),
+        TEXT_BYTES,
+      );
+      return { output: { id, filename, content_type, size_bytes, text, truncated: isCut || truncated } };
+    },
+  });
+}
+
+const PARAMETERS = {
+  type: 'object',
+  properties: {
+    id: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 64,
+      description: `Of an artifact (${ID_PREFIXES.artifact}_…) or of an attachment (${ID_PREFIXES.attachment}_…).`,
+    },
+  },
+  required: ['id'],
+  additionalProperties: false,
+};
+
+/** Returns undefined if there is no such document, or none that this agent may read. */
+async function findDoc(
+  options: ReadDocOptions,
+  id: string,
+  { accountId, principal }: ToolContext,
+): Promise<DocumentFile | undefined> {
+  if (id.startsWith(`${ID_PREFIXES.artifact}_`)) {
+    const artifact = await findArtifact(options.database, accountId, id);
+    if (artifact === undefined || !(await mayReadRun(options, artifact.run_id, principal))) return undefined;
+    return { ...artifact, kind: 'file' };
+  }
+  const attachment = await readAttachedDocument(options.database, id);
+  if (attachment === undefined) return undefined;
+  if (!(await mayReadConversation(options, attachment.conversation_id, principal))) return undefined;
+  const message = await readMessage(options.database, attachment.message_id);
+  return message && attachment;
+}
+
+/** The agent may read its own runs, those in conversations that it can read, and those without a conversation. */
+async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
+  const run = await readRunPlace(options.database, runId);
+  if (run.actor_id === principal.actor.id || run.conversation_id === null) return true;
+  return mayReadConversation(options, run.conversation_id, principal);
+}
+
+/** The same rule as over REST (core/conversations/access.ts), including the permission of the endpoints. */
+async function mayReadConversation(
+  { directory }: ReadDocOptions,
+  conversationId: string,
+  principal: Principal,
+): Promise<boolean> {
+  if (!hasPermission(principal, 'messaging:read')) return false;
+  const facts = await directory.facts(conversationId);
+  return facts !== undefined && mayRead(principal, facts);
+}
+
+function notFound(): ToolRefusal {
+  return new ToolRefusal('resource_not_found', 'There is no such document.');
+}

@@ -1,0 +1,44 @@
+import { Type } from 'typebox';
+import { ListOf } from '../../../contract/protocol/lists.ts';
+import { AvailableTool, TOOL_CATEGORIES } from '../../../contract/protocol/resources/available-tool.ts';
+import { OneOf } from '../../../contract/protocol/schema.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { ToolCatalogue } from './catalogue.ts';
+
+/** Routes of the tools that agents can be given (docs/contract.md#tools). */
+export function toolRoutes(catalogue: ToolCatalogue): Route[] {
+  return [
+    defineRoute({
+      name: 'list_tools',
+      method: 'GET',
+      path: '/v1/ai/tools',
+      summary: 'List the tools that agents can be given, by their slugs',
+      since: '1.1.harbor',
+      permission: 'agents:read',
+      query: SearchQuery({ category: Type.Optional(OneOf(TOOL_CATEGORIES)) }),
+      status: 200,
+      response: ListOf(AvailableTool),
+      handle({ query, url }) {
+        const page = readPage(TOOLS, query, { category: query.category });
+        const found = catalogue.find({ category: query.category, q: page.search });
+        const isForward = page.direction === 'next';
+        const inOrder = isForward ? found : found.toReversed();
+        const [after] = page.after ?? [];
+        const from = inOrder.findIndex(
+          ({ slug }) => after === undefined || (isForward ? slug > String(after) : slug < String(after)),
+        );
+        const rows = from === -1 ? [] : inOrder.slice(from, from + page.fetch);
+        return toList(
+          rows,
+          page,
+          url,
+          ({ slug }) => [slug],
+          (tool) => tool,
+        );
+      },
+    }),
+  ];
+}
+
+const TOOLS = defineList('tools', ['text']);

@@ -1,0 +1,107 @@
+import type { TSchema } from 'typebox';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { EVERY_ENDPOINT_TOOL } from '../../../contract/protocol/resources/agent-definition.ts';
+import { compile, parseObject, type Validator } from '../../../contract/protocol/validation.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import type { AgentRow } from '../../../core/resources/agent.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { AttachedTool } from '../../../platform/db/schema.ts';
+import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
+import type { ToolCatalogue } from './catalogue.ts';
+import { createArtifactTool } from './create-artifact.ts';
+import { type EndpointCaller, endpointTool } from './endpoint-tool.ts';
+import { fetchUrlTool } from './fetch-url.ts';
+import { readDocTool } from './read-doc.ts';
+import { type RunTool, ToolRefusal } from './tool.ts';
+
+export interface ToolboxOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly directory: ConversationDirectory;
+  readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
+  readonly caller: EndpointCaller;
+  readonly web: GuardedFetch;
+}
+
+/** Makes the tools of agents for use in runs. */
+export class Toolbox {
+  readonly #options: ToolboxOptions;
+
+  constructor(options: ToolboxOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns the attached tools in their order, then the endpoint tools by slug. Tools that do not exist any more are
+   * left out.
+   */
+  toolsFor(
+    agent: Pick<AgentRow, 'tools' | 'endpoint_tool_slugs' | 'endpoint_tool_review'>,
+  ): readonly RunTool[] {
+    return [...agent.tools.map((attached) => this.#builtIn(attached)), ...this.#endpointTools(agent)];
+  }
+
+  #builtIn(attached: AttachedTool): RunTool {
+    switch (attached.tool) {
+      case 'create_artifact':
+        return createArtifactTool(attached, this.#options);
+      case 'read_doc':
+        return readDocTool(attached, this.#options);
+      case 'fetch_url':
+        return fetchUrlTool(attached, this.#options.web);
+    }
+  }
+
+  #endpointTools({
+    endpoint_tool_slugs: slugs,
+    endpoint_tool_review: review,
+  }: Pick<AgentRow, 'endpoint_tool_slugs' | 'endpoint_tool_review'>): RunTool[] {
+    const { catalogue, caller } = this.#options;
+    const isGranted = (slug: string) => slugs.includes(EVERY_ENDPOINT_TOOL) || slugs.includes(slug);
+    return [...catalogue.endpoints]
+      .filter(([slug]) => isGranted(slug))
+      .map(([slug, facts]) =>
+        endpointTool(slug, facts, {
+          caller,
+          needsReview: review[slug] === true || CHANGING_AGENTS.has(slug),
+        }),
+      );
+  }
+}
+
+/**
+ * These tools would let an agent escape its reviews, through a twin without reviews or a stronger agent, so a person
+ * decides.
+ */
+const CHANGING_AGENTS: ReadonlySet<string> = new Set(['create-agent', 'update-agent']);
+
+/**
+ * Parses the arguments that a model wrote for a call: an object that fits the tool's schema. Optional fields that are
+ * null are removed. Throws ToolRefusal with the problem, for the model to read.
+ */
+export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): Record<string, unknown> {
+  if (text.length > MAX_CHARACTERS) {
+    throw new ToolRefusal('validation_failed', `Arguments have at most ${MAX_CHARACTERS} characters.`);
+  }
+  try {
+    return validatorOf(spec.parameters)(parseObject(text.trim() === '' ? '{}' : text));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { condition, message, param } = error;
+    throw new ToolRefusal(condition, param === null ? message : `${param}: ${message}`, error);
+  }
+}
+
+/** The largest artifact, escaped as JSON. */
+const MAX_CHARACTERS = 2_097_152;
+
+const validators = new WeakMap<object, Validator<Record<string, unknown>>>();
+
+/** Compiled at first use: a catalogue has dozens of tools, and most are never called. */
+function validatorOf(parameters: RunTool['spec']['parameters']): Validator<Record<string, unknown>> {
+  const validator =
+    validators.get(parameters) ?? (compile(parameters as TSchema) as Validator<Record<string, unknown>>);
+  validators.set(parameters, validator);
+  return validator;
+}

@@ -1,0 +1,50 @@
+import type { Selectable } from 'kysely';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
+import type { Schema } from '../../../platform/db/schema.ts';
+import { statement } from '../../../platform/db/statement.ts';
+
+/** Days for which the outcome of an occurrence can be read. */
+const KEPT_DAYS = 90;
+
+export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
+
+/** An occurrence before it is stored. */
+export type NewOccurrence = Omit<OccurrenceRow, 'created_at'>;
+
+/** Returns occurrences of one agent, newest first. */
+export function readOccurrences(
+  db: Db,
+  agentId: string,
+  outcome: string | null,
+  page: KeysetPage,
+): Promise<OccurrenceRow[]> {
+  return OCCURRENCES.readPage(db, [agentId, outcome], page);
+}
+
+/** Removes occurrences that have been kept long enough. */
+export async function removeOldOccurrences(db: Db): Promise<void> {
+  await db.query(REMOVE_OLD);
+}
+
+/** Inserts occurrences; those that are stored already stay as they are. */
+export async function insertOccurrences(tx: Tx, occurrences: readonly NewOccurrence[]): Promise<void> {
+  await tx.kysely
+    .insertInto('agent_occurrences')
+    .values([...occurrences])
+    .onConflict((conflict) => conflict.columns(['agent_id', 'due_at']).doNothing())
+    .execute();
+}
+
+const OCCURRENCES = keysetList<[agentId: string, outcome: string | null], OccurrenceRow>({
+  name: 'read-agent-occurrences',
+  columns: '*',
+  from: 'agent_occurrences',
+  where: 'agent_id = $1 AND ($2::text IS NULL OR outcome = $2)',
+  key: [['due_at', 'timestamptz']],
+});
+
+const REMOVE_OLD = statement({
+  name: 'remove-old-occurrences',
+  text: `DELETE FROM agent_occurrences WHERE due_at < clock_timestamp() - interval '${KEPT_DAYS} days'`,
+});

@@ -1,0 +1,39 @@
+import { Type } from 'typebox';
+import { ListOf } from '../../../contract/protocol/lists.ts';
+import {
+  AgentOccurrence,
+  OCCURRENCE_OUTCOMES,
+} from '../../../contract/protocol/resources/agent-occurrence.ts';
+import { OneOf } from '../../../contract/protocol/schema.ts';
+import { findAgent } from '../../../core/resources/agent.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import { readOccurrences } from './occurrence-store.ts';
+import { presentOccurrence } from './occurrences.ts';
+
+/** Routes of schedule occurrences (schedule.ts). */
+export function occurrenceRoutes({ database }: { readonly database: Database }): Route[] {
+  return [
+    defineRoute({
+      name: 'list_agent_occurrences',
+      method: 'GET',
+      path: '/v1/ai/agents/:id/occurrences',
+      summary: 'List the times at which the schedule of an agent was due, with their outcome, newest first',
+      since: '1.1.harbor',
+      permission: 'agents:read',
+      query: PageQuery({ outcome: Type.Optional(OneOf(OCCURRENCE_OUTCOMES)) }),
+      status: 200,
+      response: ListOf(AgentOccurrence),
+      async handle({ principal, params, query, url }) {
+        const { outcome } = query;
+        const agent = await findAgent(database, principal.accountId, params.id!);
+        const page = readPage(OCCURRENCES, query, { agent: agent.id, outcome });
+        const rows = await readOccurrences(database, agent.id, outcome ?? null, page);
+        return toList(rows, page, url, ({ due_at }) => [due_at], presentOccurrence);
+      },
+    }),
+  ];
+}
+
+const OCCURRENCES = defineList('agent_occurrences', ['time']);

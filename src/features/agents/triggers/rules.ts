@@ -1,0 +1,97 @@
+import { ApiError, invalid, missingField } from '../../../contract/protocol/errors.ts';
+import { isOwnType } from '../../../contract/protocol/event-areas.ts';
+import { isTimezone } from '../../../contract/protocol/formats.ts';
+import type {
+  TriggerConfigInput,
+  TriggerType,
+} from '../../../contract/protocol/resources/agent-definition.ts';
+import { TRIGGER_EVENTS } from '../../../contract/protocol/trigger-event.ts';
+import { nextDue } from './cron.ts';
+
+/** The stored trigger of an agent; null for agents that are started by hand or by a chat. */
+export type StoredTrigger =
+  | { readonly cron_schedule: string; readonly timezone: string }
+  | { readonly event_filters: readonly string[] };
+
+/**
+ * Checks `config.trigger_config` by the trigger type (docs/contract.md#creating-an-agent). Throws ApiError
+ * `missing_field`, `invalid_format` (a schedule that is malformed or never comes due, an unknown timezone) or
+ * `validation_failed` (a field of another trigger type, an event that is never raised).
+ */
+export function readTrigger(type: TriggerType, input: TriggerConfigInput = {}): StoredTrigger | null {
+  const allowed: readonly string[] = FIELDS[type];
+  for (const field of Object.keys(input)) {
+    if (allowed.includes(field)) continue;
+    throw invalid(`${AT}.${field}`, `An agent with the trigger ${type} has no such setting.`);
+  }
+  if (type === 'scheduled') return readSchedule(input);
+  if (type === 'event') return { event_filters: readFilters(input) };
+  return null;
+}
+
+const AT = 'config.trigger_config';
+
+const FIELDS = {
+  scheduled: ['cron_schedule', 'timezone'],
+  event: ['event_filters'],
+  manual: [],
+  chat: [],
+} as const satisfies Record<TriggerType, readonly (keyof TriggerConfigInput)[]>;
+
+/**
+ * Checks what is wrong with `config.trigger_config` whatever the trigger type: settings of two types, and settings that
+ * no type accepts. Throws like readTrigger.
+ */
+export function checkTriggerConfig(input: TriggerConfigInput): void {
+  const { cron_schedule, timezone, event_filters } = input;
+  const isScheduled = cron_schedule !== undefined || timezone !== undefined;
+  if (isScheduled) readSchedule(input);
+  if (event_filters === undefined) return;
+  if (isScheduled) throw invalid(`${AT}.event_filters`, 'An agent has either a schedule or event filters.');
+  readFilters(input);
+}
+
+function readSchedule({ cron_schedule, timezone = 'UTC' }: TriggerConfigInput): StoredTrigger {
+  if (cron_schedule === undefined) throw missing('cron_schedule');
+  if (!isTimezone(timezone)) {
+    throw new ApiError('invalid_format', 'Must be an IANA timezone such as Europe/Berlin.', {
+      param: `${AT}.timezone`,
+    });
+  }
+  if (!everComes(cron_schedule, timezone)) {
+    throw new ApiError(
+      'invalid_format',
+      'Must be a cron expression of five fields with at least one future date.',
+      {
+        param: `${AT}.cron_schedule`,
+      },
+    );
+  }
+  return { cron_schedule, timezone };
+}
+
+function readFilters({ event_filters: filters }: TriggerConfigInput): readonly string[] {
+  if (filters === undefined) throw missing('event_filters');
+  for (const [index, filter] of filters.entries()) {
+    const param = `${AT}.event_filters[${index}]`;
+    if (!isOwnType(filter) || OWN.has(filter)) continue;
+    throw invalid(param, `Of its own events, Parley starts agents by these: ${[...OWN].join(', ')}.`);
+  }
+  return filters;
+}
+
+const OWN: ReadonlySet<string> = new Set(TRIGGER_EVENTS);
+
+function everComes(cron_schedule: string, timezone: string): boolean {
+  // The library accepts @daily and similar nicknames in place of five fields.
+  if (cron_schedule.trim().split(/\s+/).length !== 5) return false;
+  try {
+    return nextDue({ cron_schedule, timezone }, new Date()) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function missing(field: string): ApiError {
+  return missingField(`${AT}.${field}`, 'This field is required for this trigger type.');
+}

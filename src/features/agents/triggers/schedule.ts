@@ -1,0 +1,103 @@
+import type { SkipReason } from '../../../contract/protocol/resources/agent-occurrence.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../../platform/db/due-watch.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { Loop } from '../../../platform/lifecycle.ts';
+import type { Logger } from '../../../platform/log.ts';
+import { startRun } from '../runs/start.ts';
+import { hasOpenRun } from '../runs/store.ts';
+import { type CronSchedule, dueBy } from './cron.ts';
+import { insertOccurrences, type NewOccurrence } from './occurrence-store.ts';
+import { type DueAgent, HAS_DUE, hasDue, lockDue, updateNextDue } from './schedule-store.ts';
+
+/** Least milliseconds between two rounds for what is due. */
+const LOOK_EVERY_MS = 1_000;
+
+/** An occurrence whose run starts more than this many milliseconds after its time ran late. */
+const LATE_MS = 60_000;
+
+/** An occurrence older than this many milliseconds is skipped as `too_late`. */
+const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
+
+/** Maximum number of missed occurrences recorded for one outage; earlier ones leave no trace. */
+const MAX_MISSED = 100;
+
+/** Opens the loop that starts due schedules, until it is closed. Every node of a database has one. */
+export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, log: Logger): Loop {
+  const loop = new Loop({
+    intervalMs: UNWOKEN_EVERY_MS,
+    async run(signal) {
+      // A transaction is opened only if something is due.
+      if (await hasDue(database)) await takeDue(database, signal);
+    },
+    onError: (error) => log.warn({ err: error }, 'starting scheduled runs failed'),
+  });
+  watch.add({
+    ...{ name: 'agent_schedules', condition: HAS_DUE, everyMs: LOOK_EVERY_MS },
+    onDue: () => loop.wake(),
+  });
+  return loop;
+}
+
+/**
+ * Starts due schedules and records the outcome of each occurrence (`agent_occurrences`): it ran, it ran late, or it
+ * was skipped: `missed` (no node was running, and a newer one is due as well), `too_late` (by more than a day),
+ * `overlap` (a run of the agent was still open), `unsubscribed` (the account has no active subscription). Only the
+ * newest occurrence runs. Each one is taken in one transaction with its run and the agent's next time, under the lock
+ * of its definition, so two nodes, or a crash, can neither duplicate nor lose it. Times are those of Postgres.
+ * Resolves when nothing is due. If one could not be taken, it stays due and the promise rejects after all others were
+ * tried: no account waits for another.
+ */
+export async function takeDue(database: Database, signal?: AbortSignal): Promise<void> {
+  const failed = new Map<string, unknown>();
+  while (signal?.aborted !== true) {
+    let agent: DueAgent | undefined;
+    try {
+      await database.transaction(async (tx) => {
+        agent = await lockDue(tx, [...failed.keys()]);
+        if (agent !== undefined) await take(tx, agent);
+      });
+    } catch (error) {
+      if (agent === undefined) throw error;
+      failed.set(agent.id, error);
+    }
+    if (agent === undefined) break;
+  }
+  if (failed.size > 0)
+    throw new AggregateError(failed.values(), `not taken: ${[...failed.keys()].join(', ')}`);
+}
+
+async function take(tx: Tx, agent: DueAgent): Promise<void> {
+  const [since, now] = [new Date(agent.due), new Date(agent.now)];
+  const schedule = agent.trigger_config as CronSchedule;
+  const { newest, others, next } = await dueBy(schedule, { since, now, most: MAX_MISSED });
+  const missed = others.map((due) => skipped(agent, due, 'missed'));
+  const taken = await run(tx, agent, newest, now);
+  await insertOccurrences(tx, [...missed, taken]);
+  await updateNextDue(tx, agent.id, next?.toISOString() ?? null);
+}
+
+async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOccurrence> {
+  const lateMs = now.getTime() - due.getTime();
+  if (lateMs > TOO_LATE_MS) return skipped(agent, due, 'too_late');
+  // Its runs would fail, each with an alert.
+  if (agent.subscription !== 'active') return skipped(agent, due, 'unsubscribed');
+  if (await hasOpenRun(tx, agent.actor_id)) return skipped(agent, due, 'overlap');
+  const due_at = due.toISOString();
+  const started = await startRun(tx, agent, {
+    type: 'scheduled',
+    key: due_at,
+    input: { due_at },
+    by: null,
+    conversationId: null,
+    messageId: null,
+    depth: 0,
+    rootId: null,
+  });
+  const outcome = lateMs > LATE_MS ? 'ran_late' : 'ran';
+  return { agent_id: agent.id, due_at, outcome, reason: null, run_id: started?.id ?? null };
+}
+
+function skipped({ id }: DueAgent, due: Date, reason: SkipReason): NewOccurrence {
+  return { agent_id: id, due_at: due.toISOString(), outcome: 'skipped', reason, run_id: null };
+}

@@ -1,0 +1,153 @@
+import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
+import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import type { Change, ConversationCreated } from '../../../core/conversations/outbox-topics.ts';
+import type { MessageRow } from '../../../core/resources/message.ts';
+import type { Rights } from '../../../platform/access/rights.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { MailHead } from '../../mail/mail-store.ts';
+import type { PlatformEventRow } from '../../platform-events/platform-event.ts';
+import type { RunEnded } from '../runs/outbox-topics.ts';
+import { readCompletedRun } from '../runs/store.ts';
+import { EventAgents } from './event-agents.ts';
+import { startChats } from './start-by-chat.ts';
+import { startByEvent, type TriggerEvent } from './start-by-event.ts';
+import { readConversationUpdatedAt } from './store.ts';
+
+/** A message, with the trace of the request that sent it if known. */
+export interface SentMessage {
+  readonly row: MessageRow;
+  /** The roster at its commit: the agents of an older one are not those that it starts. */
+  readonly rosterVersion: number;
+  readonly trace?: TraceContext | undefined;
+}
+
+export interface TriggersOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+  readonly rights: Rights;
+}
+
+/**
+ * Starts agents by messages of their conversations and by events of their accounts (docs/contract.md#triggers);
+ * schedules have a loop of their own (schedule.ts). The outbox worker calls these methods before it deletes a row, and
+ * may call them again for the same row: each call starts an agent at most once.
+ */
+export class Triggers {
+  readonly #database: Database;
+  readonly #directory: ConversationDirectory;
+  readonly #eventAgents: EventAgents;
+
+  constructor({ database, directory, rights }: TriggersOptions) {
+    this.#database = database;
+    this.#directory = directory;
+    this.#eventAgents = new EventAgents(database, rights);
+  }
+
+  /**
+   * Handles messages that entered the timeline, or whose streaming ended. Two look-ups in memory if no agent is
+   * concerned.
+   */
+  async onMessages(messages: readonly SentMessage[]): Promise<void> {
+    for (const { row, rosterVersion, trace } of messages) {
+      if (!isComplete(row)) continue;
+      const cached = this.#directory.factsSince(row.conversation_id, rosterVersion);
+      const facts = cached instanceof Promise ? await cached : cached;
+      // Sent while the deletion of its conversation was announced.
+      if (facts !== undefined && facts.deletedAt !== null) continue;
+      if (facts !== undefined && facts.agents.length > 0) {
+        await startChats(this.#database, row, facts.agents, trace);
+      }
+      const known = this.#eventAgents.of(row.account_id);
+      const agents = known instanceof Promise ? await known : known;
+      if (agents.length === 0) continue;
+      const event: TriggerEvent = {
+        ...{ event: 'message.created', accountId: row.account_id, key: row.id },
+        cause: { by: row.author_id, runId: row.agent_run_id, at: row.created_at, trace },
+        input: { conversation_id: row.conversation_id, message_id: row.id },
+      };
+      await startByEvent(this.#database, event, agents);
+    }
+  }
+
+  async onConversationCreated({
+    conversation_id,
+    account_id: accountId,
+    by,
+    at,
+  }: ConversationCreated): Promise<void> {
+    await this.#startByEvent({
+      ...{ event: 'conversation.created', accountId, key: conversation_id },
+      cause: { by, runId: null, at },
+      input: { conversation_id },
+    });
+  }
+
+  /** Handles changes; only those of conversations matter here. */
+  async changed(changes: readonly Change[]): Promise<void> {
+    for (const { event, id, by = null } of changes) {
+      if (event !== 'conversation.updated') continue;
+      const facts = await this.#directory.facts(id);
+      if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;
+      const at = await readConversationUpdatedAt(this.#database, id);
+      if (at === undefined) continue;
+      await this.#startByEvent({
+        ...{ event, accountId: facts.accountId, key: `${id}:${at}` },
+        cause: { by, runId: null, at },
+        input: { conversation_id: id },
+      });
+    }
+  }
+
+  /** Handles the end of a run; only completed runs matter here. */
+  async runEnded({ run_id }: RunEnded): Promise<void> {
+    const run = await readCompletedRun(this.#database, run_id);
+    if (run === undefined) return;
+    const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
+    await this.#startByEvent({
+      ...{ event: 'agent_run.completed', accountId, key: run_id },
+      cause: { by, runId: run_id, at },
+      input: { run_id, ...(conversation_id !== null && { conversation_id }) },
+    });
+  }
+
+  /** Handles an event of a producer. `trace` is that of the request that raised it. */
+  async onPlatformEvent(event: PlatformEventRow, trace: TraceContext | undefined): Promise<void> {
+    const { id, account_id: accountId, type, created_by: by, created_at: at } = event;
+    const { resource_type, resource_id, data } = event;
+    await this.#startByEvent({
+      ...{ event: type, accountId, key: id },
+      cause: { by, runId: null, at, trace },
+      input: { event_id: id, resource_type, resource_id, data },
+    });
+  }
+
+  /** Handles a mail that became a message of a customer. Its text is read when the run begins. */
+  async onEmail(mail: MailHead): Promise<void> {
+    const { id, account_id: accountId, actor_id: by, conversation_id, message_id, created_at: at } = mail;
+    if (conversation_id === null || message_id === null) return;
+    await this.#startByEvent({
+      ...{ event: 'email.received', accountId, key: id },
+      cause: { by, runId: null, at },
+      input: { email_id: id, conversation_id, message_id },
+    });
+  }
+
+  async #isAwaited(accountId: string, event: TriggerEvent['event']): Promise<boolean> {
+    return (await this.#eventAgents.of(accountId)).some(({ events }) => events.includes(event));
+  }
+
+  async #startByEvent(event: TriggerEvent): Promise<void> {
+    const agents = await this.#eventAgents.of(event.accountId);
+    if (agents.length > 0) await startByEvent(this.#database, event, agents);
+  }
+}
+
+/**
+ * System messages and broadcasts start no agent, nor does what came by mail from a machine or the team, and no message does
+ * before it is complete.
+ */
+function isComplete({ kind, visibility, status, streaming_state, deleted_at }: MessageRow): boolean {
+  if (kind === 'system_event' || kind === 'alert') return false;
+  if (kind === 'email' && visibility === 'internal') return false;
+  return status === 'sent' && streaming_state !== 'streaming' && deleted_at === null;
+}

@@ -1,0 +1,116 @@
+import { beginRemoval, readRemovableAccounts } from '../../core/accounts/accounts.ts';
+import type { ObjectStore } from '../../core/attachments/storage.ts';
+import { removeUnattached } from '../../core/attachments/uploads.ts';
+import { readHead } from '../../core/audit/chain-store.ts';
+import {
+  deleteEmptyConversation,
+  readConversationIdsOf,
+  readHeldIdsOf,
+} from '../../core/conversations/conversation-store.ts';
+import { lockWaiting } from '../../core/messages/store.ts';
+import type { AccountRow } from '../../core/resources/account.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { removeJob } from '../../platform/db/queue.ts';
+import type { Logger } from '../../platform/log.ts';
+import { cancelAllOf } from '../agents/runs/cancel-all.ts';
+import { ACCOUNT, AGENTS, emptyTables, hasUploads, RECORDS, withdrawAllUploads } from './account-store.ts';
+import { purgeConversation } from './purge.ts';
+
+/** The account has conversations under legal hold: nothing of it is removed. */
+export class HeldConversationsError extends Error {
+  constructor(accountId: string, ids: readonly string[]) {
+    super(
+      `The account ${accountId} has conversations under legal hold, so it is not deleted. Release them first: ${ids.join(', ')}${ids.length === MAX_NAMED ? ', and perhaps more' : ''}`,
+    );
+  }
+}
+
+/**
+ * Begins to remove an account (docs/operations.md#deleting-an-account): its credentials are refused on every node from the
+ * commit on, and the nodes remove everything of it. Doing it again changes nothing. Throws HeldConversationsError.
+ */
+export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRow> {
+  const account = await beginRemoval(tx, id);
+  await requireUnheld(tx, id);
+  return account;
+}
+
+/** Throws HeldConversationsError. */
+export async function requireUnheld(tx: Tx, id: string): Promise<void> {
+  const held = await readHeldIdsOf(tx, id, MAX_NAMED);
+  if (held.length > 0) throw new HeldConversationsError(id, held);
+}
+
+export interface AccountRemovalOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly log: Logger;
+}
+
+/**
+ * Removes what is left of accounts that are to be removed, in transactions of bounded size, the row of the account last.
+ * May run on several nodes at once, and continues what a node that died has left. What cannot be removed yet (files that a
+ * request may still refer to, runs that a node has yet to end) is left to the next round.
+ */
+export async function removeAccounts(options: AccountRemovalOptions, signal: AbortSignal): Promise<void> {
+  for (const id of await readRemovableAccounts(options.database)) {
+    if (signal.aborted) return;
+    await removeOne(options, id, signal).catch((error: unknown) => {
+      options.log.error({ err: error, account_id: id }, 'removing an account failed');
+    });
+  }
+}
+
+async function removeOne(options: AccountRemovalOptions, id: string, signal: AbortSignal): Promise<void> {
+  const { database, store, log } = options;
+  await emptyTables(database, AGENTS, id, signal);
+  const running = await database.transaction((tx) => cancelAllOf(tx, id));
+  if (running.length > 0 || !(await removeConversations(options, id, signal))) return;
+  await emptyTables(database, RECORDS, id, signal);
+  await withdrawAllUploads(database, id);
+  await removeUnattached(database, store);
+  if (signal.aborted || (await hasUploads(database, id))) return;
+  const { head } = await readHead(database, id);
+  await emptyTables(database, ACCOUNT, id, signal);
+  if (signal.aborted) return;
+  log.warn({ account_id: id, audit_head: head }, 'removed an account');
+}
+
+/** Returns whether none is left. */
+async function removeConversations(
+  { database, log }: AccountRemovalOptions,
+  accountId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    const ids = await readConversationIdsOf(database, accountId, CONVERSATIONS_AT_ONCE);
+    if (ids.length === 0) return true;
+    for (const id of ids) {
+      for (let outcome: 'more' | 'gone' | 'held' = 'more'; outcome !== 'gone'; ) {
+        if (signal.aborted) return false;
+        outcome = await database.transaction((tx) => removeSome(tx, id));
+        if (outcome !== 'held') continue;
+        log.error(
+          { account_id: accountId, conversation_id: id },
+          'an account is not removed: it has a legal hold',
+        );
+        return false;
+      }
+    }
+  }
+}
+
+async function removeSome(tx: Tx, conversationId: string): Promise<'more' | 'gone' | 'held'> {
+  for (const { id, status } of await lockWaiting(tx, conversationId)) {
+    if (status === 'scheduled') await removeJob(tx, id);
+  }
+  const batch = await purgeConversation(tx, conversationId);
+  if (batch === undefined) return 'held';
+  if (batch.more) return 'more';
+  await deleteEmptyConversation(tx, conversationId);
+  return 'gone';
+}
+
+const CONVERSATIONS_AT_ONCE = 100;
+const MAX_NAMED = 100;

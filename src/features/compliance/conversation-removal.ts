@@ -1,0 +1,149 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { audit } from '../../core/audit/audit.ts';
+import { conversationGone, requireOwner, requireWriter } from '../../core/conversations/access.ts';
+import { followBlocks, lockPair } from '../../core/conversations/block-store.ts';
+import {
+  isDeletedSince,
+  readConversation,
+  writeDeleted,
+  writeRestored,
+} from '../../core/conversations/conversation-store.ts';
+import { lockAlsoDeleted } from '../../core/conversations/locked-conversation.ts';
+import {
+  CONVERSATION_DELETED,
+  type ConversationDeleted,
+  enqueueChanged,
+} from '../../core/conversations/outbox-topics.ts';
+import { readAllParticipants, touchMembers } from '../../core/conversations/participant-store.ts';
+import { moveWorkflow } from '../../core/conversations/workflow.ts';
+import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
+import { conclude } from '../../core/messages/sending/message-outcome.ts';
+import { lockWaiting } from '../../core/messages/store.ts';
+import { enqueueUpdated } from '../../core/notifications/mark.ts';
+import { withdrawAbout } from '../../core/notifications/withdraw-store.ts';
+import type { ConversationRow } from '../../core/resources/conversation.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import { isUniqueViolation } from '../../platform/db/unique-violation.ts';
+import { cancelRunsById } from '../agents/runs/cancel-all.ts';
+import { readOpenRunsOf } from '../agents/runs/store.ts';
+import { endExportsOf } from './jobs/job-store.ts';
+
+/**
+ * Delete Conversation (docs/contract.md#deleting-a-conversation): a tombstone stays, which only `restoreConversation` and
+ * Set Legal Hold can reach. Deleting it again changes nothing. Throws ApiError.
+ */
+export async function deleteConversation(tx: Tx, principal: Principal, id: string): Promise<ConversationRow> {
+  const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
+  requireWriter(own);
+  requireOwner(principal, own);
+  if (conversation.deleted_at !== null) return conversation;
+  requireDeletable(conversation);
+  const by = principal.actor.id;
+  const waiting = await lockWaiting(tx, id);
+  for (const row of waiting) {
+    if (row.status === 'scheduled') await cancelScheduled(tx, row, ENDED_BY_DELETION);
+    else await conclude(tx, row, 'reject', ENDED_BY_DELETION);
+  }
+  if (waiting.some(({ status }) => status === 'draft')) {
+    await moveWorkflow(tx, conversation, 'drafts_decided', by);
+  }
+  await writeDeleted(tx, id, by);
+  const members = await readAllParticipants(tx, id);
+  await endExportsOf(tx, [id, ...members.flatMap(({ actor_id }) => actor_id ?? [])]);
+  await enqueueMembership(tx, 'conversation.removed', id);
+  const { account_id } = conversation;
+  await enqueue(tx, CONVERSATION_DELETED, { conversation_id: id, account_id, by });
+  await auditOf(tx, principal, id, 'conversation.deleted');
+  return readConversation(tx, id);
+}
+
+/**
+ * Restore Conversation: within the days that a deleted conversation is kept, it is back as it was. One that is not deleted
+ * stays as it is. Throws ApiError.
+ */
+export async function restoreConversation(
+  tx: Tx,
+  principal: Principal,
+  id: string,
+  restoreDays: number,
+): Promise<ConversationRow> {
+  const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
+  requireWriter(own);
+  requireOwner(principal, own);
+  if (conversation.deleted_at === null) return conversation;
+  const isHeld = conversation.legal_hold === 'held';
+  if (!isHeld && (await isDeletedSince(tx, id, restoreDays))) throw conversationGone();
+  const { account_id: accountId, deleted_direct_key: directKey } = conversation;
+  if (directKey !== null) await lockPair(tx, accountId, directKey);
+  await writeRestored(tx, id).catch(refuseSecondDirect);
+  if (directKey !== null) await followBlocks(tx, accountId, directKey);
+  await enqueueMembership(tx, 'conversation.added', id);
+  await auditOf(tx, principal, id, 'conversation.restored');
+  return readConversation(tx, id);
+}
+
+/** Handles CONVERSATION_DELETED; may be called again. */
+export async function afterDeleted(
+  database: Database,
+  { conversation_id: id, account_id, by }: ConversationDeleted,
+): Promise<void> {
+  // Not with the deletion: a run that is ending locks its own row before the conversation.
+  const open = await readOpenRunsOf(database, { id, account_id });
+  await database.transaction((tx) => cancelRunsById(tx, by, open));
+  for (let isMore = true; isMore; ) {
+    const withdrawn = await database.transaction((tx) => withdrawSome(tx, id));
+    isMore = withdrawn === WITHDRAWN_AT_ONCE;
+  }
+}
+
+async function withdrawSome(tx: Tx, conversationId: string): Promise<number> {
+  const withdrawn = await withdrawAbout(tx, conversationId, WITHDRAWN_AT_ONCE);
+  await enqueueUpdated(tx, withdrawn);
+  return withdrawn.length;
+}
+
+function requireDeletable({ type, legal_hold }: ConversationRow): void {
+  if (type === 'system') {
+    throw new ApiError('resource_conflict', "The account's own conversation of alerts cannot be deleted.");
+  }
+  if (legal_hold === 'held') {
+    throw new ApiError('resource_conflict', 'A conversation cannot be deleted while it is under legal hold.');
+  }
+}
+
+/** Enqueues the event for the feeds of all members, and has every node read the conversation again. */
+async function enqueueMembership(
+  tx: Tx,
+  event: 'conversation.added' | 'conversation.removed',
+  id: string,
+): Promise<void> {
+  const actorIds = await touchMembers(tx, id);
+  await enqueueChanged(
+    tx,
+    actorIds.map((stream) => ({ event, id, stream })),
+  );
+  await enqueueRightsChanged(tx, [id]);
+}
+
+function refuseSecondDirect(error: unknown): never {
+  if (!isUniqueViolation(error, 'conversations_direct')) throw error;
+  throw new ApiError('resource_conflict', 'The two users have begun another direct message since.');
+}
+
+function auditOf(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  conversationId: string,
+  action: 'conversation.deleted' | 'conversation.restored',
+): Promise<void> {
+  return audit(tx, { accountId, conversationId, actorId: actor.id, action });
+}
+
+/** The reason in the outcome of drafts and scheduled messages. */
+const ENDED_BY_DELETION = 'conversation_deleted';
+
+const WITHDRAWN_AT_ONCE = 500;

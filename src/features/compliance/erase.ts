@@ -1,0 +1,76 @@
+import { ApiError, notFound } from '../../contract/protocol/errors.ts';
+import { newId } from '../../contract/protocol/ids.ts';
+import type { Erasure } from '../../contract/protocol/resources/erasure.ts';
+import { lockAccount } from '../../core/accounts/accounts.ts';
+import { requireAnotherAdmin } from '../../core/accounts/activation.ts';
+import { blankPerson, lockPerson } from '../../core/accounts/persons.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { audit } from '../../core/audit/audit.ts';
+import { deleteBlocksOf } from '../../core/conversations/block-store.ts';
+import { readHeldConversationsOf } from '../../core/conversations/participant-store.ts';
+import { forgetSettings } from '../../core/notifications/settings.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { deleteDigestOf } from '../push/digest-store.ts';
+import { deleteSubscriptionsOf } from '../push/subscription-store.ts';
+import { type ComplianceJobRow, endExportsOf, insertComplianceJob } from './jobs/job-store.ts';
+import { withoutPerson } from './without-person.ts';
+
+/** What the job of an erasure needs to know. */
+export interface ErasureOptions {
+  readonly messages: Erasure['messages'];
+  /** As far as it is known at the request. */
+  readonly held_conversations: readonly string[];
+  /** Name and addresses, to find them in texts. Kept until nothing contains them any more. */
+  readonly names?: readonly string[];
+}
+
+/**
+ * Erase User (docs/contract.md#erasing-a-person): the profile becomes "Deleted user", credentials end, and a job erases the
+ * rest (eraser.ts). It may be repeated, for what was held. Throws ApiError `resource_not_found` (param id) or
+ * `resource_conflict`.
+ */
+export async function eraseUser(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  id: string,
+  messages: Erasure['messages'],
+): Promise<ComplianceJobRow> {
+  // Two admins cannot erase each other at the same moment.
+  await lockAccount(tx, accountId);
+  const person = await lockPerson(tx, accountId, id);
+  if (person === undefined) throw notFound('user', 'id');
+  if (id === actor.id) throw new ApiError('resource_conflict', 'You cannot erase yourself.');
+  if (person.role_type === 'admin' && person.deactivated_at === null) {
+    await requireAnotherAdmin(tx, accountId, id, 'erased');
+  }
+  const held = await readHeldConversationsOf(tx, id);
+  const known = person.erased_at === null ? [person.name, person.handle, person.email] : [];
+  const options: ErasureOptions = {
+    messages,
+    held_conversations: held,
+    names: [...new Set(known.flatMap((name) => name || []))],
+  };
+  await blankPerson(tx, id);
+  await forgetSettings(tx, { id, accountId });
+  await deleteSubscriptionsOf(tx, id);
+  await deleteDigestOf(tx, id);
+  await deleteBlocksOf(tx, id);
+  await endExportsOf(tx, [id]);
+  await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
+  const jobId = newId('erasure');
+  await audit(tx, {
+    ...{ accountId, conversationId: null, actorId: actor.id, action: 'user.erased' },
+    details: { user_id: id, erasure_id: jobId, messages },
+  });
+  await enqueueRightsChanged(tx, [id]);
+  return insertComplianceJob(tx, {
+    ...{ id: jobId, accountId, kind: 'user_erasure', subjectId: id, requestedBy: actor.id },
+    options: { ...options },
+    afterMs: SETTLE_MS,
+  });
+}
+
+/** Within this time every node has received that the person has changed, and has ended what the person was sending. */
+const SETTLE_MS = 1_000;

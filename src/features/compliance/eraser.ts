@@ -1,0 +1,334 @@
+import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
+import { userIds } from '../../core/accounts/persons.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { withdrawUploads } from '../../core/attachments/uploads.ts';
+import { audit, eventsNaming } from '../../core/audit/audit.ts';
+import { blankDetails } from '../../core/audit/retention.ts';
+import type { SigningKey } from '../../core/audit/signing-key.ts';
+import { lockConversationOf } from '../../core/conversations/conversation-store.ts';
+import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import { muteErased, readMembershipsOf } from '../../core/conversations/participant-store.ts';
+import { rejectDraft } from '../../core/messages/drafts/drafts.ts';
+import { withdrawContent, withdrawOutside } from '../../core/messages/editing/withdraw-content.ts';
+import { MESSAGE_EDITED } from '../../core/messages/outbox-topics.ts';
+import { conversationsOfReactor, removeReactionsOf } from '../../core/messages/reactions/reaction-store.ts';
+import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
+import { lockMessage } from '../../core/messages/store.ts';
+import { readHead } from '../../core/messages/timeline/timeline-store.ts';
+import {
+  allMessagesOf,
+  conversationsOfAuthor,
+  replaceNameInSystemEvents,
+} from '../../core/messages/whole-store.ts';
+import { deleteFeed, eraseFromFeed } from '../../core/notifications/erase-store.ts';
+import type { MessageRow } from '../../core/resources/message.ts';
+import { forgetAnswers } from '../../platform/access/idempotency.ts';
+import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import { clearInputs, readRunsAbout } from '../agents/runs/person-store.ts';
+import { withdrawRunTexts } from '../agents/runs/withdraw-texts.ts';
+import {
+  eraseFromCopies,
+  eraseFromThreads,
+  erasePersonFromMails,
+  mailsOfPerson,
+} from '../mail/person-store.ts';
+import { blankEventsNaming } from '../platform-events/event-store.ts';
+import type { ErasureOptions } from './erase.ts';
+import {
+  type ComplianceJobRow,
+  endExportsOf,
+  endJob,
+  forgetNames,
+  namesOfEarlierErasures,
+} from './jobs/job-store.ts';
+import type { JobWork } from './jobs/runner.ts';
+import { patternsOf, withoutPerson } from './without-person.ts';
+
+export interface EraserOptions {
+  readonly database: Database;
+  /** States in the audit that its details were erased by the service. */
+  readonly signingKey: SigningKey;
+}
+
+type Patterns = ReturnType<typeof patternsOf>;
+
+/**
+ * Erases what is left of a person after the answer (erase.ts), in small transactions that can all be repeated: its name
+ * in texts that Parley wrote, its feed, previews, the texts of its runs, and its messages if that was asked. Each
+ * transaction locks the state of the hold of its conversation; what is held stays and is named in the result.
+ */
+export class Eraser {
+  readonly #database: Database;
+  readonly #signingKey: SigningKey;
+
+  constructor({ database, signingKey }: EraserOptions) {
+    this.#database = database;
+    this.#signingKey = signingKey;
+  }
+
+  readonly run: JobWork = async (job, { signal, progress }) => {
+    const database = this.#database;
+    const { account_id: accountId, subject_id: id } = job;
+    const names = [...new Set(await namesOfEarlierErasures(database, id))];
+    const patterns = patternsOf(names);
+    const held: string[] = [];
+    const conversations = await this.#conversationsOf(job);
+    // The feeds and the runs are one part more.
+    const total = conversations.length + 1;
+    for (const [done, conversationId] of conversations.entries()) {
+      progress(done, total);
+      signal.throwIfAborted();
+      if (await this.#eraseIn(conversationId, job, patterns, signal)) held.push(conversationId);
+    }
+    progress(conversations.length, total);
+    await this.#eraseFromMails(job, names, signal);
+    await this.#eraseFromFeeds(job, patterns, signal);
+    const texts = names.filter(({ length }) => length >= SEARCHED_LENGTH);
+    await this.#eraseFromEvents(job, texts, signal);
+    await this.#eraseFromRuns(job, texts, signal);
+    await this.#eraseFromAudit(job, texts, signal);
+    await database.transaction(async (tx) => {
+      await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
+      const ended = { status: 'complete', done: total, total, result: { held_conversations: held } } as const;
+      if ((await endJob(tx, job, ended)) && held.length === 0) await forgetNames(tx, id);
+    });
+  };
+
+  /** Returns the conversations of which the person is or was a participant, or in which it has written or reacted. */
+  async #conversationsOf({ account_id, subject_id }: ComplianceJobRow): Promise<string[]> {
+    const ids = new Set<string>();
+    for await (const rows of readMembershipsOf(this.#database, subject_id)) {
+      for (const { conversation_id } of rows) ids.add(conversation_id);
+    }
+    for await (const rows of conversationsOfAuthor(this.#database, account_id, subject_id)) {
+      for (const { id } of rows) ids.add(id);
+    }
+    for (const id of await conversationsOfReactor(this.#database, subject_id)) ids.add(id);
+    return [...ids];
+  }
+
+  /** Returns whether the conversation is under legal hold: then nothing of it but the membership is touched. */
+  async #eraseIn(
+    conversationId: string,
+    job: ComplianceJobRow,
+    patterns: Patterns,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const database = this.#database;
+    const isHeld = await database.transaction(async (tx) => {
+      const isHeld = await lockHold(tx, job, conversationId);
+      const participantId = await muteErased(tx, conversationId, job.subject_id);
+      if (participantId !== undefined) {
+        await enqueueChanged(tx, [
+          { event: 'participant.updated', id: participantId, stream: conversationId },
+        ]);
+      }
+      if (!isHeld) await endExportsOf(tx, [conversationId]);
+      return isHeld;
+    });
+    if (isHeld) return true;
+    if (patterns !== null && (await this.#replaceName(conversationId, job, patterns.systemEvent, signal)))
+      return true;
+    const { messages } = job.options as unknown as ErasureOptions;
+    return messages === 'remove' && this.#removeMessages(conversationId, job, signal);
+  }
+
+  /** Returns true if a hold was set meanwhile. */
+  async #replaceName(
+    conversationId: string,
+    job: ComplianceJobRow,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const database = this.#database;
+    const { head } = await readHead(database, conversationId);
+    for (let after = 0; after < head; after += NUMBERS_AT_ONCE) {
+      signal.throwIfAborted();
+      const isHeld = await database.transaction(async (tx) => {
+        if (await lockHold(tx, job, conversationId)) return true;
+        const range = { conversationId, after, upTo: Math.min(after + NUMBERS_AT_ONCE, head) };
+        for (const id of await replaceNameInSystemEvents(tx, { ...range, name, replacement: ERASED_NAME })) {
+          await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversationId }]);
+          await enqueue(tx, MESSAGE_EDITED, { message_id: id, conversation_id: conversationId });
+        }
+        return false;
+      });
+      if (isHeld) return true;
+    }
+    return false;
+  }
+
+  /** Returns true if a hold was set meanwhile. */
+  async #removeMessages(
+    conversationId: string,
+    job: ComplianceJobRow,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const database = this.#database;
+    const isHeld = await database.transaction(async (tx) => {
+      if (await lockHold(tx, job, conversationId)) return true;
+      await removeReactionsOf(tx, conversationId, job.subject_id);
+      return false;
+    });
+    if (isHeld) return true;
+    for await (const page of allMessagesOf(database, conversationId, job.subject_id)) {
+      const rows = page.filter(({ deleted_at }) => deleted_at === null);
+      for (let start = 0; start < rows.length; start += MESSAGES_AT_ONCE) {
+        signal.throwIfAborted();
+        const isHeld = await database.transaction(async (tx) => {
+          if (await lockHold(tx, job, conversationId)) return true;
+          for (const row of rows.slice(start, start + MESSAGES_AT_ONCE)) await removeMessage(tx, row, job);
+          return false;
+        });
+        if (isHeld) return true;
+      }
+    }
+    return false;
+  }
+
+  /** After the messages: a mail whose message was removed has no content any more. */
+  async #eraseFromMails(
+    { account_id: accountId, subject_id: id, options }: ComplianceJobRow,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const database = this.#database;
+    const { messages } = options as unknown as ErasureOptions;
+    const addresses = addressesAmong(names);
+    const person = { accountId, id, addresses };
+    for await (const mails of mailsOfPerson(database, person)) {
+      signal.throwIfAborted();
+      const mailIds = mails.map((mail) => mail.id);
+      const messageIds = mails.flatMap(({ message_id }) => message_id ?? []);
+      await database.transaction(async (tx) => {
+        const changed = await eraseFromCopies(tx, addresses, messageIds);
+        await enqueueChanged(
+          tx,
+          changed.map(({ id, conversation_id: stream }) => ({ event: 'message.updated', id, stream })),
+        );
+        const keys = await erasePersonFromMails(tx, person, mailIds, messages === 'remove');
+        await withdrawUploads(tx, keys);
+        await forgetAnswers(tx, mailIds);
+      });
+    }
+    if (addresses.length > 0) await database.transaction((tx) => eraseFromThreads(tx, accountId, addresses));
+  }
+
+  async #eraseFromFeeds(
+    { account_id, subject_id }: ComplianceJobRow,
+    patterns: Patterns,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const database = this.#database;
+    for (let deleted = FEED_AT_ONCE; deleted === FEED_AT_ONCE; ) {
+      signal.throwIfAborted();
+      deleted = await database.transaction((tx) => deleteFeed(tx, subject_id, FEED_AT_ONCE));
+    }
+    const common = { senderId: subject_id, name: patterns?.title ?? null, replacement: ERASED_NAME };
+    for await (const recipients of userIds(database, account_id)) {
+      for (const recipientId of recipients) {
+        for (let after: string | null = ''; after !== null; ) {
+          signal.throwIfAborted();
+          const from: string = after;
+          after = await database.transaction(async (tx) => {
+            const { last, changed } = await eraseFromFeed(tx, { ...common, recipientId, after: from });
+            await enqueueChanged(
+              tx,
+              changed.map((id) => ({ event: 'notification.updated', id, stream: recipientId })),
+            );
+            if (changed.length > 0) await enqueueRightsChanged(tx, changed);
+            return last;
+          });
+        }
+      }
+    }
+  }
+
+  /** Empties the events of producers that name the person, before the runs that they have started. */
+  async #eraseFromEvents(
+    { account_id, subject_id }: ComplianceJobRow,
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let blanked = EVENTS_AT_ONCE; blanked === EVENTS_AT_ONCE; ) {
+      signal.throwIfAborted();
+      blanked = await this.#database.transaction(async (tx) => {
+        const ids = await blankEventsNaming(tx, account_id, [subject_id, ...texts], EVENTS_AT_ONCE);
+        await forgetAnswers(tx, ids);
+        return ids.length;
+      });
+    }
+  }
+
+  async #eraseFromRuns(
+    { account_id, subject_id }: ComplianceJobRow,
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for await (const runs of readRunsAbout(this.#database, account_id, subject_id, texts)) {
+      signal.throwIfAborted();
+      await this.#database.transaction(async (tx) => {
+        await clearInputs(
+          tx,
+          runs.flatMap(({ id, whole }) => (whole ? id : [])),
+        );
+        const { notificationIds } = await withdrawRunTexts(tx, runs, texts);
+        if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
+      });
+    }
+  }
+
+  /** Details contain no names but for titles and topics that people have given. */
+  async #eraseFromAudit(
+    { account_id }: ComplianceJobRow,
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (texts.length === 0) return;
+    for await (const eventIds of eventsNaming(this.#database, account_id, texts)) {
+      signal.throwIfAborted();
+      await this.#database.transaction((tx) => blankDetails(tx, this.#signingKey, account_id, { eventIds }));
+    }
+  }
+}
+
+/**
+ * Locks the conversation, which may have been deleted or purged meanwhile, until the transaction ends. Returns whether it
+ * is under legal hold.
+ */
+async function lockHold(tx: Tx, { account_id }: ComplianceJobRow, conversationId: string): Promise<boolean> {
+  const conversation = await lockConversationOf(tx, account_id, conversationId);
+  return conversation?.legal_hold === 'held';
+}
+
+function addressesAmong(names: readonly string[]): string[] {
+  return [...new Set(names.flatMap((name) => (name.includes('@') ? name.toLowerCase() : [])))];
+}
+
+/** The conversation is locked and not held. */
+async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Promise<void> {
+  let current = await lockMessage(tx, row);
+  if (current.deleted_at !== null) return;
+  if (current.status === 'sent') {
+    await withdrawContent(tx, current);
+    await audit(tx, {
+      ...{ accountId: row.account_id, conversationId: row.conversation_id, actorId: job.requested_by },
+      ...{ action: 'message.deleted', details: { message_id: row.id, erasure_id: job.id } },
+    });
+    return;
+  }
+  if (current.status === 'draft')
+    current = await rejectDraft(tx, { actor: { id: job.requested_by } }, current);
+  if (current.status === 'scheduled') current = await cancelScheduled(tx, current, 'author_erased');
+  await withdrawOutside(tx, current);
+}
+
+const NUMBERS_AT_ONCE = 5_000;
+const MESSAGES_AT_ONCE = 20;
+const FEED_AT_ONCE = 500;
+const EVENTS_AT_ONCE = 500;
+/** A shorter name would be found within other words. */
+const SEARCHED_LENGTH = 3;

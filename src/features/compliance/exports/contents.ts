@@ -1,0 +1,148 @@
+import { reactionsByMessage, revisionsByMessage } from '../../../core/messages/whole-store.ts';
+import { readActors } from '../../../core/resources/actor.ts';
+import { type Downloads, readAttachments, type StoredFile } from '../../../core/resources/attachment.ts';
+import { type MessageRow, presentForTeam } from '../../../core/resources/message.ts';
+import { presentRevision } from '../../../core/resources/message-revision.ts';
+import type { Db } from '../../../platform/db/handle.ts';
+import { type ArchivedFile, type ArchiveWriter, jsonLines } from './archive.ts';
+
+/** A file that the manifest lists. `lines`: of a JSON Lines file. */
+export type ListedFile = ArchivedFile & { readonly lines?: number };
+
+/** The directory of the archive in which the files of messages and runs are, each under its key. */
+const FILES = 'files/';
+
+/** Collects what an archive contains: its files for the manifest, and which stored files it must contain as well. */
+export class Contents {
+  readonly files: ListedFile[] = [];
+  /** By noun, in the plural. */
+  readonly counts: Record<string, number> = {};
+  /** The keys of stored files that what was written so far refers to: 28 bytes each. */
+  readonly keys = new Set<string>();
+  readonly #archive: ArchiveWriter;
+  readonly #report: (done: number, total: number) => void;
+  #done = 0;
+  #expected = 0;
+
+  constructor(archive: ArchiveWriter, report: (done: number, total: number) => void) {
+    this.#archive = archive;
+    this.#report = report;
+  }
+
+  /** `more` messages will follow. */
+  expect(more: number): void {
+    this.#expected += more;
+    this.#step(0);
+  }
+
+  async addDocument(path: string, document: object): Promise<void> {
+    const bytes = Buffer.from(`${JSON.stringify(document, null, 2)}\n`);
+    this.files.push(await this.#archive.add(path, once(bytes), { compress: true }));
+  }
+
+  /** Adds `<noun>.jsonl` and counts its lines under the noun. */
+  async addLines(noun: string, pages: AsyncIterable<readonly object[]>): Promise<void> {
+    let lines = 0;
+    const bytes = jsonLines(pages, (items) => {
+      lines += items.length;
+    });
+    const file = await this.#archive.add(`${noun}.jsonl`, bytes, { compress: true });
+    this.files.push({ ...file, lines });
+    this.counts[noun] = lines;
+  }
+
+  /** Adds messages with their revisions, reactions and attachments. The `url` of a file is its path in the archive. */
+  async addMessages(db: Db, pages: AsyncIterable<readonly MessageRow[]>): Promise<void> {
+    let revisions = 0;
+    const shown = async function* (this: Contents) {
+      for await (const rows of pages) {
+        const messages = await withEverything(db, this.downloads, rows);
+        for (const message of messages) revisions += message.revisions.length;
+        yield messages;
+        this.#step(rows.length);
+      }
+    };
+    await this.addLines('messages', shown.call(this));
+    this.counts.revisions = revisions;
+  }
+
+  /**
+   * Adds the stored files that were referred to, and `files.jsonl` with their hashes. A file whose bytes are gone is
+   * listed as missing.
+   */
+  async addFiles(
+    open: (key: string) => Promise<{ read(): AsyncIterable<Buffer> } | undefined>,
+  ): Promise<void> {
+    const listed: object[] = [];
+    let missing = 0;
+    for (const key of this.keys) {
+      const file = await open(key);
+      if (file === undefined) missing += 1;
+      listed.push(
+        file === undefined
+          ? { key, missing: true }
+          : { key, ...(await this.#archive.add(`${FILES}${key}`, file.read(), { compress: false })) },
+      );
+      this.#step(1);
+    }
+    await this.addLines('files', once(listed));
+    this.counts.missing_files = missing;
+  }
+
+  /** How many messages and files were added. */
+  get done(): number {
+    return this.#done;
+  }
+
+  /** Stands for the store of files where messages are presented. */
+  get downloads(): Downloads {
+    return { presignDownload: async (file) => this.refer(file) };
+  }
+
+  /** Has the archive contain the file. Returns its path there. */
+  refer({ key }: Pick<StoredFile, 'key'>): string {
+    this.keys.add(key);
+    return `${FILES}${key}`;
+  }
+
+  #step(done: number): void {
+    this.#done += done;
+    this.#report(this.#done, Math.max(this.#expected + this.keys.size, this.#done));
+  }
+}
+
+/** Resources of the newest version, as the team sees them, with what companions show only to some or on demand. */
+async function withEverything(db: Db, downloads: Downloads, rows: readonly MessageRow[]) {
+  const ids = rows.map(({ id }) => id);
+  const [actors, attachments, revisions, reactions] = [
+    await readActors(db, [
+      ...new Set(rows.flatMap((row) => [row.sender_id ?? [], row.author_id ?? []].flat())),
+    ]),
+    await readAttachments(
+      db,
+      downloads,
+      rows.flatMap((row) => (row.has_attachments ? row.id : [])),
+    ),
+    await revisionsByMessage(db, ids),
+    await reactionsByMessage(db, ids),
+  ];
+  return rows.map((row) => ({
+    ...presentForTeam(row, {
+      sender: actors.get(row.sender_id ?? '') ?? null,
+      author: actors.get(row.author_id ?? '') ?? null,
+      attachments: attachments.get(row.id) ?? [],
+    }),
+    conversation_id: row.conversation_id,
+    client_message_id: row.client_message_id,
+    reply_to_id: row.reply_to_id,
+    agent_run_id: row.agent_run_id,
+    mentions: row.mentions,
+    outcome: row.outcome,
+    revisions: (revisions.get(row.id) ?? []).map(presentRevision),
+    reactions: (reactions.get(row.id) ?? []).map(({ message_id: _, ...reaction }) => reaction),
+  }));
+}
+
+async function* once<T>(value: T): AsyncIterable<T> {
+  yield value;
+}

@@ -1,0 +1,170 @@
+import { sql } from 'kysely';
+import { newId } from '../../../contract/protocol/ids.ts';
+import { EXPORT_DAYS } from '../../../contract/protocol/resources/export.ts';
+import { findPerson } from '../../../core/accounts/persons.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import { addRemoval, insertOwnFile } from '../../../core/attachments/uploads.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import type { SigningKey } from '../../../core/audit/signing-key.ts';
+import { findConversation } from '../../../core/conversations/conversation-store.ts';
+import type { Timeline } from '../../../core/messages/timeline/timeline.ts';
+import { readHead } from '../../../core/messages/timeline/timeline-store.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { type ComplianceJobRow, endJob, setFile } from '../jobs/job-store.ts';
+import type { JobContext, JobWork } from '../jobs/runner.ts';
+import { ArchiveWriter } from './archive.ts';
+import { Contents } from './contents.ts';
+import { addConversation } from './conversation-contents.ts';
+import { EXPORT_TYPE, exportName, MANIFEST_PATH, type Manifest } from './manifest.ts';
+import { addPerson } from './person-contents.ts';
+
+export interface ExporterOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly timeline: Pick<Timeline, 'settle'>;
+  readonly signingKey: Pick<SigningKey, 'sign'>;
+}
+
+/**
+ * Writes exports (docs/contract.md#exports): rows in one snapshot of Postgres, then the files that they refer to, then
+ * the signed manifest, as one archive straight into the store of files. Each attempt writes a file of its own; the one
+ * that ends the job is the result, and the others are removed.
+ */
+export class Exporter {
+  readonly #options: ExporterOptions;
+
+  constructor(options: ExporterOptions) {
+    this.#options = options;
+  }
+
+  readonly run: JobWork = async (job, context) => {
+    const { database, store } = this.#options;
+    const key = await this.#newFile(job);
+    const archive = new ArchiveWriter();
+    const abort = (reason: unknown) => archive.abort(reason as Error);
+    context.signal.addEventListener('abort', () => abort(context.signal.reason), { once: true });
+    if (context.signal.aborted) abort(context.signal.reason);
+    const writing = store.putStream({ key, contentType: EXPORT_TYPE }, archive.bytes);
+    const filling = this.#fill(job, archive, context);
+    // The failure of one of them ends the other.
+    writing.catch(abort);
+    filling.catch(abort);
+    const [size, { done, manifest }] = await settled(writing, filling);
+    await database.transaction(async (tx) => {
+      const isOurs = await endJob(tx, job, {
+        status: 'complete',
+        done,
+        total: done,
+        size_bytes: size,
+        keptDays: EXPORT_DAYS,
+      });
+      if (!isOurs) return;
+      await audit(tx, {
+        accountId: job.account_id,
+        conversationId: conversationOf(job),
+        actorId: job.requested_by,
+        action: 'export.completed',
+        details: { export_id: job.id, subject_id: job.subject_id, size_bytes: size, counts: manifest.counts },
+      });
+    });
+  };
+
+  /** Registers the file of this attempt in place of that of an earlier one, which is removed. */
+  async #newFile(job: ComplianceJobRow): Promise<string> {
+    const key = newId('upload');
+    await this.#options.database.transaction(async (tx) => {
+      await insertOwnFile(tx, {
+        s3_key: key,
+        account_id: job.account_id,
+        actor_id: job.requested_by,
+        filename: exportName(job.id),
+        content_type: EXPORT_TYPE,
+      });
+      if (!(await setFile(tx, job, key))) throw new Error('the job was taken over');
+      if (job.s3_key !== null) await addRemoval(tx);
+    });
+    return key;
+  }
+
+  async #fill(
+    job: ComplianceJobRow,
+    archive: ArchiveWriter,
+    { progress }: JobContext,
+  ): Promise<{ readonly done: number; readonly manifest: Manifest }> {
+    const { database, store, signingKey } = this.#options;
+    const contents = new Contents(archive, progress);
+    const throughSequence = await this.#settledHead(job);
+    const snapshot = await database.transaction(async (tx) => {
+      await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`.execute(tx.kysely);
+      const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
+      const legalHold = await addSubject(tx, job, contents);
+      return {
+        at: rows[0]!.at,
+        consistent: true as const,
+        through_sequence: throughSequence,
+        legal_hold: legalHold,
+      };
+    });
+    await contents.addFiles((key) => store.open(key));
+    const manifest: Manifest = {
+      object: 'export_manifest',
+      format: 1,
+      export_id: job.id,
+      account_id: job.account_id,
+      subject: { type: job.kind === 'user_export' ? 'user' : 'conversation', id: job.subject_id },
+      requested_by: job.requested_by,
+      requested_at: job.created_at,
+      snapshot,
+      counts: contents.counts,
+      files: [...contents.files],
+    };
+    await contents.addDocument(MANIFEST_PATH, signingKey.sign(manifest));
+    archive.end();
+    return { done: contents.done, manifest };
+  }
+
+  /**
+   * Returns the number through which nothing can be added to the timeline any more, so that the snapshot, which is taken
+   * later, is complete up to it; null for a person.
+   */
+  async #settledHead({ kind, subject_id: conversationId }: ComplianceJobRow): Promise<number | null> {
+    if (kind !== 'conversation_export') return null;
+    const { database, timeline } = this.#options;
+    const { head: upTo, floor } = await readHead(database, conversationId);
+    await timeline.settle({ conversationId, after: floor, upTo });
+    return upTo;
+  }
+}
+
+/** Returns the legal hold of the conversation; null for a person. */
+async function addSubject(
+  tx: Tx,
+  { kind, account_id: accountId, subject_id: id }: ComplianceJobRow,
+  contents: Contents,
+): Promise<'held' | 'released' | null> {
+  if (kind === 'user_export') {
+    const person = await findPerson(tx, accountId, id);
+    if (person === undefined) throw new Error('the person is gone');
+    await addPerson(tx, contents, person);
+    return null;
+  }
+  const conversation = await findConversation(tx, accountId, id);
+  if (conversation === undefined) throw new Error('the conversation is gone');
+  await addConversation(tx, contents, conversation);
+  return conversation.legal_hold;
+}
+
+/** The conversation whose audit contains the export; null for a person's. */
+export function conversationOf({
+  kind,
+  subject_id,
+}: Pick<ComplianceJobRow, 'kind' | 'subject_id'>): string | null {
+  return kind === 'conversation_export' ? subject_id : null;
+}
+
+/** Like Promise.all, but waits for both: nothing is written any more once it has rejected. */
+async function settled<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([first, second]);
+  return Promise.all([first, second]);
+}

@@ -1,0 +1,61 @@
+import { audit } from '../../core/audit/audit.ts';
+import { blankDetails } from '../../core/audit/retention.ts';
+import type { SigningKey } from '../../core/audit/signing-key.ts';
+import {
+  deleteEmptyConversation,
+  lockExpired,
+  readExpiredConversations,
+} from '../../core/conversations/conversation-store.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Logger } from '../../platform/log.ts';
+import { addPurged, NOTHING_PURGED, type Purged, purgeConversation } from './purge.ts';
+
+export interface PurgeDeletedOptions {
+  readonly database: Database;
+  readonly signingKey: SigningKey;
+  readonly log: Logger;
+  /** How long deleted conversations can be restored. */
+  readonly restoreDays: number;
+}
+
+/**
+ * Purges the conversations that were deleted longer ago than they can be restored, with everything in them. Conversations
+ * under legal hold stay. May run on several nodes at once, and continues what a node that died has left.
+ */
+export async function purgeDeleted(options: PurgeDeletedOptions, signal: AbortSignal): Promise<void> {
+  const { database, log, restoreDays } = options;
+  for (const id of await readExpiredConversations(database, restoreDays, MAX_AT_ONCE)) {
+    if (signal.aborted) return;
+    // One that fails does not keep the others.
+    await purgeOne(options, id).catch((error: unknown) => {
+      log.error({ err: error, conversation_id: id }, 'purging a deleted conversation failed');
+    });
+  }
+}
+
+/** In transactions of one batch. In each of them the conversation is locked, and still deleted and not held. */
+async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void> {
+  const { database, signingKey, restoreDays, log } = options;
+  let purged: Purged = NOTHING_PURGED;
+  for (let isMore = true; isMore; ) {
+    isMore = await database.transaction(async (tx) => {
+      const conversation = await lockExpired(tx, id, restoreDays);
+      const batch = conversation && (await purgeConversation(tx, id));
+      if (batch === undefined) return false;
+      purged = addPurged(purged, batch.purged);
+      if (batch.more) return true;
+      await deleteEmptyConversation(tx, id);
+      const accountId = conversation!.account_id;
+      // The audit stays; the titles in it go.
+      await blankDetails(tx, signingKey, accountId, { conversationId: id });
+      await audit(tx, {
+        ...{ accountId, conversationId: id, actorId: null },
+        ...{ action: 'conversation.purged', details: { ...purged } },
+      });
+      return false;
+    });
+  }
+  log.info({ conversation_id: id, ...purged }, 'purged a deleted conversation');
+}
+
+const MAX_AT_ONCE = 1_000;

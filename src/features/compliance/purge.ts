@@ -1,0 +1,115 @@
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { withdrawUploads } from '../../core/attachments/uploads.ts';
+import { enqueuePurged } from '../../core/conversations/outbox-topics.ts';
+import {
+  deleteOutside,
+  deletePartsOf,
+  deletePrefix,
+  type PurgedMessage,
+  readBatchEnd,
+  readOutsideIds,
+} from '../../core/messages/purge-store.ts';
+import { deleteNotificationsAbout, deleteNotificationsOf } from '../../core/notifications/store.ts';
+import { forgetAnswers } from '../../platform/access/idempotency.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { clearRunsOf, deleteRunsOf, type RunEnding } from '../agents/runs/purge-store.ts';
+import { clearEndings } from '../agents/runs/withdraw-texts.ts';
+import { deleteMailsOf, deleteMailsOfConversation } from '../mail/purge-store.ts';
+
+/** How many rows and files a purge has removed. */
+export interface Purged {
+  readonly messages: number;
+  readonly files: number;
+  readonly notifications: number;
+  readonly runs: number;
+}
+
+/** Messages that one transaction purges. Callers take several transactions for more. */
+export const PURGE_BATCH = 500;
+
+export const NOTHING_PURGED: Purged = { messages: 0, files: 0, notifications: 0, runs: 0 };
+
+/**
+ * Purges the messages of a conversation up to this number: the rows, their revisions, files, mails and notifications, and what
+ * runs of agents quote of them. Subscribers receive `messages.purged`. Returns undefined where the conversation is
+ * under legal hold, and then removes nothing. The numbers are settled: nothing up to there is still being written.
+ */
+export async function purgePrefix(
+  tx: Tx,
+  conversationId: string,
+  throughSequence: number,
+): Promise<Purged | undefined> {
+  const messages = await deletePrefix(tx, conversationId, throughSequence);
+  if (messages === undefined) return undefined;
+  await enqueuePurged(tx, conversationId);
+  return purgePartsOf(tx, conversationId, messages);
+}
+
+/**
+ * Purges messages of a conversation that are outside its timeline: drafts, and schedules that were not sent. Removes
+ * nothing where the conversation is under legal hold.
+ */
+export async function purgeOutside(
+  tx: Tx,
+  conversationId: string,
+  messageIds: readonly string[],
+): Promise<Purged> {
+  return purgePartsOf(tx, conversationId, await deleteOutside(tx, conversationId, messageIds));
+}
+
+/**
+ * Purges one batch of everything that belongs to a conversation, in or outside its timeline. `more`: there is more, for
+ * another transaction. When there is none, the conversation and its participants are left, with the highest number.
+ * Returns undefined where the conversation is under legal hold.
+ */
+export async function purgeConversation(
+  tx: Tx,
+  conversationId: string,
+): Promise<{ purged: Purged; more: boolean } | undefined> {
+  const through = await readBatchEnd(tx, conversationId, PURGE_BATCH);
+  // Also where there is no message left: it locks the conversation against a hold.
+  const sent = await purgePrefix(tx, conversationId, through ?? 0);
+  if (sent === undefined) return undefined;
+  if (through !== undefined) return { purged: sent, more: true };
+  const outside = await readOutsideIds(tx, conversationId, PURGE_BATCH);
+  if (outside.length > 0) return { purged: await purgeOutside(tx, conversationId, outside), more: true };
+  const mails = await deleteMailsOfConversation(tx, conversationId, PURGE_BATCH);
+  await withdrawUploads(tx, mails.keys);
+  if (mails.deleted > 0) return { purged: { ...NOTHING_PURGED, files: mails.keys.length }, more: true };
+  const { deleted: runs, keys } = await deleteRunsOf(tx, conversationId, PURGE_BATCH);
+  await withdrawUploads(tx, keys);
+  if (runs > 0) return { purged: { ...NOTHING_PURGED, runs, files: keys.length }, more: true };
+  const notifications = await deleteNotificationsAbout(tx, conversationId);
+  return { purged: { ...NOTHING_PURGED, notifications }, more: false };
+}
+
+/** Adds up what several batches removed. */
+export function addPurged(one: Purged, other: Purged): Purged {
+  return {
+    messages: one.messages + other.messages,
+    files: one.files + other.files,
+    notifications: one.notifications + other.notifications,
+    runs: one.runs + other.runs,
+  };
+}
+
+async function purgePartsOf(
+  tx: Tx,
+  conversationId: string,
+  messages: readonly PurgedMessage[],
+): Promise<Purged> {
+  if (messages.length === 0) return NOTHING_PURGED;
+  const ids = messages.map(({ id }) => id);
+  const cleared = await clearRunsOf(tx, conversationId, ids);
+  const keys = [...(await deletePartsOf(tx, ids)), ...(await deleteMailsOf(tx, ids)), ...cleared.keys];
+  await withdrawUploads(tx, keys);
+  await withdrawEndings(tx, cleared.runs);
+  await forgetAnswers(tx, ids);
+  const notifications = await deleteNotificationsOf(tx, conversationId, messages);
+  return { messages: messages.length, files: keys.length, notifications, runs: 0 };
+}
+
+/** Removes what the notifications of the ends of these runs quote of them, also from the memory of every node. */
+export async function withdrawEndings(tx: Tx, runs: readonly RunEnding[]): Promise<void> {
+  await enqueueRightsChanged(tx, await clearEndings(tx, runs));
+}

@@ -1,0 +1,151 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { audit } from '../../core/audit/audit.ts';
+import { lockAgainstHold } from '../../core/conversations/conversation-store.ts';
+import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import type { EditRequest } from '../../core/messages/editing/edit-message.ts';
+import { checkRedact } from '../../core/messages/editing/edit-rules.ts';
+import { withdrawContent } from '../../core/messages/editing/withdraw-content.ts';
+import { lockMessage, readAttachmentIds } from '../../core/messages/store.ts';
+import { withdrawOfMessage } from '../../core/notifications/withdraw-store.ts';
+import type { MessageRow } from '../../core/resources/message.ts';
+import { withoutContent } from '../../core/resources/without-content.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { addJob } from '../../platform/db/queue.ts';
+import { defineTopic } from '../../platform/db/topic.ts';
+import { cancelRunsById } from '../agents/runs/cancel-all.ts';
+import { readReadingRuns } from '../agents/runs/withdraw-store.ts';
+import { withdrawRunTexts } from '../agents/runs/withdraw-texts.ts';
+import { readMailOfMessage } from '../mail/mail-store.ts';
+
+/**
+ * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from everything that contains it,
+ * in one transaction, and a tombstone says by whom and why. The same request again returns the tombstone. Throws ApiError.
+ */
+export async function redactMessage(
+  tx: Tx,
+  { principal, facts, row }: EditRequest,
+  reason: string,
+): Promise<MessageRow> {
+  const held = await lockAgainstHold(tx, row.conversation_id);
+  const current = await lockMessage(tx, row);
+  if (isRepeated(principal, current, reason)) return current;
+  checkRedact(principal, facts, current);
+  if (held) {
+    throw new ApiError(
+      'resource_conflict',
+      'Messages cannot be redacted while their conversation is under legal hold.',
+    );
+  }
+  const { id, account_id: accountId, conversation_id: conversationId } = current;
+  const by = principal.actor.id;
+  const attachmentIds = current.has_attachments ? await readAttachmentIds(tx, current) : [];
+  const mail = await readMailOfMessage(tx, id);
+  const mailIds = mail === undefined ? [] : [mail.id];
+  const tombstone = await withdrawContent(tx, current, { by, reason });
+  const previewIds = await withdrawPreviews(tx, current);
+
+  const ids = [id, ...attachmentIds, ...mailIds];
+  const texts = storedFormsOf([
+    current.body,
+    current.subject,
+    ...(mail === undefined ? [] : [mail.subject, mail.body_text, mail.body_html]),
+  ]);
+  const runs = await readReadingRuns(tx, { accountId, conversationId, ids, since: current.created_at });
+  const { runIds, notificationIds } = await withdrawRunTexts(tx, runs, texts);
+
+  const removed: RemovedContent = {
+    account_id: accountId,
+    ids: [id, ...mailIds, ...runIds],
+    notification_ids: [...previewIds, ...notificationIds],
+    since: current.created_at,
+    open_runs: runs.flatMap((run) => (run.is_open ? run.id : [])),
+    by,
+  };
+  await removeFromAnswers(tx, removed);
+  if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
+  if (removed.open_runs.length > 0) await addJob(tx, FINISH_REDACTION, removed);
+  await addJob(tx, FINISH_REDACTION, removed, { runAt: later(REQUESTS_END_MS) });
+  await audit(tx, {
+    ...{ accountId, conversationId, actorId: by },
+    ...{ action: 'message.redacted', details: { message_id: id, reason } },
+  });
+  return tombstone;
+}
+
+/** A job: removes what requests and runs that were under way during a redaction have written since. */
+export const FINISH_REDACTION = defineTopic<RemovedContent>('finish_redaction');
+
+export interface RemovedContent {
+  readonly account_id: string;
+  /** The message, its mail, and the runs that contained its text. */
+  readonly ids: readonly string[];
+  readonly notification_ids: readonly string[];
+  /** ISO 8601: when the message was written. */
+  readonly since: string;
+  /** Runs that may have read the message and had not ended: they are cancelled. */
+  readonly open_runs: readonly string[];
+  /** Actor id. */
+  readonly by: string;
+}
+
+/** May be called again for the same redaction. Comes back for runs that their nodes have not ended yet. */
+export async function finishRedaction(database: Database, removed: RemovedContent): Promise<void> {
+  await database.transaction(async (tx) => {
+    await removeFromAnswers(tx, removed);
+    const running = await cancelRunsById(tx, removed.by, removed.open_runs);
+    if (running.length > 0) await addJob(tx, FINISH_REDACTION, removed, { runAt: later(RUNS_END_MS) });
+  });
+  await database.transaction(async (tx) => {
+    const runs = removed.open_runs.map((id) => ({ id, whole: true }));
+    const { notificationIds } = await withdrawRunTexts(tx, runs, []);
+    if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
+  });
+}
+
+function isRepeated({ actor }: Principal, { redaction }: MessageRow, reason: string): boolean {
+  return redaction !== null && redaction.by === actor.id && redaction.reason === reason;
+}
+
+async function withdrawPreviews(tx: Tx, { id, conversation_id }: MessageRow): Promise<string[]> {
+  const withdrawn = await withdrawOfMessage(tx, id, conversation_id);
+  await enqueueChanged(
+    tx,
+    withdrawn.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),
+  );
+  return withdrawn.map(({ id }) => id);
+}
+
+function removeFromAnswers(
+  tx: Tx,
+  { account_id, ids, notification_ids: about, since }: RemovedContent,
+): Promise<void> {
+  const removed = new Set([...ids, ...about]);
+  return rewriteStoredAnswers(tx, account_id, ids, (answer) => withoutContent(answer, removed), {
+    about,
+    since,
+  });
+}
+
+/** A text as it is, within JSON, and within the JSON text of a call's arguments. */
+function storedFormsOf(texts: readonly (string | null)[]): string[] {
+  const present = texts.filter((text) => text !== null && text !== '') as string[];
+  return [...new Set(present.flatMap((text) => [text, quoted(text), quoted(quoted(text))]))];
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function later(ms: number): string {
+  return new Date(Date.now() + ms).toISOString();
+}
+
+/** A node ends a run that was cancelled at once. */
+const RUNS_END_MS = 2_000;
+
+/** Requests with an Idempotency-Key hold it for 30 seconds; a flush of messages ends sooner. */
+const REQUESTS_END_MS = 35_000;

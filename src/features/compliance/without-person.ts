@@ -1,0 +1,37 @@
+import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
+
+/** The fields by which resources show a person, and what stands there after the erasure. */
+const ERASED: Readonly<Record<string, string | null>> = {
+  name: ERASED_NAME,
+  handle: null,
+  avatar_url: null,
+};
+
+/** Returns the JSON value with the person as it is shown after its erasure, at any depth. */
+export function withoutPerson(value: unknown, id: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutPerson(item, id));
+  if (typeof value !== 'object' || value === null) return value;
+  const isPerson = 'id' in value && value.id === id;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => {
+      if (isPerson && name === 'email') return [name, `${id}@deleted.invalid`];
+      return [name, isPerson && name in ERASED ? ERASED[name] : withoutPerson(field, id)];
+    }),
+  );
+}
+
+/** Returns regular expressions of Postgres that find the names in what Parley writes; null if none is known. */
+export function patternsOf(names: readonly string[]): { title: string; systemEvent: string } | null {
+  if (names.length === 0) return null;
+  // The longest first: a name may begin with another one.
+  const any = [...names]
+    .sort((a, b) => b.length - a.length)
+    .map((name) => name.replace(/[^\p{L}\p{N}_\s]/gu, '\\$&'))
+    .join('|');
+  return {
+    // "Ada in Pier", "Ada mentioned you in Pier", "Ada added you to Pier", "Ada assigned Pier to you", "Ada proposed a reply", "Ada".
+    title: `^(?:${any})(?= in | mentioned you| added you to | assigned | proposed a reply|$)`,
+    // "Ada joined.", "Grace added Ada.", "Grace assigned the conversation to Ada."
+    systemEvent: `(?:^|(?<= ))(?:${any})(?= |\\.$)`,
+  };
+}

@@ -1,0 +1,86 @@
+import { notFound } from '../../contract/protocol/errors.ts';
+import { ConversationEmail } from '../../contract/protocol/resources/conversation-email.ts';
+import { Email } from '../../contract/protocol/resources/email.ts';
+import { readableConversation } from '../../core/conversations/access.ts';
+import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import { readableMessage } from '../../core/messages/reading/readable-message.ts';
+import type { Downloads } from '../../core/resources/attachment.ts';
+import { presentInbox } from '../../core/resources/inbox.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { readInbox } from './inboxes/inbox-store.ts';
+import { presentEmail, readMailOfMessage, readMails } from './mail-store.ts';
+import { threadSubject } from './outgoing/subject.ts';
+import { readNextMail } from './thread-store.ts';
+
+export interface ConversationEmailRoutesOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+  readonly files: Downloads;
+}
+
+/** The mails of a case and of its messages (docs/contract.md#email), for the team. */
+export function conversationEmailRoutes({
+  database,
+  directory,
+  files,
+}: ConversationEmailRoutesOptions): Route[] {
+  const common = { since: '1.2.harbor', permission: 'messaging:read', status: 200 } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'get_conversation_email',
+      method: 'GET',
+      path: '/v1/messaging/conversations/:id/email',
+      summary: 'Read how mail of a case travels, and what became of the last one',
+      response: ConversationEmail,
+      async handle({ principal, params }) {
+        const { id } = await readableConversation(directory, principal, params.id!);
+        return conversationEmail(database, files, id);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'get_message_email',
+      method: 'GET',
+      path: '/v1/messaging/messages/:id/email',
+      summary: 'Read the mail that carries a message, and what became of it',
+      response: Email,
+      async handle({ principal, params }) {
+        const { row } = await readableMessage({ database, directory }, principal, params.id!);
+        const mail = await readMailOfMessage(database, row.id);
+        if (mail === undefined) throw notFound('email', 'id');
+        return presentEmail(files, mail);
+      },
+    }),
+  ];
+}
+
+async function conversationEmail(
+  database: Database,
+  files: Downloads,
+  id: string,
+): Promise<ConversationEmail> {
+  const next = (await readNextMail(database, id))!;
+  const [inbox, mails] = await Promise.all([
+    next.inbox_id === null ? undefined : readInbox(database, next.inbox_id),
+    readMails(
+      database,
+      [next.last_out_id, next.last_in_id].filter((mailId) => mailId !== null),
+    ),
+  ]);
+  const shown = async (mailId: string | null) => {
+    const mail = mails.find((one) => one.id === mailId);
+    return mail === undefined ? null : presentEmail(files, mail);
+  };
+  return {
+    object: 'conversation_email',
+    conversation_id: id,
+    inbox: inbox === undefined ? null : presentInbox(inbox),
+    subject: inbox === undefined ? null : threadSubject({ ...next, subject: null }),
+    to: [...next.to],
+    cc: [...next.cc],
+    last_out: await shown(next.last_out_id),
+    last_in: await shown(next.last_in_id),
+  };
+}

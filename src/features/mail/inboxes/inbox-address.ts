@@ -1,0 +1,53 @@
+import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
+import { INBOX_LIMITS } from '../../../contract/protocol/resources/inbox.ts';
+
+/** Which addresses inboxes may have. */
+export interface InboxDomains {
+  /** In lower case; empty: see `isAny`. */
+  readonly domains: readonly string[];
+  /**
+   * Whether an empty list stands for every domain. It does not where strangers can register accounts, which could send
+   * mail in any name.
+   */
+  readonly isAny: boolean;
+}
+
+const PARAM = 'address';
+
+/** Returns the address in the form in which it is kept. Throws ApiError `validation_failed`. */
+export function readInboxAddress(text: string, { domains, isAny }: InboxDomains): string {
+  const address = text.toLowerCase();
+  const at = address.lastIndexOf('@');
+  const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
+  if (local.length > INBOX_LIMITS.localCharacters) {
+    throw invalid(PARAM, `The part before the @ can have ${INBOX_LIMITS.localCharacters} characters.`);
+  }
+  if (local.includes('+')) {
+    throw invalid(PARAM, 'Leave out the + and what follows it: mail to such addresses arrives as well.');
+  }
+  if (domains.length === 0 && !isAny) {
+    throw invalid(
+      PARAM,
+      'This deployment has no domains for inboxes. Its operator sets PARLEY_MAIL_DOMAINS.',
+    );
+  }
+  if (domains.length > 0 && !domains.includes(domain)) {
+    throw invalid(PARAM, `The address must be of one of these domains: ${domains.join(', ')}.`);
+  }
+  return address;
+}
+
+/** Returns the refusal of an address that an inbox of this or of another account has. */
+export function addressTaken(): ApiError {
+  const message = 'Another inbox has this address. Choose another one, or delete that inbox first.';
+  return new ApiError('resource_exists', message, { param: PARAM });
+}
+
+/** Returns an address without what follows a `+`: mail to it arrives in the same inbox. */
+export function withoutTag(address: string): string {
+  return address.replace(/\+[^@]*@/, '@');
+}
+
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
+}

@@ -1,0 +1,159 @@
+import { notFound } from '../../../contract/protocol/errors.ts';
+import { ListOf } from '../../../contract/protocol/lists.ts';
+import type { AuditAction } from '../../../contract/protocol/resources/audit-event.ts';
+import { CreateInboxBody, Inbox, UpdateInboxBody } from '../../../contract/protocol/resources/inbox.ts';
+import { keyOf } from '../../../core/accounts/account-list.ts';
+import { audit } from '../../../core/audit/audit.ts';
+import { findAssignable } from '../../../core/conversations/assignable.ts';
+import { hasGroup } from '../../../core/conversations/conversation-store.ts';
+import { type InboxRow, presentInbox, readInboxOf } from '../../../core/resources/inbox.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import { type InboxDomains, readInboxAddress } from './inbox-address.ts';
+import { deleteInbox, INBOXES, insertInbox, lockInbox, updateInbox } from './inbox-store.ts';
+
+export interface InboxRoutesOptions {
+  readonly database: Database;
+  readonly domains: InboxDomains;
+}
+
+/** Inboxes over REST (docs/contract.md#inboxes). Members read them, admins change them. Closed to agents. */
+export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] {
+  const common = { since: '1.2.harbor', agents: false } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'create_inbox',
+      method: 'POST',
+      path: '/v1/messaging/inboxes',
+      summary: 'Make an address at which customers write to the account',
+      permission: 'inboxes:create',
+      body: CreateInboxBody,
+      status: 201,
+      response: Inbox,
+      rules: ({ body }) => void readInboxAddress(body.address, domains),
+      async change(tx, { principal, body }) {
+        const { accountId, actor } = principal;
+        const address = readInboxAddress(body.address, domains);
+        const references = await readReferences(tx, accountId, body);
+        const row = await insertInbox(tx, {
+          ...{ account_id: accountId, created_by: actor.id, name: body.name, address },
+          ...references,
+        });
+        await record(tx, principal, 'inbox.created', row, { address });
+        return presentInbox(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'list_inboxes',
+      method: 'GET',
+      path: '/v1/messaging/inboxes',
+      summary: 'List the inboxes of the account, newest first',
+      permission: 'inboxes:read',
+      query: SearchQuery({}),
+      status: 200,
+      response: ListOf(Inbox),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await INBOXES.readPage(database, principal.accountId, page);
+        return toList(rows, page, url, keyOf, presentInbox);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'get_inbox',
+      method: 'GET',
+      path: '/v1/messaging/inboxes/:id',
+      summary: 'Get an inbox',
+      permission: 'inboxes:read',
+      status: 200,
+      response: Inbox,
+      async handle({ principal, params }) {
+        const row = await readInboxOf(database, principal.accountId, params.id!);
+        if (row === undefined) throw notFound('inbox', 'id');
+        return presentInbox(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'update_inbox',
+      method: 'PATCH',
+      path: '/v1/messaging/inboxes/:id',
+      summary: 'Change the name or address of an inbox, its identity, or who gets its cases',
+      permission: 'inboxes:update',
+      refuses: ['resource_exists'],
+      body: UpdateInboxBody,
+      status: 200,
+      response: Inbox,
+      rules: ({ body: { address } }) => void (address === undefined || readInboxAddress(address, domains)),
+      async change(tx, { principal, params, body }) {
+        const before = await lockInbox(tx, principal.accountId, params.id!);
+        const { name, address } = body;
+        const row = await updateInbox(tx, before, {
+          ...(name !== undefined && { name }),
+          ...(address !== undefined && { address: readInboxAddress(address, domains) }),
+          ...(await readReferences(tx, principal.accountId, body)),
+        });
+        const changed = (['name', 'address', 'group_id', 'assignee_id'] as const).filter(
+          (field) => row[field] !== before[field],
+        );
+        if (changed.length > 0) await record(tx, principal, 'inbox.updated', row, { fields: changed });
+        return presentInbox(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'delete_inbox',
+      method: 'DELETE',
+      path: '/v1/messaging/inboxes/:id',
+      summary: 'Delete an inbox; its cases are not bridged any more',
+      permission: 'inboxes:update',
+      status: 200,
+      response: Inbox,
+      async change(tx, { principal, params }) {
+        const row = await deleteInbox(tx, await lockInbox(tx, principal.accountId, params.id!));
+        await record(tx, principal, 'inbox.deleted', row, { address: row.address });
+        return presentInbox(row);
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('inboxes', ['time', 'text']);
+
+interface References {
+  readonly group_id?: string | null | undefined;
+  readonly assignee_id?: string | null | undefined;
+}
+
+/** Returns the columns of the fields that are present. Throws ApiError for what the account does not have. */
+async function readReferences(
+  tx: Tx,
+  accountId: string,
+  { group_id, assignee_id }: References,
+): Promise<{ group_id?: string | null; assignee_id?: string | null }> {
+  if (group_id && !(await hasGroup(tx, accountId, group_id))) throw notFound('group', 'group_id');
+  return {
+    ...(group_id !== undefined && { group_id }),
+    ...(assignee_id !== undefined && {
+      assignee_id: assignee_id && (await findAssignable(tx, accountId, assignee_id)).id,
+    }),
+  };
+}
+
+async function record(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  action: AuditAction,
+  { id }: InboxRow,
+  details: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await audit(tx, {
+    ...{ accountId, conversationId: null, actorId: actor.id, action },
+    details: { inbox_id: id, ...details },
+  });
+}

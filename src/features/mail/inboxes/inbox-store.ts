@@ -1,0 +1,110 @@
+import { type Insertable, sql, type UpdateObject } from 'kysely';
+import { notFound } from '../../../contract/protocol/errors.ts';
+import { newId } from '../../../contract/protocol/ids.ts';
+import { defineAccountList } from '../../../core/accounts/account-list.ts';
+import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
+import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import type { Schema } from '../../../platform/db/schema.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { isUniqueViolation } from '../../../platform/db/unique-violation.ts';
+import { addressTaken } from './inbox-address.ts';
+
+/** Throws `resource_exists` (param address). */
+export async function insertInbox(
+  tx: Tx,
+  inbox: Omit<Insertable<Schema['inboxes']>, 'id'>,
+): Promise<InboxRow> {
+  const row = await tx.kysely
+    .insertInto('inboxes')
+    .values({ id: newId('inbox'), ...inbox })
+    .onConflict((conflict) =>
+      conflict.expression(sql`lower(address)`).where('deleted_at', 'is', null).doNothing(),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) throw addressTaken();
+  return row;
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function lockInbox(tx: Tx, accountId: string, id: string): Promise<InboxRow> {
+  const row = await tx.kysely
+    .selectFrom('inboxes')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw notFound('inbox', 'id');
+  return row;
+}
+
+export type InboxChange = Pick<
+  UpdateObject<Schema, 'inboxes'>,
+  'name' | 'address' | 'group_id' | 'assignee_id'
+>;
+
+/** Changes a locked inbox; one that has these values already stays as it is. Throws `resource_exists` (param address). */
+export async function updateInbox(tx: Tx, inbox: InboxRow, change: InboxChange): Promise<InboxRow> {
+  const isSame = Object.entries(change).every(([name, value]) => inbox[name as keyof InboxRow] === value);
+  return isSame ? inbox : write(tx, inbox, change);
+}
+
+/** Deletes a locked inbox; its row stays, which cases and mails refer to. */
+export function deleteInbox(tx: Tx, inbox: InboxRow): Promise<InboxRow> {
+  return write(tx, inbox, { deleted_at: sql<string>`clock_timestamp()` });
+}
+
+/** Returns an inbox of any account; undefined if there is none, or it was removed. */
+export async function readInbox(db: Db, id: string): Promise<InboxRow | undefined> {
+  const [row] = await db.query(READ_INBOX, id);
+  return row;
+}
+
+/** Returns the inboxes of any account that have one of these addresses, case ignored. An address has one inbox at most. */
+export function readInboxesByAddress(db: Db, addresses: readonly string[]): Promise<InboxRow[]> {
+  return db.query(
+    READ_BY_ADDRESS,
+    addresses.map((address) => address.toLowerCase()),
+  );
+}
+
+/** Returns whether one of these addresses is that of an inbox, of whichever account: mail from there is a machine's. */
+export async function isInboxAddress(db: Db, addresses: readonly string[]): Promise<boolean> {
+  return (await readInboxesByAddress(db, addresses)).length > 0;
+}
+
+/** The inboxes of an account, newest first; searched by their names and addresses. */
+export const INBOXES = defineAccountList<InboxRow>({
+  name: 'inboxes',
+  columns: 't.*',
+  from: '(SELECT * FROM inboxes WHERE deleted_at IS NULL) t',
+  search: ['t.name', 't.address'],
+});
+
+/** Every change ends here: nodes cache which cases an inbox bridges, and in which name (core/conversations/directory.ts). */
+async function write(tx: Tx, { id }: InboxRow, change: UpdateObject<Schema, 'inboxes'>): Promise<InboxRow> {
+  const row = await tx.kysely
+    .updateTable('inboxes')
+    .set({ ...change, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error, 'inboxes_address') ? addressTaken() : error;
+    });
+  await enqueueRightsChanged(tx, [id]);
+  return row;
+}
+
+const READ_INBOX = statement<[id: string], InboxRow>({
+  name: 'read-inbox',
+  text: 'SELECT * FROM inboxes WHERE id = $1 AND deleted_at IS NULL',
+});
+
+const READ_BY_ADDRESS = statement<[addresses: readonly string[]], InboxRow>({
+  name: 'read-inboxes-by-address',
+  text: 'SELECT * FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL ORDER BY created_at, id',
+});

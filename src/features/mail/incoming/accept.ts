@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto';
+import { derivedId } from '../../../contract/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
+import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import { isCustomerBlocked } from '../../../core/conversations/block-store.ts';
+import { followExternal } from '../../../core/messages/sending/external-message.ts';
+import type { LockedWrites } from '../../../core/messages/timeline/locked-write.ts';
+import type { CommittedMessage } from '../../../core/messages/timeline/outgoing.ts';
+import { readActors } from '../../../core/resources/actor.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { enqueue } from '../../../platform/db/outbox.ts';
+import { type MailHead, readMailHead } from '../mail-store.ts';
+import { EMAIL_RECEIVED } from '../outbox-topics.ts';
+import type { MailKey } from '../outgoing/mail-key.ts';
+import { withoutPrefixes } from '../outgoing/subject.ts';
+import { updateThread } from '../thread-store.ts';
+import type { Arrival } from '../transports/intake.ts';
+import { decideFate, type Fate, newCase } from './fate.ts';
+import { insertIncoming, lockIncoming, writeIncoming } from './incoming-store.ts';
+import { messageOf } from './mail-message.ts';
+import { boundedIds, storable } from './storable.ts';
+
+export interface AcceptOptions {
+  readonly database: Database;
+  readonly store: Pick<ObjectStore, 'open' | 'presignDownload'>;
+  readonly lockedWrites: Pick<LockedWrites, 'enter'>;
+  readonly key: MailKey;
+  /** Says whether the sender is proven. */
+  readonly authenticate: (arrival: Arrival) => Promise<EmailVerdict>;
+}
+
+/**
+ * Decides what becomes of a mail at an inbox, and commits it (docs/contract.md#what-becomes-of-a-mail). The mail's row comes first,
+ * with the case that it opens; the message, its event and the end of the row follow in the transaction of the message. The same
+ * mail again, at the same time or after a crash, finds the row by its id and goes on where the first one stopped, so that it is
+ * one message. Rejects only for a cause that may pass: the sender then tries again.
+ */
+export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailHead> {
+  const rfcId =
+    storable(arrival.mail.rfcId ?? '') || `${await digestOf(options.store, arrival)}@no-message-id`;
+  const id = idOf(arrival, rfcId);
+  const row = (await readMailHead(options.database, id)) ?? (await receive(options, arrival, id, rfcId));
+  return row.status === 'received' ? enter(options, arrival, row) : row;
+}
+
+/** The same mail at the same inbox has the same id. A Message-ID alone can be chosen by anyone. */
+function idOf({ inbox, envelope, mail }: Arrival, rfcId: string): string {
+  return derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
+}
+
+/** Inserts the row of the mail and what was decided, or returns the row that another copy has inserted meanwhile. */
+async function receive(
+  { database, key, authenticate }: AcceptOptions,
+  arrival: Arrival,
+  id: string,
+  rfcId: string,
+): Promise<MailHead> {
+  const { inbox, source, mail, envelope } = arrival;
+  const verdict = await authenticate(arrival);
+  return database.transaction(async (tx) => {
+    const isFirst = await insertIncoming(tx, {
+      id,
+      account_id: inbox.account_id,
+      inbox_id: inbox.id,
+      rfc_id: rfcId,
+      from_address: storable(mail.from?.address ?? envelope.sender ?? '') || null,
+      from_name: storable(mail.from?.name ?? '') || null,
+      reply_to: storable(mail.replyTo?.address ?? '') || null,
+      recipients: JSON.stringify(recipientsOf(arrival)),
+      subject: storable(mail.subject ?? '') || null,
+      in_reply_to: storable(mail.inReplyTo ?? '') || null,
+      thread_ids: boundedIds(mail.references),
+      verdict: JSON.stringify(verdict),
+      body_text: storable(mail.text) || null,
+      body_html: mail.html === null ? null : storable(mail.html),
+      source_key: source.key,
+      size_bytes: source.sizeBytes,
+    });
+    if (!isFirst) return lockIncoming(tx, id);
+    return writeIncoming(tx, id, await decideFate(tx, key, arrival, verdict));
+  });
+}
+
+/** How often a case may close between the decision and the message, before the sender has to try again. */
+const MAX_CASES = 3;
+
+/** Lets the message of a received mail enter the timeline of its case. */
+async function enter(options: AcceptOptions, arrival: Arrival, received: MailHead): Promise<MailHead> {
+  let row = received;
+  for (let tried = 0; row.status === 'received'; tried++) {
+    try {
+      row = await enterCase(options, arrival, row);
+    } catch (error) {
+      if (error instanceof Changed) row = error.row;
+      else if (error instanceof CustomerBlocked) row = await ignore(options, row, 'blocked');
+      else if (error instanceof CaseClosed && tried < MAX_CASES) row = await moveOn(options, arrival, row);
+      else throw error;
+    }
+  }
+  return row;
+}
+
+async function enterCase(options: AcceptOptions, arrival: Arrival, row: MailHead): Promise<MailHead> {
+  const { database, store, lockedWrites } = options;
+  const [conversationId, authorId] = [row.conversation_id!, row.actor_id!];
+  const sender = (await readActors(database, [authorId])).get(authorId)!;
+  const message = await messageOf(store, arrival, row);
+  const { row: written, followed } = await lockedWrites.enter(
+    conversationId,
+    async (tx, conversation) => {
+      const current = await lockIncoming(tx, row.id);
+      if (current.status !== 'received' || current.conversation_id !== conversationId)
+        throw new Changed(current);
+      if (conversation.status === 'archived' || conversation.deleted_at !== null) throw new CaseClosed();
+      if (await isCustomerBlocked(tx, authorId)) throw new CustomerBlocked();
+      return { kind: 'new', outgoing: { message, sender, audience: 'customer' } };
+    },
+    (tx, committed) => settle(tx, arrival, row, committed),
+  );
+  // Someone has sent a message with the id of the mail: it stands for it.
+  return (
+    followed ??
+    database.transaction((tx) =>
+      writeIncoming(tx, row.id, { status: 'accepted', reason: 'resent', message_id: written.id }),
+    )
+  );
+}
+
+/** Writes what commits together with the message. */
+async function settle(
+  tx: Tx,
+  arrival: Arrival,
+  mail: MailHead,
+  written: CommittedMessage,
+): Promise<MailHead> {
+  const { purpose, id, conversation_id: conversationId, verdict } = mail;
+  if (purpose === 'message') {
+    await followExternal(tx, written, 'customer_wrote', null);
+    // The case of a sender who may be forged is not answered by mail before the team has added whom it trusts.
+    if (verdict?.result !== 'fail') await updateThread(tx, conversationId!, threadOf(arrival, id));
+    await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
+  }
+  return writeIncoming(tx, id, { status: 'accepted', message_id: written.row.id });
+}
+
+function threadOf({ inbox, mail }: Arrival, mailId: string) {
+  const own = new Set([inbox.address.toLowerCase(), mail.from?.address]);
+  const others = [...mail.to, ...mail.cc].map(({ address }) => storable(address));
+  return {
+    last_in_id: mailId,
+    cc: [...new Set(others)].filter((address) => !own.has(address)).slice(0, MESSAGE_LIMITS.cc),
+    ...(mail.subject !== null && { subject: withoutPrefixes(mail.subject) }),
+  };
+}
+
+/** The case was archived or deleted since it was found: the customer's mail opens another, and other mail is ignored. */
+function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailHead): Promise<MailHead> {
+  return database.transaction(async (tx) => {
+    const row = await lockIncoming(tx, id);
+    if (row.status !== 'received') return row;
+    const fate: Partial<Fate> =
+      row.purpose === 'message'
+        ? await newCase(tx, arrival, row.actor_id!)
+        : { status: 'ignored', reason: 'case_closed' };
+    return writeIncoming(tx, id, fate);
+  });
+}
+
+function ignore({ database }: AcceptOptions, { id }: MailHead, reason: string): Promise<MailHead> {
+  return database.transaction(async (tx) => {
+    const row = await lockIncoming(tx, id);
+    return row.status === 'received' ? writeIncoming(tx, id, { status: 'ignored', reason }) : row;
+  });
+}
+
+/** Rolls the message back: another copy of the mail has come further. */
+class Changed extends Error {
+  readonly row: MailHead;
+
+  constructor(row: MailHead) {
+    super('another copy of the mail has come further');
+    this.row = row;
+  }
+}
+
+/** Rolls the message back: its case takes no messages any more. */
+class CaseClosed extends Error {}
+
+/** Rolls the message back: the team has blocked its customer since the mail was received. */
+class CustomerBlocked extends Error {}
+
+function recipientsOf({ mail }: Arrival) {
+  const kinds = [
+    ['to', mail.to],
+    ['cc', mail.cc],
+  ] as const;
+  return kinds.flatMap(([kind, boxes]) =>
+    boxes
+      .slice(0, MAX_SHOWN)
+      .map(({ address }) => ({ address: storable(address), kind, status: null, code: null })),
+  );
+}
+
+/** Recipients of each kind that the row names; the source has all of them. */
+const MAX_SHOWN = 100;
+
+async function digestOf(store: AcceptOptions['store'], { source: { key } }: Arrival): Promise<string> {
+  const source = await store.open(key);
+  if (source === undefined) throw new Error('the source of a mail is gone');
+  const hash = createHash('sha256');
+  for await (const piece of source.read({ isTransient: true })) hash.update(piece);
+  return hash.digest('hex');
+}

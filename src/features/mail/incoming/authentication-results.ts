@@ -1,0 +1,224 @@
+import {
+  AUTHENTICATION_RESULTS,
+  type AuthenticationResult,
+} from '../../../contract/protocol/resources/email.ts';
+import type { ParsedMail } from '../reading/parsed-mail.ts';
+
+/** What was found about the domains of a mail, by this server or by one that it trusts. */
+export interface Findings {
+  readonly spf: AuthenticationResult;
+  /** The domain of the envelope; null: not known. */
+  readonly spfDomain: string | null;
+  /** What may be a domain of the envelope whose SPF refuses the machine. */
+  readonly refusedDomains: readonly string[];
+  readonly dkim: AuthenticationResult;
+  /** Domains with a valid signature of the whole mail. */
+  readonly dkimDomains: readonly string[];
+  readonly dmarc: AuthenticationResult;
+  /** The domain of the `From` header as DMARC saw it; null: not known. */
+  readonly fromDomain: string | null;
+}
+
+/** Nothing is known of the sender. */
+export const NOTHING: Findings = {
+  ...{ spf: 'none', spfDomain: null, refusedDomains: [], dkim: 'none', dkimDomains: [] },
+  ...{ dmarc: 'none', fromDomain: null },
+};
+
+/** Nothing is proven, and the mail is not one that a mail program writes. */
+export const UNCHECKED: Findings = {
+  ...{ spf: 'permerror', spfDomain: null, refusedDomains: [], dkim: 'permerror', dkimDomains: [] },
+  ...{ dmarc: 'fail', fromDomain: null },
+};
+
+/**
+ * Reads what the server `authserv` has noted in the topmost Authentication-Results header of its name (RFC 8601); undefined:
+ * there is none. Every server writes above what was there, so headers of its name further down came with the mail. The name has
+ * to stand as the server writes it: one with other letters or with comments is not from it, and passed where it removes its own.
+ *
+ * The sender chooses parts of what the server notes, its address and the name of its machine, and many servers write these
+ * without quotes. A note that cannot be read to its end therefore counts as `fail`, and so does a failure that is found only
+ * where comments and quotes count as plain text, or in another header of that name: some servers write several.
+ */
+export function readAuthenticationResults(
+  headers: ParsedMail['headers'],
+  authserv: string,
+): Findings | undefined {
+  const notes = headers.flatMap(({ name, value }) =>
+    name === 'authentication-results' && startsWithName(value.trim(), authserv) ? [value] : [],
+  );
+  const top = notes.find((value) => isFrom(value, authserv));
+  const refusals = notes.flatMap(refusalsIn);
+  const isFailed = notes.some((note) => note.search(DMARC_FAILURE) !== -1);
+  if (top === undefined && refusals.length === 0 && !isFailed) return undefined;
+  const { isReadable, results } = readNote(top ?? '');
+  return {
+    ...findingsIn(results),
+    refusedDomains: [...new Set(refusals.flatMap(domainsIn))],
+    ...((isFailed || !isReadable) && { dmarc: 'fail' }),
+  };
+}
+
+function startsWithName(value: string, authserv: string): boolean {
+  return value.startsWith(authserv) && !/^[a-z0-9._-]/i.test(value.slice(authserv.length));
+}
+
+/** Whether the server wrote its name, and perhaps the version of the header, and nothing else in that place. */
+function isFrom(value: string, authserv: string): boolean {
+  const [written, version, ...more] = splitOutside(value, ';')[0]!.trim().split(/\s+/);
+  return written === authserv && more.length === 0 && /^1?$/.test(version ?? '');
+}
+
+/**
+ * Returns what stands behind each `spf=fail` of a note, up to the next semicolon, or to the end of the note where a comment or a
+ * quoted text is open at that place.
+ */
+function refusalsIn(note: string): string[] {
+  const texts: string[] = [];
+  for (const { index } of note.matchAll(SPF_FAILURE)) {
+    const rest = note.slice(index + 1);
+    const text = rest.split(';', 1)[0]!;
+    const isOpen = withoutComments(text) === undefined;
+    texts.push(isOpen ? rest : text);
+    if (isOpen) break;
+  }
+  return texts;
+}
+
+/** A semicolon begins a failure, in comments and quotes too. */
+const SPF_FAILURE = /;\s*(?:\([^()]*\)\s*)*spf\s*(?:\/\s*\d+\s*)?=\s*(?:hard)?fail(?![a-z0-9-])/gi;
+const DMARC_FAILURE = /;\s*(?:\([^()]*\)\s*)*dmarc\s*(?:\/\s*\d+\s*)?=\s*(?:hard)?fail(?![a-z0-9-])/gi;
+
+function domainsIn(text: string): string[] {
+  return text.match(/[^\s@=<>()[\]"',:;\\/]+/g)?.filter((word) => word.includes('.')) ?? [];
+}
+
+/** Returns the results of a note, and whether all of it was understood. */
+function readNote(note: string): { readonly isReadable: boolean; readonly results: readonly Result[] } {
+  const [, ...parts] = splitOutside(note, ';');
+  const texts = parts.map(withoutComments);
+  const results = texts.map((text) => (text === undefined || NO_RESULT.test(text) ? null : resultIn(text)));
+  return {
+    isReadable: !texts.includes(undefined) && !results.includes(undefined),
+    results: results.filter((result) => result !== null && result !== undefined),
+  };
+}
+
+/** What follows a last semicolon, and what a server writes that has checked nothing. */
+const NO_RESULT = /^\s*(?:none\s*)?$/i;
+
+/** The words of other versions and servers mean that nothing is known. */
+export function asResult(word: string): AuthenticationResult {
+  if (word === 'temperr') return 'temperror';
+  if (word === 'hardfail') return 'fail';
+  return AUTHENTICATION_RESULTS.find((known) => known === word) ?? 'neutral';
+}
+
+interface Result {
+  readonly method: string;
+  readonly result: AuthenticationResult;
+  /** Such as `header.d`, in lower case. */
+  readonly properties: ReadonlyMap<string, string>;
+}
+
+function findingsIn(results: readonly Result[]): Omit<Findings, 'refusedDomains'> {
+  const of = (wanted: string) => results.filter(({ method }) => method === wanted);
+  const [spf, dkim, dmarc] = [of('spf'), of('dkim'), of('dmarc')];
+  const valid = dkim.filter(({ result }) => result === 'pass');
+  const mailFrom = spf[0]?.properties.get('smtp.mailfrom');
+  return {
+    spf: soleOf(spf),
+    spfDomain: mailFrom === undefined ? null : mailFrom.slice(mailFrom.lastIndexOf('@') + 1),
+    dkim: valid.length > 0 ? 'pass' : (dkim[0]?.result ?? 'none'),
+    dkimDomains: valid.flatMap(({ properties }) => signerOf(properties) ?? []),
+    dmarc: soleOf(dmarc),
+    fromDomain: dmarc[0]?.properties.get('header.from') ?? null,
+  };
+}
+
+/** Gmail names the identity in place of its domain. */
+function signerOf(properties: Result['properties']): string | undefined {
+  return properties.get('header.d') ?? properties.get('header.i')?.replace(/^.*@/, '');
+}
+
+/** There is one result of SPF and of DMARC. Several that differ were not written by one server. */
+function soleOf(results: readonly Result[]): AuthenticationResult {
+  const found = new Set(results.map(({ result }) => result));
+  return found.size > 1 ? 'fail' : (results[0]?.result ?? 'none');
+}
+
+/** Reads `spf=pass smtp.mailfrom=example.com`; undefined: it is not of this form. */
+function resultIn(text: string): Result | undefined {
+  const [first = '', ...rest] = splitOutside(text.replace(/\s*([=/])\s*/g, '$1').trim(), ' ').filter(Boolean);
+  const [, name = '', word = ''] = /^([a-z][a-z0-9._-]*)(?:\/\d+)?=(\S+)$/i.exec(first) ?? [];
+  const method = name.toLowerCase();
+  const properties = propertiesIn(rest);
+  const result = { method, result: asResult(word.toLowerCase()), properties: properties ?? new Map() };
+  if (!JUDGED.has(method)) return method === '' ? undefined : result;
+  if (properties === undefined || !/^[a-z]+$/i.test(word)) return undefined;
+  return method === 'spf' && isAmbiguous(properties) ? undefined : result;
+}
+
+/** The methods that decide about a sender. */
+const JUDGED: ReadonlySet<string> = new Set(['spf', 'dkim', 'dmarc']);
+
+/** Undefined: a word is no property, or one has two values. Then the words were split off from a value of the sender. */
+function propertiesIn(words: readonly string[]): Map<string, string> | undefined {
+  const properties = new Map<string, string>();
+  for (const word of words) {
+    const [, key, value] = /^([a-z0-9.-]+)=(.*)$/i.exec(word.toLowerCase()) ?? [];
+    if (key === undefined || value === undefined) return undefined;
+    const clean = value.replaceAll('"', '');
+    if ((properties.get(key) ?? clean) !== clean) return undefined;
+    properties.set(key, clean);
+  }
+  return properties;
+}
+
+/** Whether an address stands where none belongs: the sender has written a property of its own into its address. */
+function isAmbiguous(properties: Result['properties']): boolean {
+  const mailFrom = properties.get('smtp.mailfrom');
+  const others = [...properties].filter(([key]) => key !== 'smtp.mailfrom').map(([, value]) => value);
+  return (
+    mailFrom !== undefined && (mailFrom.split('@').length > 2 || others.some((value) => value.includes('@')))
+  );
+}
+
+/** Splits outside of quoted texts and comments. */
+function splitOutside(text: string, at: ';' | ' '): string[] {
+  const parts = [''];
+  for (const { char, isText } of charactersOf(text)) {
+    if (char === at && !isText) parts.push('');
+    else parts[parts.length - 1] += char;
+  }
+  return parts;
+}
+
+/** Undefined: a comment or a quoted text does not end. */
+function withoutComments(text: string): string | undefined {
+  let kept = '';
+  let isOpen = false;
+  for (const { char, depth, isQuoted } of charactersOf(text)) {
+    if (depth === 0 && char !== ')') kept += char;
+    else if (depth === 0) kept += ' ';
+    isOpen = depth > 0 || isQuoted;
+  }
+  return isOpen ? undefined : kept;
+}
+
+/** Yields the characters with what they stand in, behind each of them. */
+function* charactersOf(text: string) {
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    const isEscape = char === '\\' && (isQuoted || depth > 0);
+    if (char === '"' && depth === 0) isQuoted = !isQuoted;
+    else if (char === '(' && !isQuoted) depth += 1;
+    else if (char === ')' && !isQuoted && depth > 0) depth -= 1;
+    yield { char, depth, isQuoted, isText: depth > 0 || isQuoted };
+    if (!isEscape) continue;
+    at += 1;
+    yield { char: text[at] ?? '', depth, isQuoted, isText: true };
+  }
+}

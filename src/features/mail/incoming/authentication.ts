@@ -1,0 +1,197 @@
+import { Resolver } from 'node:dns/promises';
+import { Readable } from 'node:stream';
+import { domainToASCII } from 'node:url';
+import type { AuthenticateResult } from 'mailauth';
+import type { AuthenticationResult, EmailVerdict } from '../../../contract/protocol/resources/email.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import { unlessAborted } from '../../../platform/lifecycle.ts';
+import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
+import type { ParsedMail } from '../reading/parsed-mail.ts';
+import type { Envelope } from '../transports/envelope.ts';
+import type { Arrival } from '../transports/intake.ts';
+import { addressesIn } from '../transports/recipients.ts';
+import { MAX_HEAD_BYTES, readHead } from '../transports/source-head.ts';
+import {
+  asResult,
+  type Findings,
+  NOTHING,
+  readAuthenticationResults,
+  UNCHECKED,
+} from './authentication-results.ts';
+
+export interface AuthenticationOptions {
+  readonly store: Pick<ObjectStore, 'open'>;
+  /** The name of the server whose Authentication-Results are believed; null: none is. */
+  readonly authserv: string | null;
+  /** Looks names up; by default this machine's resolver. */
+  readonly resolve?: Resolve | undefined;
+  /** Milliseconds for all checks of a mail; default TIMEOUT_MS. */
+  readonly timeoutMs?: number;
+}
+
+export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
+
+/**
+ * Says whether the sender of a mail is proven (docs/contract.md#verdicts): by checks of this server where it is the MX and
+ * knows the machine that sent the mail, else by what the trusted server in front of it has noted in the headers.
+ */
+export async function authenticateMail(
+  options: AuthenticationOptions,
+  arrival: CheckedMail,
+): Promise<EmailVerdict> {
+  const { authserv } = options;
+  const { envelope, mail } = arrival;
+  // A private address is that of a server of the operator, which the mail came through.
+  if (envelope.transport === 'smtp' && envelope.client !== null && isPublicAddress(envelope.client.address)) {
+    return judge('checked', mail, await check(options, arrival));
+  }
+  // Where no header could be read, the note of the trusted server could not either.
+  if (authserv !== null && mail.headers.length === 0) return judge('header', mail, UNCHECKED);
+  const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);
+  return noted === undefined ? judge('none', mail, NOTHING) : judge('header', mail, noted);
+}
+
+type AuthoredMail = Pick<ParsedMail, 'headers' | 'from'>;
+
+type CheckedMail = Pick<Arrival, 'envelope' | 'source'> & { readonly mail: AuthoredMail };
+
+function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Findings): EmailVerdict {
+  const { spf, dkim, dmarc } = findings;
+  return { source, spf, dkim, dmarc, result: resultOf(mail, findings) };
+}
+
+function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'] {
+  const { spf, spfDomain, refusedDomains, dkimDomains, dmarc, fromDomain } = findings;
+  const [domain, ...others] = authorDomains(mail);
+  // A mail has one author. With several, one could be proven and another be shown; without one, nothing is.
+  if (others.length > 0) return 'fail';
+  if (domain === undefined) return findings === NOTHING ? 'none' : 'fail';
+  if (fromDomain !== null && asciiOf(fromDomain) !== domain) return 'fail';
+  if (dmarc === 'pass' || dmarc === 'fail') return dmarc;
+  if (dkimDomains.some((signed) => covers(signed, domain))) return 'pass';
+  if (refusedDomains.some((refused) => covers(refused, domain))) return 'fail';
+  return spf === 'pass' && spfDomain !== null && covers(spfDomain, domain) ? 'pass' : 'none';
+}
+
+/**
+ * The domains of the addresses in `From`, the one that is shown first. Two fields count as two authors; where an address is shown
+ * that stands in none, there is no author.
+ */
+function authorDomains({ headers, from }: AuthoredMail): string[] {
+  const fields = headers.filter(({ name }) => name === 'from');
+  // `Sender` stands in where `From` has no address, and no server checks it.
+  if (!fields.some(({ value }) => value.toLowerCase().includes(from?.address ?? ''))) return [];
+  const addresses = [from?.address ?? [], fields.flatMap(({ value }) => addressesIn(value))].flat();
+  const domains = addresses.map((address) => asciiOf(address.slice(address.lastIndexOf('@') + 1)));
+  return [...new Set(domains), ...fields.slice(1).map(({ value }) => value)];
+}
+
+function asciiOf(domain: string): string {
+  return domainToASCII(domain) || domain.toLowerCase();
+}
+
+/** Whether the owner of one domain speaks for the other: it is the same, or below it. */
+function covers(owner: string, domain: string): boolean {
+  const name = asciiOf(owner);
+  return name === domain || (name.includes('.') && domain.endsWith(`.${name}`));
+}
+
+/** Rejects only where the store fails. What cannot be checked is not proven: otherwise a sender could make checks fail. */
+async function check(
+  { store, resolve = systemResolve(), timeoutMs = TIMEOUT_MS }: AuthenticationOptions,
+  { envelope, mail, source: { key } }: CheckedMail,
+): Promise<Findings> {
+  if (mail.headers.filter(({ name }) => SIGNATURES.has(name)).length > MAX_SIGNATURES) return UNCHECKED;
+  const source = await store.open(key);
+  if (source === undefined) throw new Error('the source of a mail is gone');
+  const { head, bytes } = await readHead(source.read());
+  const input = new Source(bytes);
+  try {
+    // The checks hold the whole header section in memory.
+    if (head.length >= MAX_HEAD_BYTES) return UNCHECKED;
+    return await unlessAborted(authenticate(input.stream, envelope, resolve), AbortSignal.timeout(timeoutMs));
+  } catch {
+    if (input.failure !== undefined) throw input.failure;
+    return UNCHECKED;
+  } finally {
+    input.stream.destroy();
+  }
+}
+
+/** Milliseconds for all checks of a mail together. */
+const TIMEOUT_MS = 30_000;
+
+const SIGNATURES: ReadonlySet<string> = new Set(['dkim-signature', 'arc-message-signature']);
+/** Each may have the whole body hashed once more. */
+const MAX_SIGNATURES = 16;
+
+async function authenticate(
+  input: Readable,
+  { sender, client }: Envelope,
+  resolver: Resolve,
+): Promise<Findings> {
+  const mailauth = await import('mailauth');
+  const found = await mailauth.authenticate(input, {
+    ...{ ip: client!.address, helo: client!.helo, sender: sender ?? '', resolver },
+    ...{ disableArc: true, disableBimi: true },
+  });
+  return findingsOf(found);
+}
+
+/** The bytes of a mail, and the error of the store, which the checks would take for one of the mail. */
+class Source {
+  readonly stream: Readable;
+  failure: unknown;
+
+  constructor(bytes: AsyncIterable<Buffer>) {
+    this.stream = Readable.from(this.#read(bytes));
+    // The checks have ended before the stream: nothing listens to it any more.
+    this.stream.on('error', () => {});
+  }
+
+  async *#read(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    try {
+      yield* bytes;
+    } catch (error) {
+      this.failure = error;
+      throw error;
+    }
+  }
+}
+
+function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
+  const signatures = dkim.results ?? [];
+  // A signature of the beginning alone lets anyone write the rest.
+  const isWhole = (one: (typeof signatures)[number]) =>
+    one.status.result === 'pass' && !one.status.underSized;
+  const valid = signatures.filter(isWhole);
+  const { result, isPartial } = dmarcOf(dmarc);
+  const spfResult = asResult(spf ? spf.status.result : 'none');
+  const spfDomain = (spf ? spf.domain : undefined) ?? null;
+  return {
+    ...{ spf: spfResult, spfDomain },
+    refusedDomains: spfResult === 'fail' && spfDomain !== null ? [spfDomain] : [],
+    dkim: valid.length > 0 ? 'pass' : unprovenOf(signatures[0]?.status.result),
+    dkimDomains: valid.flatMap(({ signingDomain }) => signingDomain ?? []),
+    dmarc: isPartial ? 'fail' : result,
+    fromDomain: (dmarc ? dmarc.status.header?.from : undefined) ?? null,
+  };
+}
+
+function unprovenOf(word = 'none'): AuthenticationResult {
+  return word === 'pass' ? 'neutral' : asResult(word);
+}
+
+function dmarcOf(dmarc: AuthenticateResult['dmarc']): { result: AuthenticationResult; isPartial: boolean } {
+  // There is not exactly one domain of authors.
+  if (!dmarc) return { result: 'fail', isPartial: false };
+  const result = asResult(dmarc.status.result);
+  const { spf, dkim } = dmarc.alignment ?? {};
+  return { result, isPartial: result === 'pass' && Boolean(dkim?.underSized) && !spf?.result };
+}
+
+/** A mail waits for the answers: a name server that is silent holds it up for some seconds, not for minutes. */
+function systemResolve(): Resolve {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  return async (name, type) => (await resolver.resolve(name, type)) as string[] | string[][];
+}

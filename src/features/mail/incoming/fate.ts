@@ -1,0 +1,178 @@
+import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts';
+import { createCustomer, findCustomer } from '../../../core/accounts/actors.ts';
+import { enqueueSystemEvent } from '../../../core/conversations/outbox-topics.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { withoutTag } from '../inboxes/inbox-address.ts';
+import { isInboxAddress } from '../inboxes/inbox-store.ts';
+import type { MailKey } from '../outgoing/mail-key.ts';
+import { readMessageId } from '../outgoing/message-ids.ts';
+import type { Arrival } from '../transports/intake.ts';
+import { type AutomaticSign, automaticSign, IS_NOTED } from './automatic.ts';
+import { noteBounce } from './bounces.ts';
+import {
+  type IncomingChange,
+  isAddressBlocked,
+  isOwnMail,
+  readSenders,
+  readUserIdByAddress,
+  type SenderInCase,
+} from './incoming-store.ts';
+import { findCases } from './match.ts';
+import { openCase } from './open-case.ts';
+import { cutTo, storable } from './storable.ts';
+
+/** What becomes of a mail. A `received` one has a case and an author, and its message is still to be written. */
+export type Fate = IncomingChange;
+
+/**
+ * Decides what becomes of a mail that was not there before (docs/contract.md#what-becomes-of-a-mail), and opens the case that it
+ * begins.
+ */
+export async function decideFate(
+  tx: Tx,
+  key: MailKey,
+  arrival: Arrival,
+  verdict: EmailVerdict,
+): Promise<Fate> {
+  const { inbox, envelope, mail } = arrival;
+  const bounce = await noteBounce(tx, key, arrival, verdict);
+  if (bounce !== undefined) return bounce;
+  const address = senderOf(arrival);
+  if (await isOurs(tx, key, arrival)) return ignored('own_mail', 'automatic');
+  const sign = automaticSign(mail, envelope);
+  if (address === undefined) {
+    const shown = unreadableSender(arrival);
+    if (sign !== undefined || shown === undefined) return ignored(sign ?? 'no_sender', sign && 'automatic');
+    return forgedCase(tx, arrival, shown);
+  }
+  const cases = await findCases(tx, key, arrival);
+  const senders = cases.length === 0 ? [] : await readSenders(tx, cases, address);
+  const isForged = verdict.result === 'fail';
+  const userId = await readUserIdByAddress(tx, inbox.account_id, address);
+  if (userId !== undefined) return noteOf({ userId, cases, senders, sign, isForged });
+  // Also of a mail that only claims to be of a blocked customer: it would open a case of its own.
+  if (await isAddressBlocked(tx, inbox.account_id, address)) return ignored('blocked');
+  const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
+  if (sign !== undefined) {
+    return customer !== undefined && IS_NOTED[sign]
+      ? { ...entering(customer), purpose: 'automatic', automatic: true, reason: sign }
+      : ignored(sign, 'automatic');
+  }
+  if (customer !== undefined) return { ...entering(customer), purpose: 'message' };
+  return isForged
+    ? forgedCase(tx, arrival, address)
+    : newCase(tx, arrival, await customerOf(tx, arrival, address));
+}
+
+/** Returns the fate of a mail whose customer has no open case that it answers. */
+export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: string): Promise<Fate> {
+  const title = cutTo(storable(mail.subject ?? '').trim(), TITLE_CHARACTERS).trim() || null;
+  const { id } = await openCase(tx, inbox, { customerId, title });
+  return { purpose: 'message', conversation_id: id, actor_id: customerId };
+}
+
+/** As long as a title, and a name, may be (contract/protocol/schema.ts). */
+const TITLE_CHARACTERS = 200;
+
+/**
+ * A sender who is not proven is a new customer without an address: it has no case but this one, and nothing that is answered
+ * here reaches the address that it claims.
+ */
+async function forgedCase(tx: Tx, arrival: Arrival, address: string): Promise<Fate> {
+  const { account_id: accountId } = arrival.inbox;
+  const name = `${cutTo(nameOf(arrival, address), TITLE_CHARACTERS - UNVERIFIED.length)}${UNVERIFIED}`;
+  const customer = await createCustomer(tx, { accountId, name });
+  const fate = await newCase(tx, arrival, customer.id);
+  await enqueueSystemEvent(tx, {
+    account_id: accountId,
+    conversation_id: fate.conversation_id!,
+    visibility: 'internal',
+    body: `The sender of this mail is not proven. It claims to be ${address}. Replies leave by mail once a customer with an address is added.`,
+  });
+  return { ...fate, reason: 'unverified' };
+}
+
+const UNVERIFIED = ' (unverified)';
+
+async function customerOf(tx: Tx, arrival: Arrival, email: string): Promise<string> {
+  const { account_id: accountId } = arrival.inbox;
+  const known = await findCustomer(tx, { accountId, email });
+  if (known !== undefined) return known;
+  const name = cutTo(nameOf(arrival, email), TITLE_CHARACTERS);
+  return (await createCustomer(tx, { accountId, name, email })).id;
+}
+
+/** A name that looks like an address would pass for that of another sender. */
+function nameOf({ mail }: Arrival, address: string): string {
+  const name = storable(mail.from?.name ?? '').trim();
+  return name === '' || name.includes('@') ? address : name;
+}
+
+/** The address of `From`, or of the envelope where the mail has none. */
+function senderOf({ envelope, mail }: Arrival): string | undefined {
+  const address = storable(mail.from?.address ?? envelope.sender ?? '').toLowerCase();
+  return ADDRESS.test(address) ? address : undefined;
+}
+
+/** What `From` shows where it has an address that cannot be read: a person may have written the mail. */
+function unreadableSender({ mail }: Arrival): string | undefined {
+  const shown = mail.headers.find(({ name }) => name === 'from')?.value ?? '';
+  return /[\p{L}\p{N}]@[\p{L}\p{N}]/u.test(shown)
+    ? cutTo(storable(shown).trim(), TITLE_CHARACTERS)
+    : undefined;
+}
+
+const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
+
+/** Whether this server wrote the mail: it came back over a list or a forwarding, or from another inbox. */
+async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
+  const from = mail.from?.address;
+  if (from !== undefined && (await isInboxAddress(tx, [from, withoutTag(from)]))) return true;
+  if (mail.rfcId === null) return false;
+  return (
+    readMessageId(key, mail.rfcId) !== undefined || isOwnMail(tx, inbox.account_id, storable(mail.rfcId))
+  );
+}
+
+/**
+ * A team member who answers by mail writes a note into a case that it takes part in. It never writes as a customer, and never
+ * to one: that mail would show the customer the person behind the group.
+ */
+function noteOf({
+  userId,
+  cases,
+  senders,
+  sign,
+  isForged,
+}: {
+  readonly userId: string;
+  readonly cases: readonly string[];
+  readonly senders: readonly SenderInCase[];
+  readonly sign: AutomaticSign | undefined;
+  readonly isForged: boolean;
+}): Fate {
+  if (sign !== undefined) return ignored(sign, 'automatic');
+  if (isForged) return ignored('unverified', 'note');
+  const own = senders.filter(({ actor_id, role }) => actor_id === userId && role !== 'viewer');
+  const member = firstOf(cases, own, 'user');
+  return member === undefined ? ignored('team_member', 'note') : { ...entering(member), purpose: 'note' };
+}
+
+/** Returns the sender in the first of the cases in which it is one. */
+function firstOf(
+  cases: readonly string[],
+  senders: readonly SenderInCase[],
+  type: SenderInCase['type'],
+): SenderInCase | undefined {
+  const fitting = senders.filter((sender) => sender.type === type);
+  const first = cases.find((id) => fitting.some(({ conversation_id }) => conversation_id === id));
+  return fitting.find(({ conversation_id }) => conversation_id === first);
+}
+
+function entering({ conversation_id, actor_id }: SenderInCase): Fate {
+  return { conversation_id, actor_id };
+}
+
+function ignored(reason: string, purpose: Fate['purpose'] = 'message'): Fate {
+  return { status: 'ignored', purpose, reason, automatic: purpose === 'automatic' };
+}

@@ -1,0 +1,235 @@
+import { type Insertable, sql, type Updateable } from 'kysely';
+import { isBlockedByTeam } from '../../../core/resources/block.ts';
+import { IS_MEMBER } from '../../../core/resources/participant.ts';
+import type { Db, Tx } from '../../../platform/db/handle.ts';
+import type { Schema } from '../../../platform/db/schema.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { HEAD_COLUMNS, type MailHead } from '../mail-store.ts';
+
+export type NewIncomingMail = Omit<Insertable<Schema['mails']>, 'direction' | 'status' | 'purpose'>;
+
+/** What is known of a mail that came in once it was decided what becomes of it. */
+export type IncomingChange = Pick<
+  Updateable<Schema['mails']>,
+  | 'status'
+  | 'purpose'
+  | 'reason'
+  | 'conversation_id'
+  | 'message_id'
+  | 'actor_id'
+  | 'automatic'
+  | 'in_reply_to'
+>;
+
+/**
+ * Inserts a mail that came in, of which nothing is decided yet. Returns false if there is a row with its id, after waiting
+ * for the transaction that wrote it.
+ */
+export async function insertIncoming(tx: Tx, mail: NewIncomingMail): Promise<boolean> {
+  const inserted = await tx.kysely
+    .insertInto('mails')
+    .values({ ...mail, direction: 'in', status: 'received', purpose: 'message' })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return inserted !== undefined;
+}
+
+/** Returns a mail, which exists, locked until the transaction ends. */
+export function lockIncoming(tx: Tx, id: string): Promise<MailHead> {
+  return tx.kysely
+    .selectFrom('mails')
+    .select(HEAD_COLUMNS)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+export function writeIncoming(tx: Tx, id: string, change: IncomingChange): Promise<MailHead> {
+  return tx.kysely
+    .updateTable('mails')
+    .set({ ...change, updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returning(HEAD_COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+/** A participant of a case with an address of the sender. */
+export interface SenderInCase {
+  readonly conversation_id: string;
+  readonly actor_id: string;
+  readonly type: 'customer' | 'user';
+  readonly role: string;
+}
+
+/** Returns the participants of these conversations that have this address: customers and users. */
+export function readSenders(
+  db: Db,
+  conversationIds: readonly string[],
+  address: string,
+): Promise<SenderInCase[]> {
+  return db.query(READ_SENDERS, conversationIds, address);
+}
+
+/** Returns the id of the account's user with this address, deactivated ones included. */
+export async function readUserIdByAddress(
+  db: Db,
+  accountId: string,
+  address: string,
+): Promise<string | undefined> {
+  const [user] = await db.query(READ_USER, accountId, address);
+  return user?.id;
+}
+
+/** Returns whether the team has blocked a customer with this address. */
+export async function isAddressBlocked(db: Db, accountId: string, address: string): Promise<boolean> {
+  return (await db.query(FIND_BLOCKED, accountId, address)).length > 0;
+}
+
+/** The conversation and the mail that a Message-ID or a bounce address of ours names. */
+export interface NamedCase {
+  /** Null: the name has the mail alone. */
+  readonly conversationId: string | null;
+  readonly mailId: string;
+}
+
+/** Where a case is looked for: only among those of the inbox that the mail came to. */
+interface CasePlace {
+  readonly account_id: string;
+  readonly id: string;
+}
+
+/** Returns the open cases of the inbox that these name, in their order. */
+export async function readNamedCases(
+  db: Db,
+  inbox: CasePlace,
+  named: readonly NamedCase[],
+): Promise<string[]> {
+  if (named.length === 0) return [];
+  const conversationIds = named.map(({ conversationId }) => conversationId ?? '');
+  const mailIds = named.map(({ mailId }) => mailId);
+  const rows = await db.query(READ_NAMED, inbox.account_id, inbox.id, conversationIds, mailIds);
+  return rows.map(({ id }) => id);
+}
+
+/** Returns the open cases of the inbox that mails with these Message-IDs belong to, in the order of the ids. */
+export async function readThreadedCases(
+  db: Db,
+  inbox: CasePlace,
+  rfcIds: readonly string[],
+): Promise<string[]> {
+  if (rfcIds.length === 0) return [];
+  const rows = await db.query(READ_THREADED, inbox.account_id, inbox.id, rfcIds);
+  return rows.map(({ id }) => id);
+}
+
+/** A mail of the inbox that a report is about. */
+export interface ReturnedMail {
+  readonly id: string;
+  readonly conversation_id: string | null;
+  readonly rfc_id: string;
+  /** Milliseconds until its next try; null: it is not tried any more. */
+  readonly ms_left: number | null;
+}
+
+/** Returns the mail that went out from the inbox with this id, else with this Message-ID. */
+export async function findReturned(
+  db: Db,
+  inbox: CasePlace,
+  { mailId, rfcId }: { readonly mailId: string | null; readonly rfcId: string },
+): Promise<ReturnedMail | undefined> {
+  const [mail] = await db.query(FIND_RETURNED, inbox.account_id, inbox.id, mailId, rfcId);
+  return mail;
+}
+
+/** Returns how often a mail that went out was reported as delayed. */
+export async function countDelays(db: Db, mailId: string): Promise<number> {
+  const [counted] = await db.query(COUNT_DELAYS, mailId);
+  return counted!.reports;
+}
+
+/** Returns whether the account has sent a mail with this Message-ID. */
+export async function isOwnMail(db: Db, accountId: string, rfcId: string): Promise<boolean> {
+  return (await db.query(FIND_OWN, accountId, rfcId)).length > 0;
+}
+
+const READ_SENDERS = statement<[conversationIds: readonly string[], address: string], SenderInCase>({
+  name: 'read-senders-of-mail',
+  text: `
+    SELECT p.conversation_id, p.actor_id, p.type, p.role
+    FROM participants p JOIN actors a ON a.id = p.actor_id
+    WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER} AND p.type IN ('customer', 'user')
+      AND a.deactivated_at IS NULL AND lower(a.handle) = lower($2)
+    ORDER BY p.created_at, p.id`,
+});
+
+const FIND_BLOCKED = statement<[accountId: string, address: string]>({
+  name: 'find-blocked-sender-of-mail',
+  text: `
+    SELECT FROM actors a
+    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = lower($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`,
+});
+
+const READ_USER = statement<[accountId: string, address: string], { id: string }>({
+  name: 'read-user-by-address',
+  text: 'SELECT id FROM users WHERE account_id = $1 AND email = lower($2)',
+});
+
+/** SQL: joins the conversation `id`, if it is an open case of the inbox `$2` of the account `$1`. */
+function openCase(id: string): string {
+  return `JOIN conversations c ON c.id = ${id} AND c.account_id = $1 AND c.inbox_id = $2
+      AND c.audience = 'customer' AND c.status = 'active' AND c.deleted_at IS NULL`;
+}
+
+// A server on the way may have changed the case of the letters, so the row of the mail, while it is kept, names the
+// conversation.
+const READ_NAMED = statement<
+  [accountId: string, inboxId: string, conversationIds: readonly string[], mailIds: readonly string[]],
+  { id: string }
+>({
+  name: 'read-cases-named-by-mail',
+  text: `
+    SELECT c.id FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS n(conversation_id, mail_id, place)
+      LEFT JOIN mails l ON l.id = n.mail_id AND l.account_id = $1
+      ${openCase('coalesce(l.conversation_id, n.conversation_id)')}
+    ORDER BY n.place`,
+});
+
+const READ_THREADED = statement<
+  [accountId: string, inboxId: string, rfcIds: readonly string[]],
+  { id: string }
+>({
+  name: 'read-cases-of-mails',
+  text: `
+    SELECT c.id FROM unnest($3::text[]) WITH ORDINALITY AS n(rfc_id, place)
+      JOIN mails l ON l.account_id = $1 AND md5(l.rfc_id) = md5(n.rfc_id) AND l.rfc_id = n.rfc_id
+      ${openCase('l.conversation_id')}
+    ORDER BY n.place, l.created_at, l.id`,
+});
+
+const FIND_RETURNED = statement<
+  [accountId: string, inboxId: string, mailId: string | null, rfcId: string],
+  ReturnedMail
+>({
+  name: 'find-returned-mail',
+  text: `
+    SELECT id, conversation_id, rfc_id,
+      greatest(extract(epoch FROM next_try_at - clock_timestamp()) * 1000, 0)::float8 AS ms_left
+    FROM mails
+    WHERE account_id = $1 AND inbox_id = $2 AND direction = 'out'
+      AND (id = $3 OR (md5(rfc_id) = md5($4) AND rfc_id = $4))
+    ORDER BY id = $3 DESC LIMIT 1`,
+});
+
+const COUNT_DELAYS = statement<[mailId: string], { reports: number }>({
+  name: 'count-delays-of-mail',
+  text: `
+    SELECT count(*)::integer AS reports FROM mails o JOIN mails b ON b.conversation_id = o.conversation_id
+    WHERE o.id = $1 AND b.purpose = 'bounce' AND b.in_reply_to = o.rfc_id AND b.reason = 'delayed'`,
+});
+
+const FIND_OWN = statement<[accountId: string, rfcId: string]>({
+  name: 'find-own-mail',
+  text: `
+    SELECT FROM mails WHERE account_id = $1 AND md5(rfc_id) = md5($2) AND rfc_id = $2 AND direction = 'out' LIMIT 1`,
+});

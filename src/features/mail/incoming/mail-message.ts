@@ -1,0 +1,67 @@
+import { newId } from '../../../contract/protocol/ids.ts';
+import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
+import { UPLOAD_LIMITS } from '../../../contract/protocol/resources/upload.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import type { NewAttachment, NewMessage } from '../../../core/messages/timeline/new-message.ts';
+import type { MailHead } from '../mail-store.ts';
+import type { StoredPart } from '../reading/parsed-mail.ts';
+import type { Arrival } from '../transports/intake.ts';
+import { cutTo, storable } from './storable.ts';
+
+/**
+ * Returns the message that a mail becomes: its text without quotes and signature, which the mail's own resource has as a whole.
+ * A customer's is external; a note of the team or of a machine is internal.
+ */
+export async function messageOf(
+  store: Pick<ObjectStore, 'presignDownload'>,
+  { mail }: Arrival,
+  { id, account_id, conversation_id, actor_id, purpose, subject }: MailHead,
+): Promise<NewMessage> {
+  const isExternal = purpose === 'message';
+  const text = storable(mail.visibleText).trim() || storable(mail.text).trim();
+  return {
+    id: newId('message'),
+    account_id,
+    conversation_id: conversation_id!,
+    kind: 'email',
+    visibility: isExternal ? 'external' : 'internal',
+    channel: 'email',
+    body: cutTo(text, MESSAGE_LIMITS.bodyCharacters) || null,
+    subject: subject && cutTo(subject, MESSAGE_LIMITS.subjectCharacters),
+    cc: null,
+    mentions: null,
+    sender_id: actor_id,
+    author_id: actor_id,
+    reply_to_id: null,
+    resource_type: null,
+    resource_id: null,
+    agent_run_id: null,
+    streaming_state: null,
+    client_message_id: id,
+    attachments: await Promise.all(
+      mail.attachments.map((part, position) => attachmentOf(store, part, position)),
+    ),
+  };
+}
+
+async function attachmentOf(
+  store: Pick<ObjectStore, 'presignDownload'>,
+  { key, filename: given, contentType: type, sizeBytes }: StoredPart,
+  position: number,
+): Promise<NewAttachment> {
+  const filename = cutTo(storable(given).trim(), UPLOAD_LIMITS.filenameCharacters) || 'attachment';
+  const contentType = cutTo(storable(type), UPLOAD_LIMITS.contentTypeCharacters).toLowerCase();
+  return {
+    id: newId('attachment'),
+    position,
+    kind: contentType.startsWith('image/') ? 'image' : 'file',
+    s3_key: key,
+    filename,
+    content_type: contentType,
+    size_bytes: sizeBytes,
+    url: null,
+    resource_type: null,
+    resource_id: null,
+    download_url: await store.presignDownload({ key, filename, contentType }),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Tx } from '../../../platform/db/handle.ts';
+import { readBounceAddress } from '../outgoing/bounce-address.ts';
+import type { MailKey } from '../outgoing/mail-key.ts';
+import { readMessageId } from '../outgoing/message-ids.ts';
+import type { ParsedMail } from '../reading/parsed-mail.ts';
+import type { Arrival } from '../transports/intake.ts';
+import { type NamedCase, readNamedCases, readThreadedCases } from './incoming-store.ts';
+
+/**
+ * Returns the open cases of the inbox that a mail answers, the likeliest first: what our own Message-IDs and bounce addresses
+ * name, whose signatures are proof that this server made them; then the cases of the other mails that it refers to, the nearest
+ * first. The subject counts for nothing. Anyone in copy knows these ids: the caller requires that the sender takes part.
+ */
+export async function findCases(
+  tx: Tx,
+  key: MailKey,
+  { inbox, envelope, mail }: Pick<Arrival, 'inbox' | 'envelope' | 'mail'>,
+): Promise<string[]> {
+  const rfcIds = referencesOf(mail);
+  const named: NamedCase[] = rfcIds.flatMap((id) => readMessageId(key, id) ?? []);
+  // An absence note goes to the return path, often without a word about what it answers.
+  const bounced = bouncedMail(key, { envelope, mail });
+  if (bounced !== undefined) named.push({ conversationId: null, mailId: bounced });
+  const found = [
+    ...(await readNamedCases(tx, inbox, named)),
+    ...(await readThreadedCases(tx, inbox, rfcIds)),
+  ];
+  return [...new Set(found)];
+}
+
+/** Returns the mail that a bounce address among the recipients names. */
+export function bouncedMail(
+  key: MailKey,
+  { envelope, mail }: Pick<Arrival, 'envelope' | 'mail'>,
+): string | undefined {
+  const delivered = mail.headers.flatMap(({ name, value }) => (DELIVERED.has(name) ? value : []));
+  const addresses = [...(envelope.recipients ?? delivered), ...mail.to.map(({ address }) => address)];
+  for (const address of addresses.slice(0, MAX_ADDRESSES)) {
+    const named = readBounceAddress(key, address);
+    if (named !== undefined) return named.mailId;
+  }
+  return undefined;
+}
+
+const DELIVERED: ReadonlySet<string> = new Set(['delivered-to', 'x-original-to', 'envelope-to']);
+const MAX_ADDRESSES = 1_000;
+
+/** In-Reply-To, then References from right to left. Of a chain that is too long, its beginning and its end count. */
+function referencesOf({ inReplyTo, references }: ParsedMail): string[] {
+  const nearest = [
+    ...references.slice(0, MAX_REFERENCES),
+    ...references.slice(MAX_REFERENCES).slice(-MAX_REFERENCES),
+  ];
+  return [...new Set([inReplyTo ?? [], nearest.reverse()].flat())];
+}
+
+const MAX_REFERENCES = 50;

@@ -1,0 +1,46 @@
+import { assigneeOfInbox } from '../../../core/conversations/bridged-case.ts';
+import { createConversation } from '../../../core/conversations/conversation-store.ts';
+import type { NewParticipant } from '../../../core/conversations/participant-store.ts';
+import { readGroupRoster } from '../../../core/conversations/roster.ts';
+import { announceCreated } from '../../../core/conversations/start-conversation.ts';
+import { readAdmins } from '../../../core/notifications/recipients-store.ts';
+import type { ConversationRow } from '../../../core/resources/conversation.ts';
+import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+
+/** Opens a case of the inbox for a customer, with the people who answer there (docs/decisions.md#who-is-in-a-case-that-a-mail-opens). */
+export async function openCase(
+  tx: Tx,
+  inbox: InboxRow,
+  { customerId, title }: { readonly customerId: string; readonly title: string | null },
+): Promise<ConversationRow> {
+  const { account_id: accountId, id: inboxId, group_id: groupId } = inbox;
+  const assignee = await assigneeOfInbox(tx, inbox);
+  const created = await createConversation(tx, {
+    ...{ accountId, type: 'group', audience: 'customer', title, groupId, inboxId },
+    assigneeId: assignee?.id ?? null,
+    participants: [
+      ...(await teamOf(tx, inbox, assignee?.type === 'user' ? assignee.id : null)),
+      { type: 'customer', actorId: customerId },
+    ],
+  });
+  await announceCreated(tx, created, null);
+  return created.conversation;
+}
+
+/** The members of the inbox's group, or the admins where that has none, and the assignee. The first user owns the case. */
+async function teamOf(tx: Tx, inbox: InboxRow, assigneeId: string | null): Promise<NewParticipant[]> {
+  const grouped: readonly NewParticipant[] =
+    inbox.group_id === null ? [] : await readGroupRoster(tx, inbox.group_id);
+  const found = grouped.some(({ type }) => type === 'user')
+    ? grouped
+    : [...grouped, ...(await readAdmins(tx, inbox.account_id, null)).map(asUser)];
+  const isIn = assigneeId === null || found.some(({ actorId }) => actorId === assigneeId);
+  const team = isIn ? found : [...found, asUser(assigneeId)];
+  const owner = team.find(({ type }) => type === 'user');
+  return team.map((one) => (one === owner ? { ...one, role: 'owner' } : one));
+}
+
+function asUser(actorId: string): NewParticipant {
+  return { type: 'user', actorId };
+}

@@ -1,0 +1,152 @@
+import type { Selectable } from 'kysely';
+import type { Email } from '../../contract/protocol/resources/email.ts';
+import type { Downloads } from '../../core/resources/attachment.ts';
+import type { Db } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** A mail that came in or goes out, as a row of Postgres. */
+export type MailRow = Selectable<Schema['mails']>;
+
+/** A mail without its text, which may be several hundred KB that most readers do not want. */
+export type MailHead = Omit<MailRow, 'body_text' | 'body_html'>;
+
+export const HEAD_COLUMNS = [
+  'id',
+  'account_id',
+  'inbox_id',
+  'direction',
+  'purpose',
+  'conversation_id',
+  'message_id',
+  'actor_id',
+  'rfc_id',
+  'status',
+  'reason',
+  'automatic',
+  'attempts',
+  'next_try_at',
+  'sent_at',
+  'from_address',
+  'from_name',
+  'reply_to',
+  'recipients',
+  'subject',
+  'in_reply_to',
+  'thread_ids',
+  'verdict',
+  'source_key',
+  'size_bytes',
+  'trace',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof MailHead)[];
+
+/** Returns `m.id, m.account_id, …` for a table or alias. */
+export function mailColumns(alias: string): string {
+  return `${headColumns(alias)}, ${alias}.body_text, ${alias}.body_html`;
+}
+
+/** The columns of a MailHead, like `mailColumns`. */
+function headColumns(alias: string): string {
+  return HEAD_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
+}
+
+/** Returns mails of any account, in no particular order; missing ones are left out. */
+export function readMails(db: Db, ids: readonly string[]): Promise<MailRow[]> {
+  return db.query(READ_BY_ID, ids);
+}
+
+export async function readMail(db: Db, id: string): Promise<MailRow | undefined> {
+  const [row] = await readMails(db, [id]);
+  return row;
+}
+
+export async function readMailHead(db: Db, id: string): Promise<MailHead | undefined> {
+  const [head] = await db.query(READ_HEAD, id);
+  return head;
+}
+
+/** Returns the mail that carries the message; undefined if there is none. */
+export async function readMailOfMessage(db: Db, messageId: string): Promise<MailRow | undefined> {
+  const [row] = await db.query(READ_OF_MESSAGE, messageId);
+  return row;
+}
+
+/** Returns the mails of a case in the order in which they were made, beginning behind this one. */
+export function readMailsOfConversation(
+  db: Db,
+  conversationId: string,
+  after: Pick<MailRow, 'created_at' | 'id'> | null,
+  limit: number,
+): Promise<MailRow[]> {
+  const { created_at, id } = after ?? { created_at: '-infinity', id: '' };
+  return db.query(READ_OF_CONVERSATION, conversationId, created_at, id, limit);
+}
+
+/** Returns the mail with a signed link to its source, for the team. */
+export async function presentEmail(files: Downloads, row: MailRow): Promise<Email> {
+  const isIncoming = row.direction === 'in';
+  return {
+    id: row.id,
+    object: 'email',
+    direction: row.direction,
+    purpose: row.purpose,
+    status: row.status,
+    reason: row.reason,
+    inbox_id: row.inbox_id,
+    conversation_id: row.conversation_id,
+    message_id: row.message_id,
+    rfc_message_id: row.rfc_id,
+    in_reply_to: row.in_reply_to,
+    automatic: row.automatic,
+    attempts: row.attempts,
+    // While a node is at it, the column is the end of its lease.
+    next_try_at: row.status === 'deferred' ? row.next_try_at : null,
+    sent_at: row.sent_at,
+    from_address: row.from_address,
+    from_name: row.from_name,
+    recipients: [...row.recipients],
+    subject: row.subject,
+    verdict: row.verdict,
+    text: isIncoming ? row.body_text : null,
+    html: isIncoming ? row.body_html : null,
+    source_url:
+      row.source_key === null
+        ? null
+        : await files.presignDownload({
+            key: row.source_key,
+            filename: `${row.id}.eml`,
+            contentType: 'message/rfc822',
+          }),
+    size_bytes: row.size_bytes,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+const READ_BY_ID = statement<[ids: readonly string[]], MailRow>({
+  name: 'read-mails',
+  text: `SELECT ${mailColumns('m')} FROM mails m WHERE m.id = ANY($1)`,
+});
+
+const READ_HEAD = statement<[id: string], MailHead>({
+  name: 'read-head-of-mail',
+  text: `SELECT ${headColumns('m')} FROM mails m WHERE m.id = $1`,
+});
+
+const READ_OF_MESSAGE = statement<[messageId: string], MailRow>({
+  name: 'read-mail-of-message',
+  text: `SELECT ${mailColumns('m')} FROM mails m WHERE m.message_id = $1`,
+});
+
+const READ_OF_CONVERSATION = statement<
+  [conversationId: string, afterTime: string, afterId: string, limit: number],
+  MailRow
+>({
+  name: 'read-mails-of-conversation',
+  text: `
+    SELECT ${mailColumns('m')} FROM mails m
+    WHERE m.conversation_id = $1 AND (m.created_at, m.id) > ($2::timestamptz, $3)
+    ORDER BY m.created_at, m.id LIMIT $4`,
+});

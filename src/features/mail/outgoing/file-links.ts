@@ -1,0 +1,43 @@
+import { FileUrls } from '../../../core/attachments/file-urls.ts';
+import type { MailKey } from './mail-key.ts';
+
+export interface FileLinksOptions {
+  readonly key: MailKey;
+  /** The base URL at which customers reach this server. */
+  readonly baseUrl: () => string;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+const LINKED_DAYS = 30;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** The path below which the links are. */
+export const FILE_LINKS_PATH = '/v1/mail/files/';
+
+/**
+ * Links in mails to files that are too large for them. A link works for a month, and only as long as the message has its
+ * file: it leads to the address of the store, which ends after minutes.
+ */
+export class FileLinks {
+  readonly #urls: FileUrls;
+  readonly #now: () => number;
+
+  constructor({ key, baseUrl, now = Date.now }: FileLinksOptions) {
+    this.#urls = new FileUrls({ secret: key, baseUrl, now, path: FILE_LINKS_PATH });
+    this.#now = now;
+  }
+
+  /** Returns when a link that is made today ends, in ISO 8601. */
+  end(): string {
+    return new Date(this.#now() - (this.#now() % DAY_MS) + (LINKED_DAYS + 1) * DAY_MS - 1).toISOString();
+  }
+
+  make(attachmentId: string, until: string): string {
+    return this.#urls.sign('GET', { key: attachmentId, expiresAtMs: Date.parse(until), fields: {} });
+  }
+
+  /** Returns the id of the attachment. Throws ApiError for an address that is not of ours, or has ended. */
+  read(path: string, query: string): string {
+    return this.#urls.verify('GET', path, query).key;
+  }
+}

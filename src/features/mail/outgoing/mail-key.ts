@@ -1,0 +1,27 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../../../platform/db/database.ts';
+import { sharedSecret } from '../../../platform/db/shared-secret.ts';
+
+/** The secret that seals Message-IDs and bounce addresses, the same on all nodes of a database. */
+export type MailKey = string;
+
+export function openMailKey(database: Database): Promise<MailKey> {
+  return sharedSecret(database, 'mail_ids');
+}
+
+/** Returns 16 hexadecimal digits that only a holder of the key can make. Case is ignored: some mail servers change it. */
+export function sealOf(key: MailKey, purpose: 'message-id' | 'bounce' | 'file', text: string): string {
+  const sealed = createHmac('sha256', key).update(`${purpose} ${text.toLowerCase()}`);
+  return sealed.digest('hex').slice(0, 16);
+}
+
+export function isSealed(
+  key: MailKey,
+  purpose: Parameters<typeof sealOf>[1],
+  text: string,
+  seal: string,
+): boolean {
+  const right = Buffer.from(sealOf(key, purpose, text));
+  const given = Buffer.from(seal.toLowerCase());
+  return given.length === right.length && timingSafeEqual(given, right);
+}

@@ -1,0 +1,39 @@
+import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
+import { isSealed, type MailKey, sealOf } from './mail-key.ts';
+
+/** What a Message-ID of ours names. */
+export interface NamedMail {
+  /** As the text has it: in lower case where a mail server has changed that. The row of the mail has the exact one. */
+  readonly conversationId: string;
+  readonly mailId: string;
+}
+
+/**
+ * Returns the Message-ID of a mail that goes out, without its brackets: it carries the conversation and the mail under a
+ * seal, so that an answer finds its case by itself. `domain` is that of the inbox.
+ */
+export function makeMessageId(key: MailKey, { conversationId, mailId }: NamedMail, domain: string): string {
+  const seal = sealOf(key, 'message-id', `${conversationId} ${mailId}`);
+  return `c.${conversationId}.${hexOf(mailId)}.${seal}@${domain.toLowerCase()}`;
+}
+
+/** Reads a Message-ID, with its brackets or without; undefined for one that is not of ours or was changed. */
+export function readMessageId(key: MailKey, text: string): NamedMail | undefined {
+  const [, conversationId, hex, seal] = MESSAGE_ID.exec(text) ?? [];
+  if (conversationId === undefined) return undefined;
+  const mailId = mailIdOf(hex!);
+  return isSealed(key, 'message-id', `${conversationId} ${mailId}`, seal!)
+    ? { conversationId, mailId }
+    : undefined;
+}
+
+/** Returns the part of a mail's id that may stand in addresses: 24 hexadecimal digits. */
+export function hexOf(mailId: string): string {
+  return mailId.slice(ID_PREFIXES.mail.length + 1);
+}
+
+export function mailIdOf(hex: string): string {
+  return `${ID_PREFIXES.mail}_${hex.toLowerCase()}`;
+}
+
+const MESSAGE_ID = /^\s*<?c\.(cnv_[0-9a-z]{1,40})\.([0-9a-f]{24})\.([0-9a-f]{16})@[^\s<>@]+>?\s*$/i;

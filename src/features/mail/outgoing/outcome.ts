@@ -1,0 +1,110 @@
+import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
+import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
+import { notifyUsers } from '../../../core/notifications/notify-users.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import {
+  lockOutgoing,
+  type OutgoingRow,
+  readFailed,
+  setEmailStatus,
+  writeOutcome,
+} from './outgoing-store.ts';
+
+/** What became of a mail that goes out, at some of its recipients or as a whole. */
+export interface MailOutcome {
+  readonly mailId: string;
+  /** The recipients whose state changed; an address that the mail does not have is ignored. */
+  readonly recipients?: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
+  /** A code that says why; null: nothing is to be said. */
+  readonly reason: string | null;
+  /** Of the mail as a whole. Otherwise its status follows from those of its recipients. */
+  readonly status?: 'canceled' | 'failed' | 'deferred';
+  /** Milliseconds until the next try; null, the default: this mail is not tried any more. */
+  readonly nextTryMs?: number | null;
+  /** The number of the try that this comes from. Where another node has begun a later one, only a success counts. */
+  readonly attempt?: number;
+}
+
+/**
+ * The one place where the outcome of a mail changes: its row, the `email_status` of its message, the event for its readers,
+ * and a notification (`email.failed`) once the mail bounced or failed. Returns the new status; undefined where there is no
+ * such mail that goes out, or the outcome comes too late. The message is locked before the mail.
+ */
+export async function recordOutcome(
+  tx: Tx,
+  { mailId, recipients = [], reason, status, nextTryMs = null, attempt }: MailOutcome,
+): Promise<SentEmailStatus | undefined> {
+  const mail = await lockOutgoing(tx, mailId);
+  if (mail === undefined) return undefined;
+  const isLate = attempt !== undefined && attempt !== mail.attempts;
+  if (isLate && !recipients.some((one) => one.status === 'sent')) return undefined;
+  // Its message was deleted: nothing of it is tried any more, and nothing can be said of its recipients.
+  if (status === undefined && mail.recipients.length === 0) return undefined;
+  const changes = new Map(recipients.map((one) => [one.address.toLowerCase(), one]));
+  const after = mail.recipients.map((one) => {
+    // A bounce may arrive before the note of the try that it comes from.
+    const isKept = attempt !== undefined && one.status === 'bounced';
+    const { status: state, code } = (isKept ? undefined : changes.get(one.address.toLowerCase())) ?? one;
+    const isOpen = state === 'queued' || state === 'deferred';
+    return { ...one, code, status: status === 'failed' && isOpen ? ('failed' as const) : state };
+  });
+  const next = status ?? statusOf(after);
+  const at = await writeOutcome(tx, mailId, { recipients: after, status: next, reason, nextTryMs });
+  if (next === mail.status) return next;
+  await publishStatus(tx, mail, next);
+  if (next === 'bounced' || next === 'failed') await notify(tx, mail, next, at);
+  return next;
+}
+
+/**
+ * The state of a mail is that of its recipients; those in copy count once the others have it, so that an author learns of a mail
+ * that came back also while a copy is still tried.
+ */
+export function statusOf(recipients: readonly Pick<EmailRecipient, 'kind' | 'status'>[]): SentEmailStatus {
+  const status = stateOf(recipients.filter(({ kind }) => kind === 'to'));
+  return status === 'sent' ? stateOf(recipients) : status;
+}
+
+/** What can still change comes first, and of what cannot, the worst. */
+function stateOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): SentEmailStatus {
+  for (const status of ['deferred', 'queued', 'bounced', 'failed'] as const) {
+    if (recipients.some((one) => one.status === status)) return status;
+  }
+  return 'sent';
+}
+
+/** Writes the new status of a mail into its message, if it has one, and publishes that. */
+export async function publishStatus(
+  tx: Tx,
+  { message_id: id, conversation_id: stream }: Pick<OutgoingRow, 'message_id' | 'conversation_id'>,
+  status: SentEmailStatus,
+): Promise<void> {
+  if (id === null || stream === null || !(await setEmailStatus(tx, id, status))) return;
+  await enqueueChanged(tx, [{ event: 'message.updated', id, stream }]);
+}
+
+/** Notifies the author, or the assignee of the case where the author is no person. The text names no address. */
+async function notify(
+  tx: Tx,
+  { id, account_id, message_id }: OutgoingRow,
+  status: 'bounced' | 'failed',
+  at: string,
+): Promise<void> {
+  const failed = message_id === null ? undefined : await readFailed(tx, message_id);
+  if (failed === undefined || failed.recipient_id === null) return;
+  await notifyUsers(tx, [failed.recipient_id], {
+    account_id,
+    category: 'email.failed',
+    title: `Your mail${failed.title === null ? '' : ` in ${failed.title}`} ${ENDINGS[status]}`,
+    body: null,
+    priority: 'high',
+    sender_id: null,
+    sender_type: 'system',
+    resource: { type: 'entity', id: failed.conversation_id },
+    message_id,
+    agent_run_id: null,
+    cause: { key: `email failed ${id}`, at },
+  });
+}
+
+const ENDINGS = { bounced: 'came back', failed: 'could not be sent' } as const;

@@ -1,0 +1,119 @@
+import { derivedId } from '../../../contract/protocol/ids.ts';
+import type { EmailRecipient } from '../../../contract/protocol/resources/email.ts';
+import type { EmailDue } from '../../../core/messages/outbox-topics.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Tx } from '../../../platform/db/handle.ts';
+import { domainOf, withoutTag } from '../inboxes/inbox-address.ts';
+import { readInboxesByAddress } from '../inboxes/inbox-store.ts';
+import { mayAnswer } from '../incoming/loop-limit.ts';
+import { updateThread } from '../thread-store.ts';
+import type { MailKey } from './mail-key.ts';
+import { makeMessageId } from './message-ids.ts';
+import { recordOutcome } from './outcome.ts';
+import { insertReply, type ReplyFacts, readReplyFacts } from './reply-store.ts';
+import { replySubject, threadSubject } from './subject.ts';
+
+export interface OutgoingOptions {
+  readonly database: Database;
+  readonly key: MailKey;
+  /** False: the mail stays until some node has an SMTP server. */
+  readonly hasTransport: boolean;
+  /** Called once a mail is due. */
+  readonly onDue: (mailId: string) => void | Promise<void>;
+}
+
+/**
+ * Handles EMAIL_DUE: makes the mail of a message, which is then due. Its recipients, its subject and its place in the thread
+ * are decided here, once; its text is read at each try. May be called again for the same message.
+ */
+export async function makeReply(options: OutgoingOptions, due: EmailDue): Promise<void> {
+  const { database, onDue } = options;
+  const mailId = await database.transaction((tx) => insertMail(tx, options, due));
+  if (mailId !== undefined) await onDue(mailId);
+}
+
+/** Returns the id of the mail if it is to be sent and was not there before. */
+async function insertMail(
+  tx: Tx,
+  { key, hasTransport }: OutgoingOptions,
+  { message_id, by, traceparent }: EmailDue,
+): Promise<string | undefined> {
+  const facts = await readReplyFacts(tx, message_id, by);
+  if (facts === undefined) return undefined;
+  const id = derivedId('mail', message_id);
+  const { conversation_id: conversationId, address } = facts;
+  const recipients = await recipientsOf(tx, facts);
+  const refusal = await refusalOf(tx, facts, recipients);
+  const isNew = await insertReply(tx, {
+    id,
+    account_id: facts.account_id,
+    inbox_id: facts.inbox_id,
+    direction: 'out',
+    purpose: 'reply',
+    conversation_id: conversationId,
+    message_id,
+    rfc_id: makeMessageId(key, { conversationId, mailId: id }, domainOf(address)),
+    status: 'queued',
+    reason: hasTransport ? null : 'no_transport',
+    automatic: facts.by_machine,
+    from_address: address,
+    from_name: facts.persona ?? facts.inbox_name,
+    recipients: JSON.stringify(recipients),
+    subject: replySubject(facts),
+    in_reply_to: facts.answers,
+    thread_ids: [...facts.thread_ids],
+    trace: traceparent ?? null,
+  });
+  if (!isNew) return undefined;
+  await updateThread(tx, conversationId, {
+    last_out_id: id,
+    subject: threadSubject(facts),
+    ...(!facts.by_machine && {
+      cc: recipients.filter(({ kind }) => kind === 'cc').map((one) => one.address),
+    }),
+  });
+  if (refusal === undefined) return id;
+  await recordOutcome(tx, { mailId: id, status: 'failed', reason: refusal });
+  return undefined;
+}
+
+/** A code for why the mail cannot leave; undefined: it can. */
+async function refusalOf(
+  tx: Tx,
+  facts: ReplyFacts,
+  recipients: readonly EmailRecipient[],
+): Promise<string | undefined> {
+  if (facts.inbox_removed) return 'inbox_removed';
+  if (!recipients.some(({ kind }) => kind === 'to')) return 'no_recipient';
+  return facts.by_machine && !(await mayAnswer(tx, facts.conversation_id)) ? 'loop_limit' : undefined;
+}
+
+/**
+ * The mail goes to the address that the last mail of the customer names, else to the customers of the case. In copy are the
+ * addresses that the message names, else, of what a person sends, those of the last mail: whom a stranger names gets no mail
+ * of a machine. No inbox writes to an inbox.
+ */
+export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
+  const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
+  const wanted = [
+    ...to.map((address) => ({ address: address.toLowerCase(), kind: 'to' as const })),
+    ...(facts.cc ?? (facts.by_machine ? [] : facts.thread_cc)).map((address) => ({
+      address: address.toLowerCase(),
+      kind: 'cc' as const,
+    })),
+  ];
+  const inboxes = await readInboxesByAddress(
+    tx,
+    wanted.map(({ address }) => withoutTag(address)),
+  );
+  const own = new Set(inboxes.map(({ address }) => address.toLowerCase()));
+  const seen = new Set<string>();
+  return wanted.flatMap(({ address, kind }) => {
+    if (seen.has(address) || own.has(withoutTag(address)) || !SENDABLE.test(address)) return [];
+    seen.add(address);
+    return [{ address, kind, status: 'queued', code: null }];
+  });
+}
+
+/** What may stand in an envelope and a header as it is: addresses of mails that came in were checked by no schema. */
+const SENDABLE = /^[^\s\p{Cc}<>()[\],;:\\"@]+@[^\s\p{Cc}<>()[\],;:\\"@]+$/u;

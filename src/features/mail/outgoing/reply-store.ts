@@ -1,0 +1,97 @@
+import type { Insertable } from 'kysely';
+import type { Tx } from '../../../platform/db/handle.ts';
+import type { Schema } from '../../../platform/db/schema.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { customerAddresses } from '../thread-store.ts';
+
+/** What the mail of a message is made of, beside its text. */
+export interface ReplyFacts {
+  readonly account_id: string;
+  readonly account_name: string;
+  readonly conversation_id: string;
+  readonly title: string | null;
+  /** As the message states it. */
+  readonly subject: string | null;
+  /** As the message states them; null: it does not. */
+  readonly cc: readonly string[] | null;
+  /** The name of the group that the message is sent under; null: it is sent under none. */
+  readonly persona: string | null;
+  /** Whether it was sent by the act of an agent. */
+  readonly by_machine: boolean;
+  readonly inbox_id: string;
+  readonly inbox_name: string;
+  readonly inbox_removed: boolean;
+  /** The address of the inbox. */
+  readonly address: string;
+  readonly thread_subject: string | null;
+  readonly thread_cc: readonly string[];
+  /** The Message-ID that the mail answers; null: it begins the thread. */
+  readonly answers: string | null;
+  /** The address to which the last mail of the customer wants its answer; null: there was none. */
+  readonly answers_to: string | null;
+  /** The addresses of the customers of the case. */
+  readonly customers: readonly string[];
+  /** Message-IDs of the thread, the oldest first: the first one and the last ones. */
+  readonly thread_ids: readonly string[];
+}
+
+/** Locks the message. Returns undefined where it is not there any more, or its case has no inbox. */
+export async function readReplyFacts(
+  tx: Tx,
+  messageId: string,
+  by: string | null,
+): Promise<ReplyFacts | undefined> {
+  const [facts] = await tx.query(READ_FACTS, messageId, by);
+  return facts;
+}
+
+/** Inserts a mail that is due; false: it is there already. */
+export async function insertReply(
+  tx: Tx,
+  mail: Omit<Insertable<Schema['mails']>, 'next_try_at'>,
+): Promise<boolean> {
+  const inserted = await tx.kysely
+    .insertInto('mails')
+    .values((now) => ({ ...mail, next_try_at: now.fn('clock_timestamp') }))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return inserted !== undefined;
+}
+
+/** How many Message-IDs a References header has at most (RFC 5322 sets no limit; some servers refuse long headers). */
+const MAX_REFERENCES = 20;
+
+const IS_ID = `~ '^[!-;=?-~]{1,250}$'`;
+
+const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>({
+  name: 'read-reply-facts',
+  text: `
+    SELECT m.account_id, a.name AS account_name, m.conversation_id, c.title, m.subject, m.cc,
+      CASE WHEN s.type = 'group' THEN s.name END AS persona,
+      EXISTS (SELECT FROM actors o WHERE o.id = $2 AND o.type = 'agent') AS by_machine,
+      i.id AS inbox_id, i.name AS inbox_name, i.deleted_at IS NOT NULL AS inbox_removed, i.address,
+      t.subject AS thread_subject, coalesce(t.cc, '{}') AS thread_cc, coalesce(answered.rfc_id,
+        last_in.rfc_id, last_out.rfc_id) AS answers, coalesce(last_in.reply_to, last_in.from_address) AS answers_to,
+      ${customerAddresses('m.conversation_id')} AS customers,
+      ARRAY(
+        SELECT l.rfc_id FROM (
+          SELECT o.rfc_id, o.created_at, o.id, row_number() OVER (ORDER BY o.created_at, o.id) AS first,
+            row_number() OVER (ORDER BY o.created_at DESC, o.id DESC) AS last
+          FROM mails o
+          WHERE o.conversation_id = m.conversation_id AND o.purpose IN ('reply', 'message') AND o.rfc_id ${IS_ID}
+            AND o.status NOT IN ('canceled', 'ignored')
+        ) l
+        WHERE l.first = 1 OR l.last < ${MAX_REFERENCES} ORDER BY l.created_at, l.id) AS thread_ids
+    FROM messages m
+      JOIN conversations c ON c.id = m.conversation_id
+      JOIN inboxes i ON i.id = c.inbox_id
+      JOIN accounts a ON a.id = m.account_id
+      LEFT JOIN actors s ON s.id = m.sender_id
+      LEFT JOIN mail_threads t ON t.conversation_id = m.conversation_id
+      LEFT JOIN mails last_in ON last_in.id = t.last_in_id AND last_in.rfc_id ${IS_ID}
+      LEFT JOIN mails last_out ON last_out.id = t.last_out_id
+      LEFT JOIN mails answered ON answered.message_id = m.reply_to_id AND answered.rfc_id ${IS_ID}
+    WHERE m.id = $1 AND m.status = 'sent'
+    FOR NO KEY UPDATE OF m`,
+});

@@ -1,0 +1,166 @@
+import { domainToASCII } from 'node:url';
+import type { SendMailOptions, Transporter } from 'nodemailer';
+import type { EmailRecipient } from '../../../contract/protocol/resources/email.ts';
+
+export interface TransportOptions {
+  /** `PARLEY_SMTP_URL`. */
+  readonly url: string;
+  /** Whether a connection without TLS is refused. Default: it is used where the server offers none. */
+  readonly requireTls?: boolean;
+  readonly dkim: DkimOptions | null;
+}
+
+/** The key that signs every mail (RFC 6376). */
+export interface DkimOptions {
+  readonly domainName: string;
+  readonly keySelector: string;
+  /** PEM. */
+  readonly privateKey: string;
+}
+
+/** What a try did. */
+export interface Tried {
+  /** What became of the mail at each recipient that was tried. */
+  readonly recipients: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
+  /** A code for why not every one of them has it; null: each has. */
+  readonly reason: string | null;
+}
+
+/** Hands mails to the SMTP server of the deployment. */
+export interface MailTransport {
+  /** Tries to send a mail to these recipients. Rejects only where the mail could not be made. */
+  send(mail: SendMailOptions, recipients: readonly string[], signal: AbortSignal): Promise<Tried>;
+  /** Ends connections, also those that are sending. */
+  close(): void;
+}
+
+/** Most connections of a node to the server. */
+export const MAX_CONNECTIONS = 16;
+
+const CONNECT_MS = 30_000;
+/** Without a byte from the server. RFC 5321 (4.5.3.2) has ten minutes for its last answer: by then a mail is better tried again. */
+const SILENT_MS = 90_000;
+
+export class SmtpTransport implements MailTransport {
+  readonly #options: TransportOptions;
+  #transporter: Promise<Transporter> | undefined;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  async send(mail: SendMailOptions, recipients: readonly string[], signal: AbortSignal): Promise<Tried> {
+    this.#transporter ??= open(this.#options);
+    const transporter = await this.#transporter;
+    try {
+      const { accepted = [], rejectedErrors = [] } = await transporter.sendMail({ ...mail, signal });
+      return afterSent(recipients, accepted, rejectedErrors as readonly SmtpError[]);
+    } catch (error) {
+      return afterError(recipients, error as SmtpError);
+    }
+  }
+
+  close(): void {
+    this.#transporter?.then((transporter) => transporter.close({ force: true })).catch(() => {});
+  }
+}
+
+async function open({ url, requireTls = false, dkim }: TransportOptions): Promise<Transporter> {
+  // Loaded here, since a node without an SMTP server needs none of it.
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
+    url,
+    pool: true,
+    requireTLS: requireTls,
+    maxConnections: MAX_CONNECTIONS,
+    // Once, and only where no byte of the mail was sent: other failures are tried again by our own schedule.
+    maxRequeues: 1,
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    dnsTimeout: CONNECT_MS,
+    socketTimeout: SILENT_MS,
+    // Whatever a message says, a mail contains what it was given, and nothing that is read from elsewhere.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(dkim !== null && { dkim }),
+  });
+}
+
+/** What the library's errors have beside their text. */
+interface SmtpError extends Error {
+  readonly code?: string;
+  /** The first number of the server's answer. */
+  readonly responseCode?: number;
+  readonly response?: string;
+  readonly recipient?: string;
+  readonly rejectedErrors?: readonly SmtpError[];
+}
+
+function afterSent(
+  recipients: readonly string[],
+  accepted: readonly string[],
+  rejected: readonly SmtpError[],
+): Tried {
+  const taken = new Set(accepted.map(keyOf));
+  const errors = byRecipient(rejected);
+  const [first] = rejected;
+  return {
+    recipients: recipients.map((address) => {
+      if (taken.has(keyOf(address))) return { address, status: 'sent', code: null };
+      const error = errors.get(keyOf(address)) ?? first;
+      return { address, status: error ? statusAfter(error) : 'deferred', code: error ? codeOf(error) : null };
+    }),
+    reason: first === undefined ? null : reasonOf(first),
+  };
+}
+
+function afterError(recipients: readonly string[], error: SmtpError): Tried {
+  const errors = byRecipient(error.rejectedErrors ?? []);
+  return {
+    recipients: recipients.map((address) => {
+      const own = errors.get(keyOf(address)) ?? error;
+      return { address, status: statusAfter(own), code: codeOf(own) };
+    }),
+    reason: reasonOf(error),
+  };
+}
+
+function byRecipient(errors: readonly SmtpError[]): ReadonlyMap<string, SmtpError> {
+  return new Map(errors.map((error) => [keyOf(error.recipient ?? ''), error]));
+}
+
+/** Addresses come back in the form in which they were sent: the letters of their domain are those of the DNS. */
+function keyOf(address: string): string {
+  const at = address.lastIndexOf('@');
+  const domain = address.slice(at + 1);
+  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
+}
+
+function statusAfter(error: SmtpError): 'failed' | 'deferred' {
+  return isFinal(error) ? 'failed' : 'deferred';
+}
+
+/** Whether the answer is about this mail, and stays the same. What our own connection lacks may be mended. */
+function isFinal({ code, responseCode }: SmtpError): boolean {
+  if (code !== 'EENVELOPE' && code !== 'EMESSAGE') return false;
+  return responseCode === undefined || (responseCode >= 500 && !NOT_AUTHORIZED.has(responseCode));
+}
+
+/** The server wants another login, or TLS first (RFC 4954). */
+const NOT_AUTHORIZED: ReadonlySet<number> = new Set([530, 534, 535, 538]);
+
+function reasonOf(error: SmtpError): string {
+  const { code = '', responseCode } = error;
+  if (code === 'EAUTH' || code === 'ENOAUTH' || NOT_AUTHORIZED.has(responseCode ?? 0))
+    return 'not_authorized';
+  if (code === 'ETIMEDOUT' || code === 'EABORT') return 'timeout';
+  if (code === 'ESTREAM') return 'attachment_unavailable';
+  if (code === 'EENVELOPE' || code === 'EMESSAGE') return isFinal(error) ? 'rejected' : 'delayed';
+  return 'connection_error';
+}
+
+/** Returns the enhanced status of the answer (RFC 3463), else its number; null: there was no answer. */
+function codeOf({ response, responseCode }: SmtpError): string | null {
+  const [, enhanced] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '') ?? [];
+  return enhanced ?? responseCode?.toString() ?? null;
+}

@@ -1,0 +1,125 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { downloadName } from '../../../core/attachments/download-name.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import type { MailRow } from '../mail-store.ts';
+import { makeBounceAddress } from './bounce-address.ts';
+import type { MailAttachment } from './compose-mail.ts';
+import type { FileLinks } from './file-links.ts';
+import type { MailKey } from './mail-key.ts';
+import { replyText } from './reply-text.ts';
+import type { WrittenMail } from './written-mail.ts';
+
+export interface ReplyWriterOptions {
+  readonly database: Database;
+  readonly store: Pick<ObjectStore, 'open'>;
+  readonly key: MailKey;
+  readonly links: FileLinks;
+}
+
+/** Files of a mail together, in bytes: 13.7 MB once they are encoded, which most servers accept. */
+const MAX_ATTACHED_BYTES = 10 * 1024 * 1024;
+
+/** Writes the mail of a message as the message is now. */
+export async function writeReply(
+  { database, store, key, links }: ReplyWriterOptions,
+  mail: MailRow,
+): Promise<WrittenMail> {
+  const [message] = await database.query(READ_MESSAGE, mail.message_id);
+  if (message === undefined || message.is_deleted) return { unsent: 'canceled', reason: 'message_deleted' };
+  if (message.inbox_removed) return { unsent: 'canceled', reason: 'inbox_removed' };
+  if (!message.is_active) return { unsent: 'deferred', reason: 'account_inactive' };
+  const attachments = message.has_attachments ? await database.query(READ_FILES, mail.message_id!) : [];
+  const files = attachments.flatMap(({ id, s3_key, filename, content_type, size_bytes }) =>
+    s3_key === null
+      ? []
+      : [
+          {
+            id,
+            key: s3_key,
+            name: downloadName(filename ?? 'file'),
+            type: content_type,
+            size: size_bytes ?? 0,
+          },
+        ],
+  );
+  const isAttached = files.reduce((sum, { size }) => sum + size, 0) <= MAX_ATTACHED_BYTES;
+  const until = links.end();
+  const { text, html } = replyText({
+    body: message.body ?? '',
+    accountName: message.account_name,
+    links: attachments.flatMap(({ url }) => url ?? []),
+    files: isAttached ? [] : files.map(({ id, name }) => ({ name, url: links.make(id, until) })),
+    filesUntil: until,
+  });
+  const addresses = (kind: 'to' | 'cc') =>
+    mail.recipients.filter((one) => one.kind === kind).map(({ address }) => address);
+  return {
+    sender: makeBounceAddress(key, mail.id, mail.from_address!),
+    content: {
+      rfcId: mail.rfc_id,
+      date: mail.created_at,
+      from: { name: mail.from_name, address: mail.from_address! },
+      ...{ to: addresses('to'), cc: addresses('cc'), subject: mail.subject ?? '' },
+      ...{ inReplyTo: mail.in_reply_to, references: mail.thread_ids },
+      autoSubmitted: mail.automatic ? 'auto-replied' : null,
+      ...{ text, html },
+      attachments: isAttached
+        ? files.map(({ key, name, type }) => attached(store, key, name, type ?? 'application/octet-stream'))
+        : [],
+    },
+  };
+}
+
+function attached(
+  store: Pick<ObjectStore, 'open'>,
+  key: string,
+  filename: string,
+  contentType: string,
+): MailAttachment {
+  return { filename, contentType, read: () => readFile(store, key) };
+}
+
+async function* readFile(store: Pick<ObjectStore, 'open'>, key: string): AsyncIterable<Buffer> {
+  const file = await store.open(key);
+  if (file === undefined) throw new ApiError('resource_not_found', 'The file of an attachment is gone.');
+  yield* file.read();
+}
+
+interface MessageText {
+  readonly body: string | null;
+  readonly has_attachments: boolean;
+  readonly account_name: string;
+  readonly is_active: boolean;
+  readonly is_deleted: boolean;
+  readonly inbox_removed: boolean;
+}
+
+const READ_MESSAGE = statement<[messageId: string | null], MessageText>({
+  name: 'read-message-to-mail',
+  text: `
+    SELECT m.body, m.has_attachments, a.name AS account_name, a.subscription = 'active' AS is_active,
+      m.status <> 'sent' OR num_nonnulls(m.deleted_at, c.deleted_at, a.deleted_at) > 0 AS is_deleted,
+      i.deleted_at IS NOT NULL AS inbox_removed
+    FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN accounts a ON a.id = m.account_id
+      LEFT JOIN inboxes i ON i.id = c.inbox_id
+    WHERE m.id = $1`,
+});
+
+interface AttachmentToMail {
+  readonly id: string;
+  readonly s3_key: string | null;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+  readonly url: string | null;
+}
+
+// Resources of the app are for the team alone.
+const READ_FILES = statement<[messageId: string], AttachmentToMail>({
+  name: 'read-attachments-to-mail',
+  text: `
+    SELECT id, s3_key, filename, content_type, size_bytes, url FROM attachments
+    WHERE message_id = $1 AND removed_at IS NULL AND kind <> 'resource' ORDER BY position`,
+});

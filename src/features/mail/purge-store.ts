@@ -1,0 +1,117 @@
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** Deletes the mails of messages that are purged. Returns the keys of their sources. */
+export async function deleteMailsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {
+  return keysOf(await tx.query(DELETE_OF_MESSAGES, messageIds));
+}
+
+/** What a deletion of mails has removed. */
+export interface DeletedMails {
+  readonly deleted: number;
+  /** Of their sources. */
+  readonly keys: readonly string[];
+}
+
+/** Deletes mails of a conversation that is purged as a whole, also those that carry no message. */
+export async function deleteMailsOfConversation(
+  tx: Tx,
+  conversationId: string,
+  limit: number,
+): Promise<DeletedMails> {
+  const rows = await tx.query(DELETE_OF_CONVERSATION, conversationId, limit);
+  return { deleted: rows.length, keys: keysOf(rows) };
+}
+
+/**
+ * Deletes mails that carry no message, are not tried any more and are older than this: digests, bounces and mail that was
+ * ignored. Those of conversations under legal hold stay.
+ */
+export async function deleteMailsWithoutMessage(tx: Tx, days: number, limit: number): Promise<DeletedMails> {
+  const rows = await tx.query(DELETE_WITHOUT_MESSAGE, days, limit);
+  return { deleted: rows.length, keys: keysOf(rows) };
+}
+
+/**
+ * Removes the references to sources of an account that are older than this, and returns their keys. Those of conversations
+ * under legal hold stay.
+ */
+export async function removeOldSources(
+  tx: Tx,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<string[]> {
+  return keysOf(await tx.query(REMOVE_OLD_SOURCES, accountId, days, limit));
+}
+
+/** How old the oldest source of an account is that is not held, in seconds; null: there is none. */
+export async function readSourceAge(db: Db, accountId: string): Promise<number | null> {
+  const [row] = await db.query(READ_SOURCE_AGE, accountId);
+  return row?.age ?? null;
+}
+
+interface SourceRow {
+  readonly source_key: string | null;
+}
+
+function keysOf(rows: readonly SourceRow[]): string[] {
+  return rows.flatMap(({ source_key }) => source_key ?? []);
+}
+
+const DELETE_OF_MESSAGES = statement<[messageIds: readonly string[]], SourceRow>({
+  name: 'delete-mails-of-messages',
+  text: 'DELETE FROM mails WHERE message_id = ANY($1) RETURNING source_key',
+});
+
+const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number], SourceRow>({
+  name: 'delete-mails-of-conversation',
+  text: `
+    DELETE FROM mails WHERE id = ANY(ARRAY(SELECT id FROM mails WHERE conversation_id = $1 LIMIT $2))
+    RETURNING source_key`,
+});
+
+/** The conversation of the mail `m`, locked, where it is under no hold; a mail without one is free. */
+const IS_FREE = `(m.conversation_id IS NULL OR NOT EXISTS (
+        SELECT FROM conversations c WHERE c.id = m.conversation_id AND c.legal_hold = 'held'))`;
+
+/** Locks the conversations of the rows `old`, so that no hold is set until the transaction ends. */
+const LOCKED = `locked AS (
+      SELECT c.id, c.legal_hold FROM conversations c
+      WHERE c.id IN (SELECT conversation_id FROM old) ORDER BY c.id FOR SHARE
+    ), free AS (
+      SELECT old.id FROM old LEFT JOIN locked l ON l.id = old.conversation_id
+      WHERE l.legal_hold IS DISTINCT FROM 'held'
+    )`;
+
+const DELETE_WITHOUT_MESSAGE = statement<[days: number, limit: number], SourceRow>({
+  name: 'delete-mails-without-message',
+  text: `
+    WITH old AS MATERIALIZED (
+      SELECT m.id, m.conversation_id FROM mails m
+      WHERE m.message_id IS NULL AND m.created_at < clock_timestamp() - make_interval(days => $1)
+        AND m.status NOT IN ('queued', 'deferred') AND ${IS_FREE}
+      ORDER BY m.created_at LIMIT $2
+    ), ${LOCKED}
+    DELETE FROM mails m USING free f WHERE m.id = f.id AND m.message_id IS NULL RETURNING m.source_key`,
+});
+
+const REMOVE_OLD_SOURCES = statement<[accountId: string, days: number, limit: number], SourceRow>({
+  name: 'remove-old-sources-of-mails',
+  text: `
+    WITH old AS MATERIALIZED (
+      SELECT m.id, m.conversation_id, m.source_key FROM mails m
+      WHERE m.account_id = $1 AND m.source_key IS NOT NULL
+        AND m.created_at < clock_timestamp() - make_interval(days => $2) AND ${IS_FREE}
+      ORDER BY m.created_at LIMIT $3
+    ), ${LOCKED}
+    UPDATE mails m SET source_key = NULL, updated_at = later_than(m.updated_at)
+    FROM free f JOIN old o USING (id) WHERE m.id = f.id RETURNING o.source_key`,
+});
+
+const READ_SOURCE_AGE = statement<[accountId: string], { age: number | null }>({
+  name: 'read-age-of-sources-of-mails',
+  text: `
+    SELECT extract(epoch FROM clock_timestamp() - min(m.created_at))::float8 AS age FROM mails m
+    WHERE m.account_id = $1 AND m.source_key IS NOT NULL AND ${IS_FREE}`,
+});

@@ -1,0 +1,149 @@
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { MailFiles } from '../transports/registered-files.ts';
+import type { ParsedMail, StoredPart } from './parsed-mail.ts';
+import type { ReadMail } from './read-mail.ts';
+import type { FromMailWorker, ReaderThread } from './reader-thread.ts';
+
+/** The part of a store that reading a mail needs. */
+export type ReadFiles = Pick<MailFiles, 'open' | 'putStream' | 'remove'>;
+
+/** One mail on its way through a thread. */
+export class MailReading {
+  readonly #thread: ReaderThread;
+  readonly #store: ReadFiles;
+  readonly #attachments: StoredPart[] = [];
+  #attachment: IncomingPart | null = null;
+  #mail: ReadMail = UNREADABLE;
+  readonly #pieces: AsyncIterator<Buffer>;
+  /** What is left of the last piece of the source. */
+  #piece: Buffer = Buffer.alloc(0);
+
+  constructor(thread: ReaderThread, store: ReadFiles, source: AsyncIterable<Buffer>) {
+    this.#thread = thread;
+    this.#store = store;
+    this.#pieces = source[Symbol.asyncIterator]();
+  }
+
+  /** Rejects where the source or the store fails. A thread that dies is no error: the mail has what was read by then. */
+  async run(): Promise<ParsedMail> {
+    try {
+      this.#thread.start();
+      for (let isDone = false; !isDone; ) {
+        const message = await this.#thread.next();
+        if (message === null) break;
+        isDone = message.kind === 'done';
+        await this.#take(message);
+      }
+    } finally {
+      await this.#pieces.return?.();
+    }
+    await this.#abort();
+    return { ...this.#mail, attachments: this.#attachments };
+  }
+
+  /** Removes what was stored of a mail that could not be read to its end. */
+  async discard(): Promise<void> {
+    await this.#abort();
+    // The error that led here is the one to report.
+    await this.#store.remove(this.#attachments.map(({ key }) => key)).catch(() => undefined);
+  }
+
+  async #take(message: FromMailWorker): Promise<void> {
+    if (message.kind === 'header' || message.kind === 'done') {
+      this.#mail = message.mail;
+      return;
+    }
+    if (message.kind === 'more') {
+      await this.#giveMore();
+      return;
+    }
+    if (message.kind === 'begin') this.#attachment = new IncomingPart(this.#store, message);
+    else if (message.kind === 'write') await this.#attachment?.write(this.#thread.decoded(message.size));
+    else if (this.#attachment !== null) {
+      this.#attachments.push(await this.#attachment.end());
+      this.#attachment = null;
+    }
+    this.#thread.confirm();
+  }
+
+  async #giveMore(): Promise<void> {
+    while (this.#piece.length === 0) {
+      const { value, done } = await this.#pieces.next();
+      if (done) break;
+      this.#piece = value;
+    }
+    this.#piece = this.#piece.subarray(this.#thread.give(this.#piece));
+  }
+
+  async #abort(): Promise<void> {
+    await this.#attachment?.abort();
+    this.#attachment = null;
+  }
+}
+
+/** An attachment that is being stored, one piece at a time. */
+class IncomingPart {
+  readonly #part: Omit<StoredPart, 'sizeBytes'>;
+  readonly #stored: Promise<number>;
+  #offered = Promise.withResolvers<Buffer | null>();
+  #taken = Promise.withResolvers<void>();
+
+  constructor(
+    store: ReadFiles,
+    { filename, contentType }: { readonly filename: string; readonly contentType: string },
+  ) {
+    this.#part = { key: newId('upload'), filename, contentType };
+    this.#stored = store.putStream(this.#part, this.#pieces());
+    // Awaited by what comes next, which may be some time later.
+    this.#stored.catch(() => undefined);
+  }
+
+  /** Resolves once the store needs the bytes no longer. */
+  async write(bytes: Buffer): Promise<void> {
+    this.#taken = Promise.withResolvers();
+    this.#offered.resolve(bytes);
+    // A store that fails takes nothing more.
+    await Promise.race([this.#taken.promise, this.#stored]);
+  }
+
+  async end(): Promise<StoredPart> {
+    this.#offered.resolve(null);
+    return { ...this.#part, sizeBytes: await this.#stored };
+  }
+
+  /** The store keeps nothing of it. */
+  async abort(): Promise<void> {
+    this.#offered.promise.catch(() => undefined);
+    this.#offered.reject(new Error('The attachment is incomplete.'));
+    await this.#stored.catch(() => undefined);
+  }
+
+  async *#pieces(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const bytes = await this.#offered.promise;
+      if (bytes === null) return;
+      this.#offered = Promise.withResolvers();
+      yield bytes;
+      this.#taken.resolve();
+    }
+  }
+}
+
+/** What is known of a mail whose header could not be read. */
+const UNREADABLE: ReadMail = {
+  headers: [],
+  rfcId: null,
+  inReplyTo: null,
+  references: [],
+  from: null,
+  replyTo: null,
+  to: [],
+  cc: [],
+  subject: null,
+  sentAt: null,
+  text: '',
+  visibleText: '',
+  html: null,
+  report: null,
+  isDamaged: true,
+};

@@ -1,0 +1,136 @@
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import type { ReadMail } from './read-mail.ts';
+
+/**
+ * Memory of both threads, for one piece of the source and one of an attachment. Bytes that are sent instead would be garbage on
+ * both sides: four times the size of the mail.
+ */
+export interface SharedPieces {
+  readonly source: SharedArrayBuffer;
+  readonly decoded: SharedArrayBuffer;
+}
+
+/** A mail to read, an answer, or the end. `size` counts the bytes of the source that are there; 0: no more. */
+export type ToMailWorker =
+  | { readonly kind: 'mail' | 'taken' | 'end' }
+  | { readonly kind: 'piece'; readonly size: number };
+
+export type FromMailWorker =
+  | { readonly kind: 'more' }
+  | { readonly kind: 'header'; readonly mail: ReadMail }
+  /** `isLast`: the thread has grown, and ends. */
+  | { readonly kind: 'done'; readonly mail: ReadMail; readonly isLast: boolean }
+  | { readonly kind: 'begin'; readonly filename: string; readonly contentType: string }
+  | { readonly kind: 'write'; readonly size: number }
+  | { readonly kind: 'end' };
+
+/** The thread of mail-worker.ts. It reads one mail at a time, and lives from mail to mail, since starting it costs more than most mails. */
+export class ReaderThread {
+  readonly #pieces: SharedPieces = {
+    source: new SharedArrayBuffer(PIECE_BYTES),
+    decoded: new SharedArrayBuffer(PIECE_BYTES),
+  };
+  readonly #worker = new Worker(new URL('./reader-worker.ts', import.meta.url), {
+    workerData: this.#pieces,
+    execArgv: ['--require', fileURLToPath(new URL('../../../../bin/quick-thread.cjs', import.meta.url))],
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+  });
+  readonly #messages: FromMailWorker[] = [];
+  #wake: (() => void) | undefined;
+  #hasEnded = false;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor() {
+    this.#worker
+      .on('message', (message: FromMailWorker) => {
+        this.#messages.push(message);
+        this.#wake?.();
+      })
+      // Its memory ran out.
+      .on('error', () => this.#end())
+      .on('exit', () => this.#end());
+  }
+
+  /** Whether it can read another mail. */
+  get isAlive(): boolean {
+    return !this.#hasEnded;
+  }
+
+  start(): void {
+    clearTimeout(this.#idle);
+    this.#worker.ref();
+    this.#send({ kind: 'mail' });
+  }
+
+  /** Says that something was taken. */
+  confirm(): void {
+    this.#send({ kind: 'taken' });
+  }
+
+  /** Gives bytes of the source, and returns how many of them; without any, the source has ended. */
+  give(bytes: Buffer): number {
+    const size = bytes.copy(Buffer.from(this.#pieces.source));
+    this.#send({ kind: 'piece', size });
+    return size;
+  }
+
+  /** The bytes of an attachment, which are there until the answer. */
+  decoded(size: number): Buffer {
+    return Buffer.from(this.#pieces.decoded, 0, size);
+  }
+
+  /** Null: the thread has died, or was ended because it took too long. */
+  async next(): Promise<FromMailWorker | null> {
+    if (this.#messages.length === 0 && !this.#hasEnded) {
+      const timer = setTimeout(() => void this.close(), STEP_MS);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      clearTimeout(timer);
+      this.#wake = undefined;
+    }
+    const message = this.#messages.shift() ?? null;
+    if (message?.kind === 'done' && message.isLast) this.#end();
+    return message;
+  }
+
+  /** Lets the process end meanwhile, and gives the memory back when no mail comes. */
+  rest(): void {
+    this.#worker.unref();
+    this.#idle = setTimeout(() => {
+      this.#end();
+      // It ends by itself, and keeps what its next start is quicker with (bin/quick-load.cjs).
+      this.#send({ kind: 'end' });
+    }, IDLE_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#end();
+    await this.#worker.terminate();
+  }
+
+  #send(message: ToMailWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    this.#wake?.();
+  }
+}
+
+/**
+ * MB of each half of the young generation of threads that start from now on. The limit of a Worker for it has no effect in a
+ * process that was started with this flag, as nodes are: with their 32 MB each thread grew by 28 MB.
+ */
+setFlagsFromString('--max-semi-space-size=2');
+/** Several times what the largest text that is kept takes while it is sanitized. */
+const HEAP_MB = 256;
+/** How long the thread may think about one piece of a mail. The slowest of the corpus takes a second. */
+const STEP_MS = 20_000;
+/** As files are read. */
+const PIECE_BYTES = 64 * 1024;
+const IDLE_MS = 60_000;

@@ -1,0 +1,76 @@
+import { type Selectable, sql, type UpdateObject } from 'kysely';
+import { IS_MEMBER } from '../../core/resources/participant.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** What the next mail of a bridged case begins with. It is made with the case (core/conversations/conversation-store.ts). */
+export type MailThreadRow = Selectable<Schema['mail_threads']>;
+
+export type MailThreadChange = Omit<UpdateObject<Schema, 'mail_threads'>, 'conversation_id' | 'updated_at'>;
+
+/** Returns undefined for a conversation that was never bridged. */
+export function readThread(db: Db, conversationId: string): Promise<MailThreadRow | undefined> {
+  return threadOf(db, conversationId).executeTakeFirst();
+}
+
+/** Like `readThread`; the row is locked until the transaction ends. */
+export function lockThread(tx: Tx, conversationId: string): Promise<MailThreadRow | undefined> {
+  return threadOf(tx, conversationId).forUpdate().executeTakeFirst();
+}
+
+export async function updateThread(tx: Tx, conversationId: string, change: MailThreadChange): Promise<void> {
+  await tx.kysely
+    .updateTable('mail_threads')
+    .set({ ...change, updated_at: sql<string>`later_than(updated_at)` })
+    .where('conversation_id', '=', conversationId)
+    .execute();
+}
+
+/** What the next mail of a conversation would be, unless its message states otherwise. */
+export interface NextMailRow {
+  /** Null once the inbox was removed, and where there never was one. */
+  readonly inbox_id: string | null;
+  readonly title: string | null;
+  readonly account_name: string;
+  readonly thread_subject: string | null;
+  readonly to: readonly string[];
+  readonly cc: readonly string[];
+  readonly last_in_id: string | null;
+  readonly last_out_id: string | null;
+}
+
+/** Returns undefined if there is no such conversation. */
+export async function readNextMail(db: Db, conversationId: string): Promise<NextMailRow | undefined> {
+  const [row] = await db.query(READ_NEXT_MAIL, conversationId);
+  return row;
+}
+
+/** SQL: the addresses of the customers of a conversation that are its members, as an array. */
+export function customerAddresses(conversationId: string): string {
+  return `ARRAY(
+        SELECT p.handle FROM participants r JOIN actors p ON p.id = r.actor_id
+        WHERE r.conversation_id = ${conversationId} AND r.${IS_MEMBER} AND p.customer AND p.handle IS NOT NULL
+          AND p.deactivated_at IS NULL
+        ORDER BY r.created_at, r.id)`;
+}
+
+const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>({
+  name: 'read-next-mail-of-conversation',
+  text: `
+    SELECT i.id AS inbox_id, c.title, a.name AS account_name, t.subject AS thread_subject,
+      coalesce(t.cc, '{}') AS cc, t.last_in_id, t.last_out_id,
+      CASE WHEN i.id IS NULL THEN '{}'
+        WHEN coalesce(l.reply_to, l.from_address) IS NOT NULL THEN ARRAY[coalesce(l.reply_to, l.from_address)]
+        ELSE ${customerAddresses('c.id')} END AS to
+    FROM conversations c
+      JOIN accounts a ON a.id = c.account_id
+      LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
+      LEFT JOIN mail_threads t ON t.conversation_id = c.id
+      LEFT JOIN mails l ON l.id = t.last_in_id
+    WHERE c.id = $1`,
+});
+
+function threadOf(db: Db, conversationId: string) {
+  return db.kysely.selectFrom('mail_threads').selectAll().where('conversation_id', '=', conversationId);
+}

@@ -1,0 +1,237 @@
+import type { FetchMessageObject, ImapFlow } from 'imapflow';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { statement } from '../../../platform/db/statement.ts';
+import { Loop } from '../../../platform/lifecycle.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { Envelope } from './envelope.ts';
+import { type Intake, MAX_MAIL_BYTES, mailTooLarge } from './intake.ts';
+
+/** PARLEY_IMAP_URL, as config.ts reads it. */
+export interface Mailbox {
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+  readonly user: string;
+  readonly password: string;
+  readonly mailbox: string;
+}
+
+export interface ImapPollerOptions {
+  readonly mailbox: Mailbox;
+  /** Without TLS from the first byte, STARTTLS is required before the password is sent. */
+  readonly requireTls: boolean;
+  readonly database: Database;
+  readonly intake: Pick<Intake, 'receive'>;
+  /** Names this node. */
+  readonly nodeId: string;
+  readonly metrics: Pick<Metrics, 'mailRefusals'>;
+  readonly log: Logger;
+  /** Milliseconds between two looks at whether there is something to do. Default 10,000. */
+  readonly everyMs?: number;
+  /** Milliseconds after which a mailbox that announces nothing is looked at. Default 60,000. */
+  readonly lookMs?: number;
+}
+
+/** Keyword of messages that were refused: they stay unseen, for a person to look at. */
+export const REFUSED_KEYWORD = '$ParleyRefused';
+
+/**
+ * Takes the mails of one mailbox, on one node at a time: those that are neither seen nor refused before. A message is marked as
+ * seen once it is committed, so one that was taken by a node which died meanwhile is taken again, as the same mail. What was
+ * done is known by the mailbox alone, so a new UIDVALIDITY changes nothing.
+ */
+export class ImapPoller {
+  readonly #options: ImapPollerOptions;
+  readonly #loop: Loop;
+  #client: ImapFlow | undefined;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #isFailing = false;
+  /** Where the mailbox keeps no keywords: by UIDVALIDITY and UID. */
+  readonly #refused = new Set<string>();
+
+  constructor(options: ImapPollerOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: options.everyMs ?? EVERY_MS,
+      run: (signal) => this.#run(signal),
+      onError: (error) => this.#failed(error),
+    });
+    this.#loop.wake();
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#loop.close();
+    // Ends a download that does not end by itself.
+    this.#client?.close();
+    await closed;
+    this.#client?.close();
+    const { database, nodeId, log } = this.#options;
+    await database.query(RELEASE, nodeId).catch((error) => {
+      log.debug(
+        { err: error },
+        'could not release the mailbox: another node takes it when the claim has ended',
+      );
+    });
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    if (!(await this.#claim())) {
+      this.#client?.close();
+      return;
+    }
+    const { lookMs = LOOK_MS } = this.#options;
+    if (this.#client?.usable && performance.now() - this.#lookedAtMs < lookMs) return;
+    const client = this.#client?.usable ? this.#client : await this.#connect(signal);
+    this.#lookedAtMs = performance.now();
+    if (!(await this.#takeAll(client, signal))) return;
+    if (this.#isFailing) this.#options.log.info('mail is fetched from the mailbox again');
+    this.#isFailing = false;
+  }
+
+  async #connect(signal: AbortSignal): Promise<ImapFlow> {
+    // Loaded here, since a node without a mailbox needs none of it.
+    const { ImapFlow } = await import('imapflow');
+    const { host, port, secure, user, password, mailbox } = this.#options.mailbox;
+    const client = new ImapFlow({
+      ...{ host, port, secure },
+      ...(!secure && { doSTARTTLS: this.#options.requireTls }),
+      auth: { user, pass: password },
+      logger: false,
+      autoIdleDelay: 1_000,
+      connectionTimeout: 30_000,
+      socketTimeout: 120_000,
+      maxIdleTime: LOOK_MS,
+      maxLineLength: 8 * 1024 * 1024,
+      maxLiteralSize: 8 * 1024 * 1024,
+    });
+    this.#client = client;
+    client.on('error', (error: Error) => this.#failed(error));
+    client.on('exists', () => {
+      this.#lookedAtMs = Number.NEGATIVE_INFINITY;
+      this.#loop.wake();
+    });
+    try {
+      await client.connect();
+      await client.mailboxOpen(mailbox);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+    if (signal.aborted) client.close();
+    return client;
+  }
+
+  /** Returns false if some could not be taken, and are tried again. */
+  async #takeAll(client: ImapFlow, signal: AbortSignal): Promise<boolean> {
+    const query = { seen: false, deleted: false, unKeyword: REFUSED_KEYWORD };
+    const uids = (await client.search(query, { uid: true })) || [];
+    let failures = 0;
+    let isWhole = true;
+    for (const uid of uids) {
+      if (signal.aborted || !(await this.#claim())) return false;
+      if (this.#refused.has(this.#nameOf(client, uid))) continue;
+      try {
+        await this.#take(client, uid);
+        failures = 0;
+      } catch (error) {
+        if (!client.usable) throw error;
+        if (isRefusal(error)) await this.#refuse(client, uid, error);
+        else {
+          this.#failed(error);
+          failures += 1;
+          isWhole = false;
+        }
+      }
+      // One mail that fails does not keep the others; where several do, it is not the mails that fail.
+      if (failures === MOST_FAILURES) return false;
+    }
+    return isWhole;
+  }
+
+  async #take(client: ImapFlow, uid: number): Promise<void> {
+    const message: FetchMessageObject | false = await client.fetchOne(uid, { size: true }, { uid: true });
+    // Another client has removed it.
+    if (message === false) return;
+    if ((message.size ?? 0) > MAX_MAIL_BYTES) throw mailTooLarge();
+    try {
+      await this.#receive(client, uid, null);
+    } catch (error) {
+      const { user } = this.#options.mailbox;
+      if (!(error instanceof ApiError) || error.condition !== 'resource_not_found' || !user.includes('@'))
+        throw error;
+      // Headers do not name the recipient of a blind copy: then it is the mailbox itself.
+      await this.#receive(client, uid, [user]);
+    }
+    await client.messageFlagsAdd(uid, ['\\Seen'], { uid: true });
+  }
+
+  async #receive(client: ImapFlow, uid: number, recipients: readonly string[] | null): Promise<void> {
+    const { content } = await client.download(uid, undefined, { uid: true });
+    if (content === undefined) return;
+    const envelope: Envelope = { transport: 'imap', sender: null, recipients, client: null };
+    try {
+      await this.#options.intake.receive(content, envelope);
+    } finally {
+      content.destroy();
+    }
+  }
+
+  async #refuse(client: ImapFlow, uid: number, error: ApiError): Promise<void> {
+    const { metrics, log } = this.#options;
+    metrics.mailRefusals.inc({ transport: 'imap', reason: REASONS[error.condition] ?? 'other' });
+    log.warn({ uid, err: error }, `a mail of the mailbox was refused and got the keyword ${REFUSED_KEYWORD}`);
+    this.#refused.add(this.#nameOf(client, uid));
+    await client.messageFlagsAdd(uid, [REFUSED_KEYWORD], { uid: true });
+  }
+
+  #nameOf({ mailbox }: ImapFlow, uid: number): string {
+    return `${mailbox === false || mailbox === undefined ? '' : mailbox.uidValidity} ${uid}`;
+  }
+
+  async #claim(): Promise<boolean> {
+    const { database, nodeId } = this.#options;
+    return (await database.query(CLAIM, nodeId)).length > 0;
+  }
+
+  /** One warning for what fails again and again. */
+  #failed(error: unknown): void {
+    this.#options.log[this.#isFailing ? 'debug' : 'warn'](
+      { err: error },
+      'fetching mail from the mailbox failed',
+    );
+    this.#isFailing = true;
+  }
+}
+
+const EVERY_MS = 10_000;
+/** A mailbox without IDLE, or one that announces nothing, is looked at this often. */
+const LOOK_MS = 60_000;
+/** Seconds after which another node takes the mailbox over from one that does not renew its claim. */
+const CLAIM_S = 30;
+const MOST_FAILURES = 3;
+
+const REASONS: Readonly<Record<string, string>> = {
+  resource_not_found: 'recipient',
+  payload_too_large: 'size',
+};
+
+/** Whether the same mail would be refused again. */
+function isRefusal(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.status < 500 && error.condition !== 'rate_limit_exceeded';
+}
+
+const CLAIM = statement<[nodeId: string]>({
+  name: 'claim-mailbox',
+  text: `
+    INSERT INTO settings AS held (name, value) VALUES ('imap_mailbox', $1)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, created_at = clock_timestamp()
+      WHERE held.value = excluded.value OR held.created_at < clock_timestamp() - interval '${CLAIM_S} s'
+    RETURNING 1`,
+});
+
+const RELEASE = statement<[nodeId: string]>({
+  name: 'release-mailbox',
+  text: `DELETE FROM settings WHERE name = 'imap_mailbox' AND value = $1`,
+});

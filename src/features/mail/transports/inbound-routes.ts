@@ -1,0 +1,129 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { MailReceipt } from '../../../contract/protocol/resources/mail-receipt.ts';
+import { unsupportedType } from '../../../platform/http/json-type.ts';
+import type { PublicAnswer, PublicRoutes, StreamedRequest } from '../../../platform/http/public-routes.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { Envelope } from './envelope.ts';
+import { InboundSignature } from './inbound-signature.ts';
+import { type Intake, MAX_MAIL_BYTES, mailTooLarge, type Receipt } from './intake.ts';
+import type { Places } from './places.ts';
+import { releasing } from './released-pieces.ts';
+
+export interface InboundRoutesOptions {
+  readonly intake: Pick<Intake, 'receive'>;
+  /** PARLEY_MAIL_SECRET; null: no mail is taken in over HTTP. */
+  readonly secrets: readonly string[] | null;
+  readonly places: Places;
+  readonly metrics: Pick<Metrics, 'mailRefusals'>;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+const INBOUND_PATH = '/v1/mail/inbound';
+
+/** Mail over HTTP (docs/contract.md#mail-that-comes-in). The signature is the credential, so no other header is required. */
+export function inboundRoutes({
+  intake,
+  secrets,
+  places,
+  metrics,
+  now = Date.now,
+}: InboundRoutesOptions): PublicRoutes {
+  const receive = async (request: StreamedRequest): Promise<PublicAnswer> => {
+    let free: (() => void) | undefined;
+    try {
+      const signature = checkHead(request, secrets, now());
+      free = places.take(request.address);
+      const bytes = releasing(signature.check(within(BODY_MS, request.body)));
+      return answerTo(await intake.receive(bytes, ENVELOPE));
+    } catch (error) {
+      const reason = reasonOf(error);
+      if (reason !== undefined) metrics.mailRefusals.inc({ transport: 'http', reason });
+      throw error;
+    } finally {
+      free?.();
+    }
+  };
+  return { [INBOUND_PATH]: { receive } };
+}
+
+/** The envelope is in the headers, where the server that took the mail noted it. */
+const ENVELOPE: Envelope = { transport: 'http', sender: null, recipients: null, client: null };
+
+/** For a mail of MAX_MAIL_BYTES on a slow line; its signature would be too old behind that. */
+const BODY_MS = 300_000;
+/** What has to arrive in each piece of that time. */
+const PACE = { ms: 30_000, bytes: 64 * 1024 } as const;
+
+/** Everything that the head decides is checked before a byte is read. */
+function checkHead(
+  { contentLength, contentType, signature }: StreamedRequest,
+  secrets: readonly string[] | null,
+  nowMs: number,
+): InboundSignature {
+  if (secrets === null) {
+    const message = 'This server takes no mail over HTTP, because PARLEY_MAIL_SECRET is not set.';
+    throw new ApiError('resource_not_found', message);
+  }
+  const check = new InboundSignature(signature, secrets, nowMs);
+  if (!MAIL_TYPE.test(contentType ?? '')) {
+    throw unsupportedType('Send the mail as it came, with the Content-Type message/rfc822.');
+  }
+  if (contentLength === 0) throw new ApiError('invalid_format', 'The mail is empty.');
+  if (contentLength > MAX_MAIL_BYTES) throw mailTooLarge();
+  return check;
+}
+
+const MAIL_TYPE = /^message\/rfc822\s*(;|$)/i;
+
+/**
+ * Throws ApiError `request_timeout` where the body is not complete within `ms`, or brings too little of itself: its place is
+ * taken before its signature is proven.
+ */
+async function* within(ms: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  const iterator = body[Symbol.asyncIterator]();
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  late.catch(() => undefined);
+  const timer = setTimeout(() => {
+    reject(new ApiError('request_timeout', `The mail was not complete within ${ms / 1_000} s.`));
+  }, ms);
+  let arrived = 0;
+  const pace = setInterval(() => {
+    if (arrived < PACE.bytes) reject(new ApiError('request_timeout', 'The mail arrived too slowly.'));
+    arrived = 0;
+  }, PACE.ms);
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([iterator.next(), late]);
+      if (done) return;
+      arrived += value.length;
+      yield value;
+    }
+  } finally {
+    clearTimeout(timer);
+    clearInterval(pace);
+    // Not awaited: it waits for a byte that may never come. The answer ends the body.
+    iterator.return?.()?.catch(() => undefined);
+  }
+}
+
+function answerTo({ mails }: Receipt): PublicAnswer {
+  const receipt: MailReceipt = {
+    object: 'mail_receipt',
+    mails: mails.map(({ id, inbox_id, status, reason, conversation_id, message_id }) => ({
+      ...{ id, inbox_id, status, reason, conversation_id, message_id },
+    })),
+  };
+  return { status: 200, body: JSON.stringify(receipt) };
+}
+
+function reasonOf(error: unknown): string | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  const reasons: Readonly<Record<string, string>> = {
+    invalid_credentials: 'signature',
+    rate_limit_exceeded: 'limit',
+    resource_not_found: 'recipient',
+    payload_too_large: 'size',
+  };
+  return reasons[error.condition] ?? (error.status < 500 ? 'other' : undefined);
+}

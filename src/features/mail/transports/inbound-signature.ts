@@ -1,0 +1,64 @@
+import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+
+/** Largest difference, in seconds and in both directions, between `t` of a signature and the clock of this node. */
+const SIGNATURE_S = 300;
+
+/**
+ * The check of one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of `<t>.<body>`. A sender that
+ * changes its secret sends one v1 for each, and this server may have two secrets: one pair that agrees is enough.
+ */
+export class InboundSignature {
+  readonly #expected: readonly Buffer[];
+  readonly #hashes: readonly Hmac[];
+
+  /** Throws ApiError `invalid_credentials` where the header is absent, malformed or too old. */
+  constructor(header: string | undefined, secrets: readonly string[], nowMs: number) {
+    if (header === undefined) throw refused('The header Parley-Signature is missing.');
+    const { time, signatures } = parse(header);
+    if (time === undefined || signatures.length === 0) {
+      throw refused('The header Parley-Signature must be t=<unix seconds>,v1=<64 hexadecimal digits>.');
+    }
+    if (Math.abs(nowMs / 1_000 - Number(time)) > SIGNATURE_S) {
+      throw refused(`The signature is more than ${SIGNATURE_S} seconds old, or from the future. Sign again.`);
+    }
+    this.#expected = signatures;
+    this.#hashes = secrets.map((secret) => createHmac('sha256', secret).update(`${time}.`));
+  }
+
+  /** Passes the body on. Throws ApiError `invalid_credentials` behind its last byte where the signature is not its own. */
+  async *check(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+    for await (const piece of body) {
+      for (const hash of this.#hashes) hash.update(piece);
+      yield piece;
+    }
+    let isValid = false;
+    for (const hash of this.#hashes) {
+      const actual = hash.digest();
+      for (const expected of this.#expected) if (timingSafeEqual(actual, expected)) isValid = true;
+    }
+    if (!isValid) throw refused('The signature in Parley-Signature is not that of this body.');
+  }
+}
+
+/** Other schemes than v1 are for receivers of another version. */
+function parse(header: string): {
+  readonly time: string | undefined;
+  readonly signatures: readonly Buffer[];
+} {
+  const parts = header.split(',', MAX_PARTS).map((part) => part.trim());
+  const times = parts.filter((part) => TIME.test(part));
+  const signatures = parts.filter((part) => V1.test(part));
+  return {
+    time: times.length === 1 ? times[0]!.slice('t='.length) : undefined,
+    signatures: signatures.map((part) => Buffer.from(part.slice('v1='.length), 'hex')),
+  };
+}
+
+const MAX_PARTS = 8;
+const TIME = /^t=\d{1,12}$/;
+const V1 = /^v1=[\da-f]{64}$/i;
+
+function refused(message: string): ApiError {
+  return new ApiError('invalid_credentials', message, { param: 'Parley-Signature' });
+}

@@ -1,0 +1,210 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Logger } from '../../../platform/log.ts';
+import type { Metrics } from '../../../platform/metrics.ts';
+import type { MailHead } from '../mail-store.ts';
+import type { MailKey } from '../outgoing/mail-key.ts';
+import type { parseMail } from '../reading/parse-mail.ts';
+import type { ParsedMail } from '../reading/parsed-mail.ts';
+import type { Envelope } from './envelope.ts';
+import { findInboxes, inboxesAt } from './recipients.ts';
+import { RegisteredFiles } from './registered-files.ts';
+import { readHead } from './source-head.ts';
+
+/** Where a mail as it came is in the store of files. */
+export interface MailSource {
+  readonly key: string;
+  readonly sizeBytes: number;
+}
+
+/** A mail that came in for an inbox. */
+export interface Arrival {
+  readonly inbox: InboxRow;
+  readonly envelope: Envelope;
+  readonly source: MailSource;
+  readonly mail: ParsedMail;
+}
+
+export interface IntakeOptions {
+  readonly database: Database;
+  readonly store: ObjectStore;
+  readonly key: MailKey;
+  readonly parseMail: typeof parseMail;
+  /** Decides what becomes of a mail, and commits that. */
+  readonly acceptMail: (arrival: Arrival) => Promise<MailHead>;
+  readonly metrics: Pick<Metrics, 'mailReceived' | 'mailReceiveSeconds'>;
+  readonly log: Logger;
+}
+
+/** What became of a mail: one row for each inbox that it was for. */
+export interface Receipt {
+  readonly mails: readonly MailHead[];
+}
+
+/** What became of a mail at one of its inboxes. */
+export interface Delivery {
+  readonly inbox: InboxRow;
+  readonly result: PromiseSettledResult<MailHead>;
+}
+
+/** Size of the largest mail in bytes, as it came. */
+export const MAX_MAIL_BYTES = 25 * 1024 * 1024;
+
+/**
+ * The one way in, for every transport. The mail is streamed into the store of files while it arrives, then parsed from
+ * there and accepted for each inbox that it is for. Everything is committed when `receive` resolves.
+ */
+export class Intake {
+  readonly #options: IntakeOptions;
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reads `bytes` to their end. Rejects with ApiError `resource_not_found` where no inbox has an address of the mail,
+   * `payload_too_large` above MAX_MAIL_BYTES, `invalid_format` where there is no byte, the error of `bytes`, or that of the
+   * store or of Postgres: the sender may try again then, since the same mail twice is one mail.
+   */
+  async receive(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Receipt> {
+    const deliveries = await this.deliver(bytes, envelope);
+    return {
+      mails: deliveries.map(({ result }) => {
+        if (result.status === 'rejected') throw result.reason;
+        return result.value;
+      }),
+    };
+  }
+
+  /** Returns the inboxes of these addresses of an envelope, each once. */
+  inboxesAt(addresses: readonly string[]): Promise<InboxRow[]> {
+    return inboxesAt(this.#options.database, this.#options.key, addresses);
+  }
+
+  /** Like `receive`, but with the outcome for each inbox: one that fails does not keep the mail from the others. */
+  async deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
+    const { transport } = envelope;
+    const { metrics } = this.#options;
+    const endTimer = metrics.mailReceiveSeconds.startTimer({ transport });
+    try {
+      const deliveries = await this.#deliver(bytes, envelope);
+      for (const { result } of deliveries) {
+        metrics.mailReceived.inc({
+          transport,
+          result: result.status === 'fulfilled' ? result.value.status : resultOf(result.reason),
+        });
+      }
+      return deliveries;
+    } catch (error) {
+      metrics.mailReceived.inc({ transport, result: resultOf(error) });
+      throw error;
+    } finally {
+      endTimer();
+    }
+  }
+
+  async #deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
+    const { database, store, key } = this.#options;
+    const arriving = await readHead(limited(bytes));
+    const [first, ...others] = await findInboxes(database, key, envelope, arriving.head);
+    if (first === undefined) {
+      // Read to its end all the same: what is wrong with it otherwise (its size, its signature) is found there.
+      for await (const _ of arriving.bytes);
+      throw new ApiError('resource_not_found', 'No inbox has an address that this mail was sent to.');
+    }
+    const files = new RegisteredFiles(database, store, first);
+    const source = await this.#store(files, arriving.bytes);
+    const deliveries: Delivery[] = [];
+    for (const inbox of others) {
+      deliveries.push({ inbox, result: await settled(this.#deliverCopy(inbox, envelope, source)) });
+    }
+    // Last, because it may remove the source that the others were copied from.
+    deliveries.unshift({
+      inbox: first,
+      result: await settled(this.#accept(first, envelope, source, files)),
+    });
+    return deliveries;
+  }
+
+  /** Each mail has a source of its own, which is kept and removed as its account wants it. */
+  async #deliverCopy(inbox: InboxRow, envelope: Envelope, { key }: MailSource): Promise<MailHead> {
+    const { database, store } = this.#options;
+    const original = await store.open(key);
+    if (original === undefined) throw new Error('the source of a mail is gone');
+    const files = new RegisteredFiles(database, store, inbox);
+    return this.#accept(
+      inbox,
+      envelope,
+      await this.#store(files, original.read({ isTransient: true })),
+      files,
+    );
+  }
+
+  /** Stores the source. Nothing of it is left where it does not arrive as a whole. */
+  async #store(files: RegisteredFiles, bytes: AsyncIterable<Buffer>): Promise<MailSource> {
+    const key = newId('upload');
+    try {
+      const sizeBytes = await files.putStream({ key, contentType: SOURCE_TYPE }, bytes);
+      if (sizeBytes === 0) throw new ApiError('invalid_format', 'The mail is empty.');
+      return { key, sizeBytes };
+    } catch (error) {
+      await this.#tidy(files.removeUnreferenced());
+      throw error;
+    }
+  }
+
+  async #accept(
+    inbox: InboxRow,
+    envelope: Envelope,
+    source: MailSource,
+    files: RegisteredFiles,
+  ): Promise<MailHead> {
+    const { parseMail, acceptMail } = this.#options;
+    let row: MailHead;
+    try {
+      const mail = await parseMail({ store: files, key: source.key });
+      row = await acceptMail({ inbox, envelope, source, mail });
+    } catch (error) {
+      await this.#tidy(files.withdraw());
+      throw error;
+    }
+    // Files of a mail that was there already, and attachments of one that became no message.
+    await this.#tidy(files.removeUnreferenced());
+    return row;
+  }
+
+  /** What cannot be removed now is removed by the purge of uploads a day later. */
+  async #tidy(work: Promise<void>): Promise<void> {
+    await work.catch((error) => {
+      this.#options.log.warn({ err: error }, 'could not remove the files of a mail');
+    });
+  }
+}
+
+const SOURCE_TYPE = 'message/rfc822';
+
+async function* limited(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  let size = 0;
+  for await (const piece of bytes) {
+    size += piece.length;
+    if (size > MAX_MAIL_BYTES) throw mailTooLarge();
+    yield piece;
+  }
+}
+
+export function mailTooLarge(): ApiError {
+  return new ApiError('payload_too_large', `A mail may have ${MAX_MAIL_BYTES} bytes.`);
+}
+
+/** What the metrics call a failure: `refused` will be refused again, `failed` may pass. */
+function resultOf(error: unknown): 'refused' | 'failed' {
+  return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
+}
+
+async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([work]);
+  return result;
+}

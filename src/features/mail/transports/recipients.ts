@@ -1,0 +1,91 @@
+import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { Db } from '../../../platform/db/handle.ts';
+import { readInboxesByAddress } from '../inboxes/inbox-store.ts';
+import { readBounceAddress } from '../outgoing/bounce-address.ts';
+import type { MailKey } from '../outgoing/mail-key.ts';
+import type { Envelope } from './envelope.ts';
+import { headerValues } from './source-head.ts';
+
+/**
+ * Returns the inboxes that a mail is for: those of its envelope, or where the transport does not know the envelope, those
+ * that the delivering server noted in the headers, or else those in `To` and `Cc`. `head`: the header section of the mail.
+ */
+export async function findInboxes(
+  db: Db,
+  key: MailKey,
+  { recipients }: Pick<Envelope, 'recipients'>,
+  head: Buffer,
+): Promise<InboxRow[]> {
+  if (recipients !== null) return inboxesAt(db, key, recipients);
+  for (const names of [DELIVERED, ADDRESSED]) {
+    const values = names.flatMap((name) => headerValues(head, name));
+    const found = await inboxesAt(db, key, values.flatMap(addressesIn));
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+/**
+ * Returns the inbox of each address, each once. An address with `+…` that is none itself is that without it, but for one
+ * that looks like a bounce address and is not signed: mail to it answers no mail of ours.
+ */
+export async function inboxesAt(db: Db, key: MailKey, addresses: readonly string[]): Promise<InboxRow[]> {
+  const names = addresses.slice(0, MAX_ADDRESSES).map((address) => namesOf(key, address.toLowerCase()));
+  const asked = [...new Set(names.flat())];
+  if (asked.length === 0) return [];
+  const rows = await readInboxesByAddress(db, asked);
+  const byAddress = new Map(rows.map((row) => [row.address.toLowerCase(), row]));
+  const found = names.flatMap((own) => own.flatMap((name) => byAddress.get(name) ?? []).slice(0, 1));
+  return [...new Set(found)];
+}
+
+/** Returns the addresses of a header field, in lower case. Display names, comments and the names of groups are left out. */
+export function addressesIn(value: string): string[] {
+  return unquoted(value)
+    .split(/[,;]/)
+    .flatMap((item) => {
+      const open = item.lastIndexOf('<');
+      const close = item.indexOf('>', open);
+      const bare =
+        open === -1 || close === -1 ? item.slice(item.indexOf(':') + 1) : item.slice(open + 1, close);
+      const address = bare.trim().toLowerCase();
+      return ADDRESS.test(address) ? address : [];
+    });
+}
+
+/** What servers that deliver a mail write into it: Gmail and qmail, Postfix, Exim. */
+const DELIVERED = ['delivered-to', 'x-original-to', 'envelope-to'];
+const ADDRESSED = ['to', 'cc'];
+
+/** Of one mail: more recipients than any mail has that is for an inbox. */
+const MAX_ADDRESSES = 1_000;
+const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
+
+/** Returns the addresses that an inbox may have which gets mail to this one, the best match first. */
+function namesOf(key: MailKey, address: string): string[] {
+  if (BOUNCE_LIKE.test(address)) return [readBounceAddress(key, address)?.inboxAddress ?? []].flat();
+  const at = address.lastIndexOf('@');
+  const names = [address];
+  for (let plus = address.lastIndexOf('+', at); plus > 0; plus = address.lastIndexOf('+', plus - 1)) {
+    names.push(address.slice(0, plus) + address.slice(at));
+  }
+  return names;
+}
+
+const BOUNCE_LIKE = /\+b-[\da-f]{24}-[\da-f]{16}@/;
+
+/** Returns the text without quoted strings and comments, in which commas and addresses are only text. */
+function unquoted(text: string): string {
+  let kept = '';
+  let isQuoted = false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === '\\' && (isQuoted || depth > 0)) at += 1;
+    else if (char === '"' && depth === 0) isQuoted = !isQuoted;
+    else if (char === '(' && !isQuoted) depth += 1;
+    else if (char === ')' && !isQuoted && depth > 0) depth -= 1;
+    else if (!isQuoted && depth === 0) kept += char;
+  }
+  return kept;
+}

@@ -1,0 +1,62 @@
+import type { FileBytes, NewObject, ObjectStore } from '../../../core/attachments/storage.ts';
+import { insertMailFile, removeUnreferenced, withdrawUploads } from '../../../core/attachments/uploads.ts';
+import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { Database } from '../../../platform/db/database.ts';
+
+/** The part of a store that reading a mail needs. */
+export type MailFiles = Pick<ObjectStore, 'open' | 'putStream' | 'remove'>;
+
+/**
+ * The files of one mail: its source and its attachments. Each has a row of `uploads` before it has a byte, so that a node
+ * that dies leaves nothing that no purge finds.
+ */
+export class RegisteredFiles implements MailFiles {
+  readonly #database: Database;
+  readonly #store: ObjectStore;
+  readonly #inbox: InboxRow;
+  readonly #keys: string[] = [];
+
+  constructor(database: Database, store: ObjectStore, inbox: InboxRow) {
+    this.#database = database;
+    this.#store = store;
+    this.#inbox = inbox;
+  }
+
+  async putStream(
+    object: Pick<NewObject, 'key' | 'contentType'>,
+    bytes: AsyncIterable<Buffer>,
+  ): Promise<number> {
+    await this.#register(object);
+    return this.#store.putStream(object, bytes);
+  }
+
+  open(key: string): Promise<FileBytes | undefined> {
+    return this.#store.open(key);
+  }
+
+  remove(keys: readonly string[]): Promise<void> {
+    return this.#store.remove(keys);
+  }
+
+  /** Removes what no row refers to. Call it once it is known what was committed. */
+  removeUnreferenced(): Promise<void> {
+    return removeUnreferenced(this.#database, this.#store, this.#keys);
+  }
+
+  /** Has what no row refers to removed in a minute: a transaction whose outcome is not known may still commit. */
+  withdraw(): Promise<void> {
+    return this.#database.transaction((tx) => withdrawUploads(tx, this.#keys));
+  }
+
+  async #register({ key, contentType }: Pick<NewObject, 'key' | 'contentType'>): Promise<void> {
+    const { account_id, created_by } = this.#inbox;
+    await insertMailFile(this.#database, {
+      s3_key: key,
+      account_id,
+      actor_id: created_by,
+      filename: '',
+      content_type: contentType,
+    });
+    this.#keys.push(key);
+  }
+}

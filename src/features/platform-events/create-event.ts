@@ -1,0 +1,72 @@
+import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
+import { ApiError, invalid, missingField, unavailable } from '../../contract/protocol/errors.ts';
+import { isOwnType, OWN_TYPE_REFUSED } from '../../contract/protocol/event-areas.ts';
+import { newId } from '../../contract/protocol/ids.ts';
+import {
+  type CreateEventBody,
+  PLATFORM_EVENT_LIMITS,
+} from '../../contract/protocol/resources/platform-event.ts';
+import { formatTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { jsonbBytes } from '../../platform/db/jsonb-bytes.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import { insertEvent, type NewPlatformEvent, readByEventId } from './event-store.ts';
+import { PLATFORM_EVENT } from './outbox-topics.ts';
+import type { PlatformEventRow } from './platform-event.ts';
+
+/**
+ * Create Event (docs/contract.md#events). An event whose `event_id` is known is returned as it was raised first, and has
+ * no effect again. Throws ApiError `idempotency_key_reused` (param event_id: the event was raised with another content).
+ */
+export async function createEvent(
+  tx: Tx,
+  { principal, trace }: { readonly principal: Principal; readonly trace: TraceContext | undefined },
+  body: CreateEventBody,
+): Promise<PlatformEventRow> {
+  const event: NewPlatformEvent = {
+    id: newId('event'),
+    account_id: principal.accountId,
+    type: body.type,
+    event_id: body.event_id || null,
+    data: body.data,
+    resource_type: body.resource_type ?? null,
+    resource_id: body.resource_id ?? null,
+    created_by: principal.actor.id,
+  };
+  const created = await insertEvent(tx, event);
+  if (created === undefined)
+    return requireSame(await readByEventId(tx, event.account_id, event.event_id!), event);
+  await enqueue(tx, PLATFORM_EVENT, {
+    event_id: created.id,
+    ...(trace !== undefined && { traceparent: formatTraceparent(trace) }),
+  });
+  return created;
+}
+
+/** Throws ApiError `validation_failed` (an area of Parley, too much data) or `missing_field` (one half of a resource). */
+export function checkEvent({ type, data, resource_type, resource_id }: CreateEventBody): void {
+  if (isOwnType(type)) throw invalid('type', OWN_TYPE_REFUSED);
+  const { dataBytes } = PLATFORM_EVENT_LIMITS;
+  // It becomes the input of runs.
+  if (jsonbBytes(data) > dataBytes) {
+    throw invalid('data', `Must have at most ${dataBytes} bytes as JSON, with numbers written out.`);
+  }
+  if (resource_type !== undefined && resource_id === undefined) throw missingField('resource_id');
+  if (resource_id !== undefined && resource_type === undefined) throw missingField('resource_type');
+}
+
+/** As with an Idempotency-Key, a key stands for one content. */
+function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEvent): PlatformEventRow {
+  // Purged between the two statements: the next request inserts it.
+  if (known === undefined) throw unavailable('The earlier event with this event_id is being removed.');
+  if (contentOf(known) === contentOf(event)) return known;
+  throw new ApiError('idempotency_key_reused', 'This event_id was used for a different event.', {
+    param: 'event_id',
+  });
+}
+
+/** The order of the fields of `data` does not count, as in the fingerprint of an Idempotency-Key. */
+function contentOf({ type, data, resource_type, resource_id }: NewPlatformEvent): string {
+  return canonicalJson({ type, data, resource_type, resource_id });
+}

@@ -1,0 +1,67 @@
+import { Type } from 'typebox';
+import { EventType } from '../../contract/protocol/event-areas.ts';
+import { ListOf } from '../../contract/protocol/lists.ts';
+import {
+  CreateEventBody,
+  PLATFORM_EVENT_LIMITS,
+  PlatformEvent,
+} from '../../contract/protocol/resources/platform-event.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { checkEvent, createEvent } from './create-event.ts';
+import { findEvent, readEventPage } from './event-store.ts';
+import { presentEvent } from './platform-event.ts';
+
+/** Events of the account's own application (docs/contract.md#events). */
+export function eventRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'create_event',
+      method: 'POST',
+      path: '/v1/events',
+      summary: 'Raise an event of your application, which starts agents and goes to webhooks',
+      since: '1.2.harbor',
+      permission: 'events:create',
+      body: CreateEventBody,
+      rules: ({ body }) => checkEvent(body),
+      status: 201,
+      response: PlatformEvent,
+      change: async (tx, call) => presentEvent(await createEvent(tx, call, call.body)),
+    }),
+    defineRoute({
+      name: 'list_events',
+      method: 'GET',
+      path: '/v1/events',
+      summary: 'List the events that were raised in the last 30 days, newest first',
+      since: '1.2.harbor',
+      permission: 'events:read',
+      query: PageQuery({
+        type: Type.Optional(EventType),
+        resource_id: Type.Optional(Type.String({ maxLength: PLATFORM_EVENT_LIMITS.resourceIdCharacters })),
+      }),
+      status: 200,
+      response: ListOf(PlatformEvent),
+      async handle({ principal: { accountId }, query, url }) {
+        const { type, resource_id: resourceId } = query;
+        const page = readPage(LIST, query, { account: accountId, type, resourceId });
+        const rows = await readEventPage(database, accountId, { type, resourceId }, page);
+        return toList(rows, page, url, ({ created_at, id }) => [created_at, id], presentEvent);
+      },
+    }),
+    defineRoute({
+      name: 'get_event',
+      method: 'GET',
+      path: '/v1/events/:id',
+      summary: 'Get an event',
+      since: '1.2.harbor',
+      permission: 'events:read',
+      status: 200,
+      response: PlatformEvent,
+      handle: async ({ principal, params }) =>
+        presentEvent(await findEvent(database, principal.accountId, params.id!)),
+    }),
+  ];
+}
+
+const LIST = defineList('events', ['time', 'text']);

@@ -1,0 +1,168 @@
+import { notFound } from '../../contract/protocol/errors.ts';
+import { PLATFORM_EVENT_LIMITS } from '../../contract/protocol/resources/platform-event.ts';
+import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { PlatformEventRow } from './platform-event.ts';
+
+export type NewPlatformEvent = Omit<PlatformEventRow, 'created_at'>;
+
+/** Returns undefined if the account has an event with this `event_id`. */
+export async function insertEvent(tx: Tx, event: NewPlatformEvent): Promise<PlatformEventRow | undefined> {
+  const { id, account_id, type, event_id, data, resource_type, resource_id, created_by } = event;
+  const values = [type, event_id, JSON.stringify(data), resource_type, resource_id, created_by] as const;
+  const [row] = await tx.query(INSERT, id, account_id, ...values);
+  return row;
+}
+
+/** Returns the account's event with this key of its producer. */
+export async function readByEventId(
+  db: Db,
+  accountId: string,
+  eventId: string,
+): Promise<PlatformEventRow | undefined> {
+  const [row] = await db.query(READ_BY_EVENT_ID, accountId, eventId);
+  return row;
+}
+
+/** Throws ApiError `resource_not_found` (param id). */
+export async function findEvent(db: Db, accountId: string, id: string): Promise<PlatformEventRow> {
+  const [row] = await readEvents(db, [id]);
+  if (row?.account_id !== accountId) throw notFound('event', 'id');
+  return row;
+}
+
+/** Returns events in no order; those that are gone are left out. */
+export function readEvents(db: Querier, ids: readonly string[]): Promise<PlatformEventRow[]> {
+  return db.query(READ, ids);
+}
+
+/** Returns events of the account, newest first. */
+export function readEventPage(
+  db: Db,
+  accountId: string,
+  { type, resourceId }: { readonly type: string | undefined; readonly resourceId: string | undefined },
+  page: KeysetPage,
+): Promise<PlatformEventRow[]> {
+  return OF_ACCOUNT.readPage(db, [accountId, type ?? null, resourceId ?? null], page);
+}
+
+/** Yields the events that the actor has raised. */
+export async function* readEventsRaisedBy(
+  db: Db,
+  accountId: string,
+  actorId: string,
+): AsyncIterable<PlatformEventRow[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_RAISED_BY, accountId, actorId, after, PAGE);
+    if (rows.length > 0) yield rows;
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+/**
+ * Empties events of the account in which one of the texts occurs, `limit` at most, and takes the resource from them. They
+ * stay, so that a repetition of one does not bring its data back. Returns their ids.
+ */
+export async function blankEventsNaming(
+  tx: Tx,
+  accountId: string,
+  texts: readonly string[],
+  limit: number,
+): Promise<string[]> {
+  // As they stand within the text of a JSON value.
+  const quoted = texts.map((text) => JSON.stringify(text).slice(1, -1));
+  const rows = await tx.query(BLANK_NAMING, accountId, quoted, limit);
+  return rows.map(({ id }) => id);
+}
+
+/** Removes events that have been kept long enough. */
+export async function purgeEvents(db: Querier): Promise<void> {
+  for (let more = true; more; ) {
+    const removed = await db.query(PURGE, PURGED_AT_ONCE);
+    more = removed.length === PURGED_AT_ONCE;
+  }
+}
+
+const PAGE = 500;
+const PURGED_AT_ONCE = 2_000;
+
+const COLUMNS = 'id, account_id, type, event_id, data, resource_type, resource_id, created_by, created_at';
+
+const INSERT = statement<
+  [
+    id: string,
+    accountId: string,
+    type: string,
+    eventId: string | null,
+    data: string,
+    resourceType: string | null,
+    resourceId: string | null,
+    createdBy: string,
+  ],
+  PlatformEventRow
+>({
+  name: 'insert-platform-event',
+  text: `
+    INSERT INTO platform_events (id, account_id, type, event_id, data, resource_type, resource_id, created_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT (account_id, event_id) WHERE event_id IS NOT NULL DO NOTHING
+    RETURNING ${COLUMNS}`,
+});
+
+const READ_BY_EVENT_ID = statement<[accountId: string, eventId: string], PlatformEventRow>({
+  name: 'read-platform-event-by-key',
+  text: `SELECT ${COLUMNS} FROM platform_events WHERE account_id = $1 AND event_id = $2`,
+});
+
+const READ = statement<[ids: readonly string[]], PlatformEventRow>({
+  name: 'read-platform-events',
+  text: `SELECT ${COLUMNS} FROM platform_events WHERE id = ANY($1)`,
+});
+
+const OF_ACCOUNT = keysetList<
+  [accountId: string, type: string | null, resourceId: string | null],
+  PlatformEventRow
+>({
+  name: 'list-platform-events',
+  columns: COLUMNS,
+  from: 'platform_events',
+  where: `account_id = $1 AND ($2::text IS NULL OR type = $2) AND ($3::text IS NULL OR resource_id = $3)`,
+  key: [
+    ['created_at', 'timestamptz'],
+    ['id', 'text'],
+  ],
+});
+
+const READ_RAISED_BY = statement<
+  [accountId: string, actorId: string, after: string, limit: number],
+  PlatformEventRow
+>({
+  name: 'read-platform-events-raised-by',
+  text: `
+    SELECT ${COLUMNS} FROM platform_events
+    WHERE account_id = $1 AND created_by = $2 AND id > $3 ORDER BY id LIMIT $4`,
+});
+
+const BLANK_NAMING = statement<[accountId: string, texts: readonly string[], limit: number], { id: string }>({
+  name: 'blank-platform-events-naming',
+  text: `
+    UPDATE platform_events SET data = '{}', resource_type = NULL, resource_id = NULL
+    WHERE id IN (
+      SELECT id FROM platform_events e
+      WHERE account_id = $1 AND EXISTS (SELECT FROM unnest($2::text[]) AS text
+        WHERE position(text IN concat_ws(' ', e.data::text, e.resource_id)) > 0)
+      ORDER BY id LIMIT $3 FOR UPDATE)
+    RETURNING id`,
+});
+
+const PURGE = statement<[limit: number], object>({
+  name: 'purge-platform-events',
+  text: `
+    DELETE FROM platform_events WHERE id IN (
+      SELECT id FROM platform_events
+      WHERE created_at < clock_timestamp() - interval '${PLATFORM_EVENT_LIMITS.keptDays} days'
+      LIMIT $1 FOR UPDATE SKIP LOCKED)
+    RETURNING 1`,
+});

@@ -1,0 +1,10 @@
+import { defineTopic } from '../../platform/db/topic.ts';
+
+export interface PlatformEventRaised {
+  readonly event_id: string;
+  /** W3C `traceparent` of the request that raised it. */
+  readonly traceparent?: string;
+}
+
+/** An event of a producer was committed: it starts agents and goes to webhooks. */
+export const PLATFORM_EVENT = defineTopic<PlatformEventRaised>('platform_events.raised');

@@ -1,0 +1,223 @@
+import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
+import type { Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** A notification that a subscription has yet to receive. */
+export interface Delivery {
+  readonly subscription_id: string;
+  readonly notification_id: string;
+  /** The origin of the endpoint: the push service. */
+  readonly origin: string;
+  /** The number of the try that this is, from 1. */
+  readonly attempts: number;
+}
+
+export type DeliveryKey = Pick<Delivery, 'subscription_id' | 'notification_id'>;
+
+/** Milliseconds that the node which takes a delivery has for its try. */
+export const LEASE_MS = 60_000;
+
+/**
+ * Adds a delivery for each subscription of the recipients, unless it is there already, and takes those that it has added.
+ * Subscriptions that were made with another key are left out.
+ */
+export async function addDeliveries(
+  db: Querier,
+  notifications: readonly Pick<NotificationRow, 'recipient_id' | 'id'>[],
+  keyId: string,
+): Promise<Delivery[]> {
+  const recipientIds = notifications.map(({ recipient_id }) => recipient_id);
+  const ids = notifications.map(({ id }) => id);
+  return db.query(ADD, recipientIds, ids, keyId);
+}
+
+/** Takes deliveries that are due, except for those of push services whose queue on this node is long. */
+export function takeDue(db: Querier, busyOrigins: readonly string[], limit: number): Promise<Delivery[]> {
+  return db.query(TAKE_DUE, busyOrigins, limit);
+}
+
+/** A notification as it is now, with the subscription that it is pushed to. */
+export interface Pushed extends NotificationRow {
+  readonly subscription_id: string;
+  readonly endpoint: string;
+  readonly p256dh: string;
+  readonly auth: string;
+  /** The conversation that it is about; null: none. */
+  readonly conversation_id: string | null;
+  readonly unseen: number;
+  readonly unread: number;
+}
+
+/**
+ * Returns what is still to be pushed of these deliveries, in no order. Left out are notifications that were seen, read,
+ * dismissed or withdrawn, or are older than that; those of deleted messages and conversations; and users that may not read
+ * them any more.
+ */
+export function readPushed(
+  db: Querier,
+  deliveries: readonly DeliveryKey[],
+  olderThanMs: number,
+): Promise<Pushed[]> {
+  const subscriptionIds = deliveries.map(({ subscription_id }) => subscription_id);
+  const notificationIds = deliveries.map(({ notification_id }) => notification_id);
+  return db.query(READ_PUSHED, subscriptionIds, notificationIds, olderThanMs);
+}
+
+/** Lets any node take these deliveries at once, as if they had not been taken. */
+export async function releaseDeliveries(db: Querier, deliveries: readonly DeliveryKey[]): Promise<void> {
+  const subscriptionIds = deliveries.map(({ subscription_id }) => subscription_id);
+  const notificationIds = deliveries.map(({ notification_id }) => notification_id);
+  await db.query(RELEASE, subscriptionIds, notificationIds);
+}
+
+/** What became of a try. */
+export interface Outcome extends DeliveryKey {
+  /** Milliseconds until the next try; null: there is none. */
+  readonly retry_ms: number | null;
+  /** Whether the push service accepted it; null: it was not asked. */
+  readonly accepted: boolean | null;
+}
+
+/** A subscription whose tries fail. */
+export interface FailingSubscription {
+  readonly id: string;
+  /** Tries in a row. */
+  readonly failures: number;
+  readonly failing_seconds: number;
+}
+
+/** Writes the outcomes of tries, and returns the subscriptions that failed. */
+export function writeOutcomes(db: Querier, outcomes: readonly Outcome[]): Promise<FailingSubscription[]> {
+  return db.query(WRITE_OUTCOMES, JSON.stringify(outcomes));
+}
+
+export interface PushBacklog {
+  readonly pending: number;
+  /** How late the delivery is that has been due for longest; null: none is due. */
+  readonly lag_seconds: number | null;
+}
+
+export async function measureDeliveries(db: Querier): Promise<PushBacklog> {
+  const [row] = await db.query(MEASURE);
+  return row!;
+}
+
+// A subscription that ends at the same time is waited for: its deliveries could not refer to it. In the order of the
+// primary key, so that two statements cannot deadlock.
+const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], keyId: string], Delivery>({
+  name: 'add-push-deliveries',
+  text: `
+    WITH wanted AS MATERIALIZED (
+      SELECT s.id AS subscription_id, w.id AS notification_id, s.origin
+      FROM unnest($1::text[], $2::text[]) AS w(recipient_id, id)
+        JOIN push_subscriptions s ON s.actor_id = w.recipient_id
+      WHERE s.key_id = $3 AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+      ORDER BY s.id, w.id
+      FOR KEY SHARE OF s
+    ), added AS (
+      INSERT INTO push_deliveries (subscription_id, notification_id, attempts, due_at)
+      SELECT subscription_id, notification_id, 1, clock_timestamp() + interval '${LEASE_MS} ms' FROM wanted
+      ON CONFLICT DO NOTHING
+      RETURNING subscription_id, notification_id, attempts
+    )
+    SELECT a.*, w.origin FROM added a JOIN wanted w USING (subscription_id, notification_id)`,
+});
+
+/** SQL: whether a delivery is due. */
+export const HAS_DUE =
+  '(SELECT due_at FROM push_deliveries ORDER BY due_at LIMIT 1) <= statement_timestamp()';
+
+const TAKE_DUE = statement<[busyOrigins: readonly string[], limit: number], Delivery>({
+  name: 'take-due-push-deliveries',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT d.subscription_id, d.notification_id, s.origin
+      FROM push_deliveries d JOIN push_subscriptions s ON s.id = d.subscription_id
+      WHERE d.due_at <= clock_timestamp() AND s.origin <> ALL($1)
+      ORDER BY d.due_at LIMIT $2 FOR UPDATE OF d SKIP LOCKED
+    )
+    UPDATE push_deliveries d SET attempts = d.attempts + 1, due_at = clock_timestamp() + interval '${LEASE_MS} ms'
+    FROM due
+    WHERE d.subscription_id = due.subscription_id AND d.notification_id = due.notification_id
+    RETURNING d.subscription_id, d.notification_id, d.attempts, due.origin`,
+});
+
+const RELEASE = statement<[subscriptionIds: readonly string[], notificationIds: readonly string[]]>({
+  name: 'release-push-deliveries',
+  text: `
+    UPDATE push_deliveries d SET attempts = d.attempts - 1, due_at = clock_timestamp()
+    FROM unnest($1::text[], $2::text[]) AS r(subscription_id, notification_id)
+    WHERE d.subscription_id = r.subscription_id AND d.notification_id = r.notification_id`,
+});
+
+// The counts are those of the feed (core/notifications/feed-store.ts).
+const READ_PUSHED = statement<
+  [subscriptionIds: readonly string[], notificationIds: readonly string[], olderThanMs: number],
+  Pushed
+>({
+  name: 'read-pushed-notifications',
+  text: `
+    WITH wanted AS MATERIALIZED (
+      SELECT s.id AS subscription_id, s.actor_id, s.endpoint, s.p256dh, s.auth, d.notification_id
+      FROM unnest($1::text[], $2::text[]) AS d(subscription_id, notification_id)
+        JOIN push_subscriptions s ON s.id = d.subscription_id
+        JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
+        JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL AND c.subscription = 'active'
+        JOIN roles r ON r.id = a.role_id AND (r.type = 'admin' OR 'messaging:read' = ANY(r.permissions))
+    ), counts AS MATERIALIZED (
+      SELECT u.actor_id, f.* FROM (SELECT DISTINCT actor_id FROM wanted) u, LATERAL (
+        SELECT count(*) FILTER (WHERE status = 'unseen') AS unseen,
+          count(*) FILTER (WHERE status IN ('unseen', 'seen')) AS unread
+        FROM notifications WHERE recipient_id = u.actor_id
+      ) f
+    )
+    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}, w.subscription_id, w.endpoint, w.p256dh,
+      w.auth, v.id AS conversation_id, counts.unseen, counts.unread
+    FROM wanted w
+      JOIN counts USING (actor_id)
+      JOIN notifications n ON n.recipient_id = w.actor_id AND n.id = w.notification_id
+      LEFT JOIN messages m ON m.id = n.message_id
+      LEFT JOIN conversations v ON n.resource_type = 'entity' AND v.id = n.resource_id
+    WHERE n.status = 'unseen' AND n.created_at > clock_timestamp() - $3::float8 * interval '1 ms'
+      AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`,
+});
+
+// A success within the same outcomes is the later one. It is written once an hour while there is no failure.
+const WRITE_OUTCOMES = statement<[outcomes: string], FailingSubscription>({
+  name: 'write-push-outcomes',
+  text: `
+    WITH outcome AS MATERIALIZED (
+      SELECT * FROM json_to_recordset($1::json)
+        AS o(subscription_id text, notification_id text, retry_ms float8, accepted boolean)
+    ), done AS (
+      DELETE FROM push_deliveries d USING outcome o
+      WHERE d.subscription_id = o.subscription_id AND d.notification_id = o.notification_id AND o.retry_ms IS NULL
+    ), later AS (
+      UPDATE push_deliveries d SET due_at = clock_timestamp() + o.retry_ms * interval '1 ms' FROM outcome o
+      WHERE d.subscription_id = o.subscription_id AND d.notification_id = o.notification_id AND o.retry_ms IS NOT NULL
+    ), tried AS MATERIALIZED (
+      SELECT subscription_id, bool_or(accepted) AS accepted, count(*) FILTER (WHERE NOT accepted) AS failures
+      FROM outcome WHERE accepted IS NOT NULL GROUP BY subscription_id
+    ), locked AS MATERIALIZED (
+      SELECT s.id, t.accepted, t.failures FROM push_subscriptions s JOIN tried t ON t.subscription_id = s.id
+      WHERE NOT t.accepted OR s.failures > 0 OR s.last_success_at IS NULL
+        OR s.last_success_at < clock_timestamp() - interval '1 hour'
+      ORDER BY s.id FOR NO KEY UPDATE OF s
+    )
+    UPDATE push_subscriptions s SET
+      failures = CASE WHEN l.accepted THEN 0 ELSE s.failures + l.failures END,
+      failing_since = CASE WHEN NOT l.accepted THEN coalesce(s.failing_since, clock_timestamp()) END,
+      last_success_at = CASE WHEN l.accepted THEN clock_timestamp() ELSE s.last_success_at END
+    FROM locked l WHERE s.id = l.id
+    RETURNING s.id, s.failures, coalesce(extract(epoch FROM clock_timestamp() - s.failing_since), 0)::float8
+      AS failing_seconds`,
+});
+
+const MEASURE = statement<[], PushBacklog>({
+  name: 'measure-push-deliveries',
+  text: `
+    SELECT count(*) AS pending,
+      extract(epoch FROM clock_timestamp() - (
+        SELECT min(due_at) FROM push_deliveries WHERE due_at <= clock_timestamp()))::float8 AS lag_seconds
+    FROM push_deliveries`,
+});

@@ -1,0 +1,216 @@
+import { newId } from '../../contract/protocol/ids.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
+import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** A mail about unseen notifications that waits for its transport. It has ids and no text. */
+export interface DigestRow {
+  readonly id: string;
+  readonly actor_id: string;
+  /** Newest first. */
+  readonly notification_ids: readonly string[];
+  /** How many others there are. */
+  readonly more: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** Ids that a digest names; beyond them notifications are only counted. */
+export const MAX_NAMED = 100;
+
+/** Milliseconds for which an unseen notification is considered: twice the longest setting. */
+export const CONSIDERED_MS = 14 * 24 * 60 * 60 * 1_000;
+
+/** Days for which a digest waits for its transport, from what was last added to it. */
+const KEPT_DAYS = 30;
+
+/** Returns the ids of users with a notification that was unseen for as long as their settings say, from behind an id. */
+export async function readDueUsers(
+  db: Querier,
+  after: string,
+  now: string,
+  limit: number,
+): Promise<string[]> {
+  return (await db.query(READ_DUE_USERS, after, now, limit)).map(({ actor_id }) => actor_id);
+}
+
+/** Returns whether the user is among those. */
+export async function isDue(db: Querier, userId: string, now: string): Promise<boolean> {
+  return (await db.query(FIND_DUE, userId, now)).length > 0;
+}
+
+/** An unseen notification that no digest has decided about. */
+export type Undigested = Pick<NotificationRow, 'id' | 'category' | 'created_at'>;
+
+/**
+ * Locks unseen notifications of a user that no digest has decided about, the newest first, `limit` at most. Where another
+ * node has decided about them meanwhile, they are left out.
+ */
+export function lockUndigested(tx: Tx, userId: string, now: string, limit: number): Promise<Undigested[]> {
+  return tx.query(LOCK_UNDIGESTED, userId, now, limit);
+}
+
+/** Marks locked notifications, so that no later digest contains them. */
+export async function markDigested(
+  tx: Tx,
+  userId: string,
+  ids: readonly string[],
+  now: string,
+): Promise<void> {
+  await tx.query(MARK_DIGESTED, userId, ids, now);
+}
+
+/** Adds notifications, newest first, to the digest of a user that waits; makes it with this id if there is none. */
+export async function addToDigest(tx: Tx, userId: string, id: string, ids: readonly string[]): Promise<void> {
+  await tx.query(ADD_TO_DIGEST, userId, id, ids);
+}
+
+/** Returns digests that wait, the oldest first. */
+export function readDigests(db: Querier, limit: number): Promise<DigestRow[]> {
+  return db.query(READ_DIGESTS, limit);
+}
+
+export async function readDigest(db: Querier, userId: string): Promise<DigestRow | undefined> {
+  const [row] = await db.query(READ_DIGEST, userId);
+  return row;
+}
+
+/** Returns those notifications of a digest that are still unseen, newest first. */
+export function readDigested(db: Db, { actor_id, notification_ids }: DigestRow): Promise<NotificationRow[]> {
+  return db.query(READ_DIGESTED, actor_id, notification_ids);
+}
+
+/** Deletes the digest of a user. */
+export async function deleteDigestOf(tx: Tx, userId: string): Promise<void> {
+  await tx.query(DELETE_DIGEST, userId);
+}
+
+/**
+ * Removes from a digest what its mail had. What was added since then waits under another id, for a mail of its own; without
+ * any, the digest goes.
+ */
+export async function settleDigest(
+  tx: Tx,
+  { actor_id, id, notification_ids, more }: DigestRow,
+): Promise<void> {
+  await tx.query(SETTLE, actor_id, id, notification_ids, more, newId('digest'));
+}
+
+/** Deletes digests that have waited for too long, and those of users that want none any more. Returns how many are left. */
+export async function tidyDigests(db: Querier): Promise<number> {
+  await db.query(DELETE_OLD);
+  const [row] = await db.query(COUNT);
+  return row!.count;
+}
+
+/** SQL: the beginning of the ids of notifications of this time (core/notifications/store.ts). */
+function idFrom(at: string): string {
+  return `left(notification_id(${at}, '', ''), 17)`;
+}
+
+const CONSIDERED = `interval '${CONSIDERED_MS} ms'`;
+
+/** `$2` is the present. */
+const DUE_USERS = `notification_settings s JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
+    WHERE s.digest_after_minutes IS NOT NULL AND EXISTS (
+      SELECT FROM notifications n
+      WHERE n.recipient_id = s.actor_id AND n.status = 'unseen' AND n.digested_at IS NULL
+        AND n.id >= ${idFrom(`$2::timestamptz - ${CONSIDERED}`)}
+        AND n.id < ${idFrom('$2::timestamptz - make_interval(mins => s.digest_after_minutes)')})`;
+
+const READ_DUE_USERS = statement<[after: string, now: string, limit: number], { actor_id: string }>({
+  name: 'read-users-due-for-digest',
+  text: `SELECT s.actor_id FROM ${DUE_USERS} AND s.actor_id > $1 ORDER BY s.actor_id LIMIT $3`,
+});
+
+const FIND_DUE = statement<[userId: string, now: string]>({
+  name: 'find-user-due-for-digest',
+  text: `SELECT FROM ${DUE_USERS} AND s.actor_id = $1`,
+});
+
+// In the order in which the feed is marked (core/notifications/store.ts), so that the two cannot deadlock.
+const LOCK_UNDIGESTED = statement<[userId: string, now: string, limit: number], Undigested>({
+  name: 'lock-undigested-notifications',
+  text: `
+    SELECT n.id, n.category, n.created_at FROM notifications n
+    WHERE n.recipient_id = $1 AND n.status = 'unseen' AND n.digested_at IS NULL
+      AND n.id >= ${idFrom(`$2::timestamptz - ${CONSIDERED}`)}
+    ORDER BY n.id DESC LIMIT $3 FOR NO KEY UPDATE`,
+});
+
+const MARK_DIGESTED = statement<[userId: string, ids: readonly string[], now: string]>({
+  name: 'mark-digested-notifications',
+  text: 'UPDATE notifications SET digested_at = $3::timestamptz WHERE recipient_id = $1 AND id = ANY($2)',
+});
+
+const ADD_TO_DIGEST = statement<[userId: string, id: string, ids: readonly string[]]>({
+  name: 'add-to-digest',
+  text: `
+    INSERT INTO digests AS d (actor_id, id, notification_ids, more)
+    VALUES ($1, $2, ($3::text[])[1:${MAX_NAMED}], greatest(cardinality($3::text[]) - ${MAX_NAMED}, 0))
+    ON CONFLICT (actor_id) DO UPDATE SET
+      notification_ids = (SELECT array_agg(id ORDER BY id DESC) FROM (
+        SELECT unnest(d.notification_ids || $3::text[]) AS id ORDER BY 1 DESC LIMIT ${MAX_NAMED}) newest),
+      more = d.more + greatest(cardinality(d.notification_ids) + cardinality($3::text[]) - ${MAX_NAMED}, 0),
+      updated_at = later_than(d.updated_at)`,
+});
+
+const COLUMNS = 'id, actor_id, notification_ids, more, created_at, updated_at';
+
+const READ_DIGESTS = statement<[limit: number], DigestRow>({
+  name: 'read-digests',
+  text: `SELECT ${COLUMNS} FROM digests ORDER BY created_at, id LIMIT $1`,
+});
+
+const READ_DIGEST = statement<[userId: string], DigestRow>({
+  name: 'read-digest',
+  text: `SELECT ${COLUMNS} FROM digests WHERE actor_id = $1`,
+});
+
+const READ_DIGESTED = statement<[userId: string, ids: readonly string[]], NotificationRow>({
+  name: 'read-digested-notifications',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
+    FROM notifications n LEFT JOIN messages m ON m.id = n.message_id
+    WHERE n.recipient_id = $1 AND n.id = ANY($2) AND n.status = 'unseen' AND m.deleted_at IS NULL
+    ORDER BY n.id DESC`,
+});
+
+const DELETE_DIGEST = statement<[userId: string]>({
+  name: 'delete-digest',
+  text: 'DELETE FROM digests WHERE actor_id = $1',
+});
+
+// Ids that the mail had may have become part of the count meanwhile.
+const SETTLE = statement<
+  [userId: string, id: string, mailedIds: readonly string[], mailedMore: number, nextId: string]
+>({
+  name: 'settle-digest',
+  text: `
+    WITH rest AS MATERIALIZED (
+      SELECT d.actor_id, l.ids, d.more - $4 - cardinality($3::text[]) + cardinality(d.notification_ids)
+          - cardinality(l.ids) AS more
+      FROM digests d, LATERAL (
+        SELECT ARRAY(SELECT n FROM unnest(d.notification_ids) WITH ORDINALITY AS o(n, at) WHERE n <> ALL($3) ORDER BY at) AS ids
+      ) l
+      WHERE d.actor_id = $1 AND d.id = $2 FOR UPDATE OF d
+    ), gone AS (
+      DELETE FROM digests d USING rest r WHERE d.actor_id = r.actor_id AND cardinality(r.ids) = 0
+    )
+    UPDATE digests d SET id = $5, notification_ids = r.ids, more = greatest(r.more, 0), updated_at = later_than(d.updated_at)
+    FROM rest r WHERE d.actor_id = r.actor_id AND cardinality(r.ids) > 0`,
+});
+
+const DELETE_OLD = statement({
+  name: 'delete-old-digests',
+  text: `
+    DELETE FROM digests d
+    WHERE d.updated_at < clock_timestamp() - interval '${KEPT_DAYS} days' OR NOT EXISTS (
+      SELECT FROM notification_settings s JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
+      WHERE s.actor_id = d.actor_id AND s.digest_after_minutes IS NOT NULL)`,
+});
+
+const COUNT = statement<[], { count: number }>({
+  name: 'count-digests',
+  text: 'SELECT count(*) AS count FROM digests',
+});

@@ -1,0 +1,123 @@
+import { newId } from '../../contract/protocol/ids.ts';
+import type { NotificationSettings } from '../../contract/protocol/resources/notification-settings.ts';
+import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import { Loop } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import { digestMail, type MailText } from './digest-mail.ts';
+import {
+  addToDigest,
+  type DigestRow,
+  isDue,
+  lockUndigested,
+  markDigested,
+  readDigest,
+  readDigested,
+  readDueUsers,
+  tidyDigests,
+} from './digest-store.ts';
+
+export interface DigestsOptions {
+  readonly database: Database;
+  readonly metrics: Pick<Metrics, 'digests' | 'digestsWaiting'>;
+  readonly log: Logger;
+  /** Default: the clock of this machine. */
+  readonly now?: () => Date;
+}
+
+const LOOK_EVERY_MS = 60 * 1_000;
+const USERS_AT_ONCE = 500;
+const NOTIFICATIONS_AT_ONCE = 1_000;
+
+/**
+ * Queues a mail about what a user has not seen for as long as the user's settings say (docs/contract.md#digests). Every node
+ * looks; the rows of the notifications decide, which are locked and marked in the transaction that queues the mail. So two
+ * nodes queue it once, a node that dies queues all of it or nothing, and no notification is in two mails.
+ */
+export class Digests {
+  readonly #options: DigestsOptions;
+  readonly #loop: Loop;
+
+  constructor(options: DigestsOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: LOOK_EVERY_MS,
+      run: (signal) => this.look(signal),
+      onError: (error) => options.log.warn({ err: error }, 'looking for digests failed'),
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  /** Queues every digest that is due. */
+  async look(signal?: AbortSignal): Promise<void> {
+    const { database, metrics, now = () => new Date() } = this.#options;
+    const at = now();
+    for (let after: string | undefined = ''; after !== undefined && signal?.aborted !== true; ) {
+      const userIds: string[] = await readDueUsers(database, after, at.toISOString(), USERS_AT_ONCE);
+      for (const userId of userIds) {
+        if (await database.transaction((tx) => queueDigest(tx, userId, at))) metrics.digests.inc();
+      }
+      after = userIds.length === USERS_AT_ONCE ? userIds.at(-1) : undefined;
+    }
+    metrics.digestsWaiting.set(await tidyDigests(database));
+  }
+}
+
+/** Writes the mail of the digest that waits for a user; undefined where nothing is to be mailed. */
+export async function readDigestMail(db: Db, userId: string): Promise<MailText | undefined> {
+  const digest = await readDigest(db, userId);
+  return digest && writeDigestMail(db, digest);
+}
+
+/**
+ * Writes the mail of a digest, about what is unseen by now; undefined where nothing of it is. Times are in the timezone of the
+ * user's do-not-disturb hours.
+ */
+export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailText | undefined> {
+  const notifications = await readDigested(db, digest);
+  if (notifications.length === 0) return undefined;
+  const { do_not_disturb: hours } = await readOwnSettings(db, digest.actor_id);
+  return digestMail({ notifications, more: digest.more, timezone: hours?.timezone ?? 'UTC' });
+}
+
+/**
+ * Queues the digest of a user: everything unseen that no digest has had yet, once the oldest is due. Categories that the
+ * user does not want mailed are marked and left out. Returns whether there was anything to mail.
+ */
+async function queueDigest(tx: Tx, userId: string, at: Date): Promise<boolean> {
+  const settings = await readOwnSettings(tx, userId);
+  // Do-not-disturb hours and muting delay all of it, whatever its categories.
+  if (
+    settings.digest_after_minutes === null ||
+    !mayInterrupt({ ...settings, categories: {} }, '', 'mail', at)
+  ) {
+    return false;
+  }
+  const now = at.toISOString();
+  let isQueued = false;
+  for (let isFirst = true, isMore = true; isMore; isFirst = false) {
+    const rows = await lockUndigested(tx, userId, now, NOTIFICATIONS_AT_ONCE);
+    // What was due may be in the digest that another node has queued while this one waited for the locks.
+    if (rows.length === 0 || (isFirst && !(await isDue(tx, userId, now)))) break;
+    const mailed = rows.filter(({ category }) => isMailed(settings, category)).map(({ id }) => id);
+    if (mailed.length > 0) await addToDigest(tx, userId, newId('digest'), mailed);
+    await markDigested(
+      tx,
+      userId,
+      rows.map(({ id }) => id),
+      now,
+    );
+    isQueued ||= mailed.length > 0;
+    isMore = rows.length === NOTIFICATIONS_AT_ONCE;
+  }
+  return isQueued;
+}
+
+function isMailed({ categories }: NotificationSettings, category: string): boolean {
+  return categories[category]?.mail ?? true;
+}

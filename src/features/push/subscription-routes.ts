@@ -1,0 +1,105 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import {
+  CreatePushSubscriptionBody,
+  PushKey,
+  PushSubscription,
+} from '../../contract/protocol/resources/push-subscription.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/route.ts';
+import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
+import { readSubscriptionPage } from './subscription-store.ts';
+import { findSubscription, presentSubscription, subscribe, unsubscribe } from './subscriptions.ts';
+import type { Vapid } from './vapid.ts';
+
+export interface SubscriptionRoutesOptions {
+  readonly database: Database;
+  readonly guard: AddressGuard;
+  readonly vapid: Vapid;
+}
+
+/** A user's own browsers: closed to agents, and keys have none. */
+export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoutesOptions): Route[] {
+  return [
+    defineRoute({
+      name: 'get_push_key',
+      method: 'GET',
+      path: '/v1/messaging/push-subscriptions/key',
+      summary: 'Get the key that a browser subscribes with',
+      since: SINCE,
+      permission: 'messaging:read',
+      agents: false,
+      status: 200,
+      response: PushKey,
+      handle: () => ({ id: vapid.keyId, object: 'push_key', public_key: vapid.publicKey }),
+    }),
+    defineRoute({
+      name: 'create_push_subscription',
+      method: 'POST',
+      path: '/v1/messaging/push-subscriptions',
+      summary: "Register a browser for the caller's notifications",
+      since: SINCE,
+      permission: 'messaging:read',
+      agents: false,
+      secret: true,
+      body: CreatePushSubscriptionBody,
+      status: 201,
+      mayExist: true,
+      response: PushSubscription,
+      async change(tx, { principal, body }) {
+        const { row, isNew } = await subscribe(tx, principal, body, { guard, keyId: vapid.keyId });
+        const shown = presentSubscription(row);
+        return isNew === false ? new Answer(200, shown) : shown;
+      },
+    }),
+    defineRoute({
+      name: 'list_push_subscriptions',
+      method: 'GET',
+      path: '/v1/messaging/push-subscriptions',
+      summary: "List the caller's registered browsers, newest first",
+      since: SINCE,
+      permission: 'messaging:read',
+      agents: false,
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(PushSubscription),
+      async handle({ principal: { actor }, query, url }) {
+        const page = readPage(LIST, query, { actor: actor.id });
+        const rows = await readSubscriptionPage(database, actor.id, page);
+        return toList(rows, page, url, ({ created_at, id }) => [created_at, id], presentSubscription);
+      },
+    }),
+    defineRoute({
+      name: 'get_push_subscription',
+      method: 'GET',
+      path: '/v1/messaging/push-subscriptions/:id',
+      summary: "Get one of the caller's registered browsers",
+      since: SINCE,
+      permission: 'messaging:read',
+      agents: false,
+      status: 200,
+      response: PushSubscription,
+      async handle({ principal, params }) {
+        return presentSubscription(await findSubscription(database, principal, params.id!));
+      },
+    }),
+    defineRoute({
+      name: 'delete_push_subscription',
+      method: 'DELETE',
+      path: '/v1/messaging/push-subscriptions/:id',
+      summary: "End the push subscription of one of the caller's browsers",
+      since: SINCE,
+      permission: 'messaging:read',
+      agents: false,
+      secret: true,
+      status: 200,
+      response: PushSubscription,
+      async change(tx, { principal, params }) {
+        return presentSubscription(await unsubscribe(tx, principal, params.id!));
+      },
+    }),
+  ];
+}
+
+const SINCE = '1.2.harbor';
+const LIST = defineList('push_subscriptions', ['time', 'text']);

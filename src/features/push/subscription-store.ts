@@ -1,0 +1,222 @@
+import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** A subscription as its user sees it: without the keys of the browser. */
+export interface SubscriptionRow {
+  readonly id: string;
+  readonly actor_id: string;
+  readonly endpoint: string;
+  readonly key_id: string;
+  readonly expires_at: string | null;
+  readonly last_success_at: string | null;
+  readonly failing_since: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface NewSubscription {
+  readonly id: string;
+  readonly accountId: string;
+  readonly actorId: string;
+  readonly endpoint: string;
+  /** The origin of the endpoint: the push service. */
+  readonly origin: string;
+  readonly p256dh: string;
+  readonly auth: string;
+  /** The key of ours that the browser subscribed with. */
+  readonly keyId: string;
+  /** ISO 8601; null: the browser has not said. */
+  readonly expiresAt: string | null;
+}
+
+/** Locks the user, so that the quota holds for concurrent requests, and returns how many subscriptions it has. */
+export async function lockAndCount(tx: Tx, actorId: string): Promise<number> {
+  await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
+  const [row] = await tx.query(COUNT, actorId);
+  return row!.count;
+}
+
+/**
+ * Writes a subscription. Where the user has the endpoint with other keys, that row becomes this one, with its deliveries.
+ * Returns the row, and what of it is new.
+ */
+export async function writeSubscription(
+  tx: Tx,
+  { id, accountId, actorId, endpoint, origin, p256dh, auth, keyId, expiresAt }: NewSubscription,
+): Promise<{ readonly row: SubscriptionRow; readonly isNew: 'endpoint' | 'keys' | false }> {
+  const [again] = await tx.query(REGISTER_AGAIN, id, expiresAt);
+  if (again !== undefined) return { row: again, isNew: false };
+  const [row] = await tx.query(
+    WRITE,
+    ...([id, accountId, actorId, endpoint, origin, p256dh, auth, keyId, expiresAt] as const),
+  );
+  const { inserted, ...written } = row!;
+  return { row: written, isNew: inserted ? 'endpoint' : 'keys' };
+}
+
+/** Returns whether the user had this subscription. */
+export async function deleteSubscription(
+  tx: Tx,
+  actorId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await tx.query(DELETE_OWN, actorId, id);
+  return row;
+}
+
+/** Ends a subscription. A renewal of the same endpoint has another id and stays. Returns whether it was there. */
+export async function endSubscription(db: Querier, id: string): Promise<boolean> {
+  return (await db.query(END, id)).length > 0;
+}
+
+/** Deletes all subscriptions of a user. */
+export async function deleteSubscriptionsOf(tx: Tx, actorId: string): Promise<void> {
+  await tx.query(DELETE_OF_ACTOR, actorId);
+}
+
+/** Deletes the subscriptions of those of these actors that were deactivated. */
+export async function deleteOfDeactivated(db: Querier, actorIds: readonly string[]): Promise<void> {
+  await db.query(DELETE_OF_DEACTIVATED, actorIds);
+}
+
+/**
+ * Deletes subscriptions that were made with another key, or whose browser has ended them, `limit` at most. Returns how many.
+ */
+export async function deleteStale(db: Querier, keyId: string, limit: number): Promise<number> {
+  return (await db.query(DELETE_STALE, keyId, limit)).length;
+}
+
+/** Returns the users of an account that have a subscription. */
+export async function readSubscribers(db: Querier, accountId: string): Promise<string[]> {
+  return (await db.query(READ_SUBSCRIBERS, accountId)).map(({ actor_id }) => actor_id);
+}
+
+/** Yields the subscriptions of a user for an export, without the keys of its browsers. */
+export async function* readSubscriptionsOf(db: Db, actorId: string): AsyncIterable<object[]> {
+  yield await db.query(READ_OF_ACTOR, actorId);
+}
+
+/** A user's own subscriptions, newest first. */
+export function readSubscriptionPage(db: Db, actorId: string, page: KeysetPage): Promise<SubscriptionRow[]> {
+  return LIST.readPage(db, [actorId], page);
+}
+
+/** Returns a user's own subscription; undefined if it has none with this id. */
+export async function readSubscription(
+  db: Db,
+  actorId: string,
+  id: string,
+): Promise<SubscriptionRow | undefined> {
+  const [row] = await db.query(READ_OWN, actorId, id);
+  return row;
+}
+
+const COLUMNS = [
+  'id',
+  'actor_id',
+  'endpoint',
+  'key_id',
+  'expires_at',
+  'last_success_at',
+  'failing_since',
+  'created_at',
+  'updated_at',
+]
+  .map((column) => `s.${column}`)
+  .join(', ');
+
+const LIST = keysetList<[actorId: string], SubscriptionRow>({
+  name: 'list-push-subscriptions',
+  columns: COLUMNS,
+  from: 'push_subscriptions s',
+  where: 's.actor_id = $1',
+  key: [
+    ['s.created_at', 'timestamptz'],
+    ['s.id', 'text'],
+  ],
+});
+
+const READ_OWN = statement<[actorId: string, id: string], SubscriptionRow>({
+  name: 'read-push-subscription',
+  text: `SELECT ${COLUMNS} FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2`,
+});
+
+const COUNT = statement<[actorId: string], { count: number }>({
+  name: 'count-push-subscriptions',
+  text: 'SELECT count(*) AS count FROM push_subscriptions WHERE actor_id = $1',
+});
+
+const READ_SUBSCRIBERS = statement<[accountId: string], { actor_id: string }>({
+  name: 'read-push-subscribers',
+  text: 'SELECT DISTINCT actor_id FROM push_subscriptions WHERE account_id = $1',
+});
+
+const REGISTER_AGAIN = statement<[id: string, expiresAt: string | null], SubscriptionRow>({
+  name: 'register-push-subscription-again',
+  text: `
+    UPDATE push_subscriptions s SET expires_at = $2, updated_at = later_than(s.updated_at)
+    WHERE s.id = $1
+    RETURNING ${COLUMNS}`,
+});
+
+// A row that was inserted has no transaction that has locked or updated it before.
+const WRITE = statement<
+  [
+    id: string,
+    accountId: string,
+    actorId: string,
+    endpoint: string,
+    origin: string,
+    p256dh: string,
+    auth: string,
+    keyId: string,
+    expiresAt: string | null,
+  ],
+  SubscriptionRow & { inserted: boolean }
+>({
+  name: 'write-push-subscription',
+  text: `
+    INSERT INTO push_subscriptions AS s (id, account_id, actor_id, endpoint, origin, p256dh, auth, key_id,
+      expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    ON CONFLICT (actor_id, endpoint) DO UPDATE SET id = excluded.id, p256dh = excluded.p256dh, auth = excluded.auth,
+      key_id = excluded.key_id, expires_at = excluded.expires_at, failures = 0, failing_since = NULL,
+      last_success_at = NULL, updated_at = later_than(s.updated_at)
+    RETURNING ${COLUMNS}, s.xmax = 0 AS inserted`,
+});
+
+const DELETE_OWN = statement<[actorId: string, id: string], SubscriptionRow>({
+  name: 'delete-push-subscription',
+  text: `DELETE FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2 RETURNING ${COLUMNS}`,
+});
+
+const END = statement<[id: string]>({
+  name: 'end-push-subscription',
+  text: 'DELETE FROM push_subscriptions WHERE id = $1 RETURNING 1',
+});
+
+const DELETE_OF_ACTOR = statement<[actorId: string]>({
+  name: 'delete-push-subscriptions-of-actor',
+  text: 'DELETE FROM push_subscriptions WHERE actor_id = $1',
+});
+
+const DELETE_OF_DEACTIVATED = statement<[actorIds: readonly string[]]>({
+  name: 'delete-push-subscriptions-of-deactivated',
+  text: `
+    DELETE FROM push_subscriptions s USING actors a
+    WHERE a.id = ANY($1) AND a.deactivated_at IS NOT NULL AND s.actor_id = a.id`,
+});
+
+const DELETE_STALE = statement<[keyId: string, limit: number]>({
+  name: 'delete-stale-push-subscriptions',
+  text: `
+    DELETE FROM push_subscriptions WHERE id IN (
+      SELECT id FROM push_subscriptions WHERE key_id <> $1 OR expires_at <= clock_timestamp() ORDER BY id LIMIT $2)
+    RETURNING 1`,
+});
+
+const READ_OF_ACTOR = statement<[actorId: string], SubscriptionRow>({
+  name: 'read-push-subscriptions-of-actor',
+  text: `SELECT ${COLUMNS} FROM push_subscriptions s WHERE s.actor_id = $1 ORDER BY s.created_at, s.id`,
+});

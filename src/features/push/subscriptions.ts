@@ -1,0 +1,119 @@
+import { createECDH } from 'node:crypto';
+import type { Static } from 'typebox';
+import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
+import { derivedId } from '../../contract/protocol/ids.ts';
+import {
+  type CreatePushSubscriptionBody,
+  MAX_PUSH_SUBSCRIPTIONS,
+  type PushSubscription,
+} from '../../contract/protocol/resources/push-subscription.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
+import { readReceiverUrl } from '../../platform/outbound/receiver-url.ts';
+import { announceSubscriber } from './audience.ts';
+import {
+  deleteSubscription,
+  lockAndCount,
+  type NewSubscription,
+  readSubscription,
+  type SubscriptionRow,
+  writeSubscription,
+} from './subscription-store.ts';
+
+/**
+ * Registers a browser of the caller (docs/contract.md#web-push). The same endpoint and keys again are the same
+ * subscription; the same endpoint with other keys replaces the one before. Throws ApiError `insufficient_permissions`
+ * (the caller is no user), `invalid_format` or `validation_failed` (params endpoint, keys.p256dh, keys.auth,
+ * expirationTime), or `limit_exceeded`.
+ */
+export async function subscribe(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  body: Static<typeof CreatePushSubscriptionBody>,
+  { guard, keyId }: { readonly guard: AddressGuard; readonly keyId: string },
+): ReturnType<typeof writeSubscription> {
+  if (actor.type !== 'user') {
+    throw new ApiError(
+      'insufficient_permissions',
+      'Only users have push subscriptions: use the token of a user.',
+    );
+  }
+  const subscription = newSubscription(actor.id, body, guard);
+  const used = await lockAndCount(tx, actor.id);
+  const written = await writeSubscription(tx, { ...subscription, accountId, keyId });
+  if (written.isNew === 'endpoint' && used >= MAX_PUSH_SUBSCRIPTIONS) {
+    const message = 'You have as many push subscriptions as you may have. Delete one first.';
+    const quota = { limit: MAX_PUSH_SUBSCRIPTIONS, used, reset_at: null };
+    throw new ApiError('limit_exceeded', message, { quota });
+  }
+  if (used === 0) await announceSubscriber(tx, accountId);
+  return written;
+}
+
+/** Throws ApiError `resource_not_found` (param id), also for a subscription of another user. */
+export async function findSubscription(db: Db, { actor }: Principal, id: string): Promise<SubscriptionRow> {
+  const row = await readSubscription(db, actor.id, id);
+  if (row === undefined) throw subscriptionNotFound();
+  return row;
+}
+
+/** Throws ApiError as `findSubscription`. */
+export async function unsubscribe(tx: Tx, { actor }: Principal, id: string): Promise<SubscriptionRow> {
+  const row = await deleteSubscription(tx, actor.id, id);
+  if (row === undefined) throw subscriptionNotFound();
+  return row;
+}
+
+function subscriptionNotFound(): ApiError {
+  return notFound('push subscription', 'id');
+}
+
+export function presentSubscription(row: SubscriptionRow): PushSubscription {
+  const { actor_id: _, id, ...shown } = row;
+  return { id, object: 'push_subscription', ...shown };
+}
+
+function newSubscription(
+  actorId: string,
+  { endpoint, expirationTime = null, keys }: Static<typeof CreatePushSubscriptionBody>,
+  guard: AddressGuard,
+): Omit<NewSubscription, 'accountId' | 'keyId'> {
+  const { href, origin } = readReceiverUrl(endpoint, 'endpoint', guard);
+  const p256dh = readKey(
+    keys.p256dh,
+    'keys.p256dh',
+    isPoint,
+    'a point of the curve P-256, 65 bytes in base64url',
+  );
+  const auth = readKey(keys.auth, 'keys.auth', ({ length }) => length === 16, '16 bytes in base64url');
+  if (expirationTime !== null && expirationTime <= Date.now()) {
+    throw invalid('expirationTime', 'The subscription has expired. Subscribe again first.');
+  }
+  return {
+    // Endpoint and keys together, so that a browser that renews its keys gets another subscription.
+    id: derivedId('pushSubscription', JSON.stringify([actorId, href, p256dh, auth])),
+    ...{ actorId, endpoint: href, origin, p256dh, auth },
+    expiresAt: expirationTime === null ? null : new Date(expirationTime).toISOString(),
+  };
+}
+
+/** Returns the key in the one form that browsers use. Some libraries pad it, or use the alphabet of base64. */
+function readKey(text: string, param: string, isKey: (bytes: Buffer) => boolean, what: string): string {
+  const plain = text.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_');
+  const bytes = Buffer.from(plain, 'base64url');
+  if (bytes.toString('base64url') === plain && isKey(bytes)) return plain;
+  throw new ApiError('invalid_format', `Must be ${what}, as PushSubscription.toJSON() has it.`, { param });
+}
+
+function isPoint(bytes: Buffer): boolean {
+  if (bytes.length !== 65) return false;
+  const curve = createECDH('prime256v1');
+  curve.generateKeys();
+  try {
+    curve.computeSecret(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}

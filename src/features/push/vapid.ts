@@ -1,0 +1,70 @@
+import { createECDH, hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../../platform/db/database.ts';
+import { sharedSecret } from '../../platform/db/shared-secret.ts';
+
+export interface VapidOptions {
+  readonly database: Database;
+  /** `PARLEY_VAPID_SUBJECT`: the contact that push services get for questions about this server. */
+  readonly subject: string;
+  /** Milliseconds since 1970. Default: the clock of this machine. */
+  readonly now?: () => number;
+}
+
+const TOKEN_HOURS = 12;
+/** A token is used for half of its life, so that no clock that is wrong by minutes finds it expired. */
+const USED_MS = (TOKEN_HOURS / 2) * 60 * 60 * 1_000;
+const MAX_TOKENS = 1_000;
+
+/**
+ * The key with which this deployment identifies itself to push services (RFC 8292). It is made once and kept in the
+ * database; browsers subscribe with its public half, so a new key ends every subscription.
+ */
+export class Vapid {
+  /** Changes with the key. */
+  readonly keyId: string;
+  /** base64url of 65 bytes. */
+  readonly publicKey: string;
+  readonly #privateKey: string;
+  readonly #subject: string;
+  /** By origin of the push service. Signing takes longer than everything else about a push. */
+  readonly #headers: LRUCache<string, string>;
+  readonly #now: () => number;
+
+  /** Rejects while Postgres is unavailable. */
+  static async open(options: VapidOptions): Promise<Vapid> {
+    return new Vapid(await sharedSecret(options.database, 'vapid_key', newPrivateKey), options);
+  }
+
+  private constructor(privateKey: string, { subject, now = Date.now }: VapidOptions) {
+    const curve = createECDH('prime256v1');
+    curve.setPrivateKey(privateKey, 'base64url');
+    this.publicKey = curve.getPublicKey('base64url');
+    this.keyId = hash('sha256', this.publicKey, 'hex').slice(0, 16);
+    this.#privateKey = privateKey;
+    this.#subject = subject;
+    this.#now = now;
+    this.#headers = new LRUCache({ max: MAX_TOKENS, ttl: USED_MS, perf: { now } });
+  }
+
+  /** Returns the value of Authorization for a push service. */
+  async authorization(origin: string): Promise<string> {
+    const known = this.#headers.get(origin);
+    if (known !== undefined) return known;
+    const { getVapidHeaders } = (await import('web-push')).default;
+    const { Authorization } = getVapidHeaders(
+      ...([origin, this.#subject, this.publicKey, this.#privateKey, 'aes128gcm'] as const),
+      Math.floor(this.#now() / 1_000) + TOKEN_HOURS * 60 * 60,
+    );
+    this.#headers.set(origin, Authorization);
+    return Authorization;
+  }
+}
+
+function newPrivateKey(): string {
+  const curve = createECDH('prime256v1');
+  curve.generateKeys();
+  // Node leaves out leading zeros.
+  const bytes = curve.getPrivateKey();
+  return Buffer.concat([Buffer.alloc(32 - bytes.length), bytes]).toString('base64url');
+}

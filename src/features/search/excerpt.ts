@@ -1,0 +1,47 @@
+import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
+import type { Field, Found, Range } from './match.ts';
+
+/** A text of a message or a conversation, and the member whose name it is. */
+export interface ShownField extends Field<SearchHighlight['field']> {
+  readonly actorId: string | null;
+}
+
+/** Returns the parts of texts that have the words of a query, with the places of the words in them. */
+export function highlightsOf(found: readonly Found<ShownField>[]): SearchHighlight[] {
+  return found.slice(0, MAX_HIGHLIGHTS).map(({ field: { name, text, actorId }, ranges }) => {
+    const { start, end } = excerptOf(text, ranges);
+    return {
+      field: name,
+      actor_id: actorId,
+      text: text.slice(start, end),
+      offset: start,
+      ranges: ranges
+        .filter((range) => range.start >= start && range.end <= end)
+        .slice(0, MAX_RANGES)
+        .map((range) => ({ start: range.start - start, end: range.end - start })),
+    };
+  });
+}
+
+/** The words around the first place, without half a surrogate pair at its ends. */
+function excerptOf(text: string, ranges: readonly Range[]): Range {
+  if (text.length <= EXCERPT) return { start: 0, end: text.length };
+  const first = ranges[0]!;
+  let start = Math.max(0, first.start - BEFORE);
+  const blank = text.slice(start, first.start).search(/\s/);
+  if (start > 0 && blank !== -1) start += blank + 1;
+  let end = Math.min(text.length, Math.max(start + EXCERPT, first.end));
+  if (isLowSurrogate(text, start)) start++;
+  if (isLowSurrogate(text, end)) end++;
+  return { start, end };
+}
+
+function isLowSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+const EXCERPT = 240;
+const BEFORE = 80;
+const MAX_HIGHLIGHTS = 5;
+const MAX_RANGES = 20;

@@ -1,0 +1,81 @@
+import type { DeliveryError } from '../../contract/protocol/resources/webhook-delivery.ts';
+import { childTrace, formatTraceparent, parseTraceparent } from '../../contract/protocol/traceparent.ts';
+import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
+import { type OutboundCondition, OutboundError } from '../../platform/outbound/outbound-error.ts';
+import type { Delivery, Outcome, Receiver } from './delivery.ts';
+import { signatureOf } from './signature.ts';
+
+export interface AttemptOptions {
+  readonly posts: GuardedPost;
+  readonly timeoutMs: number;
+}
+
+/** A receiver with its URL in parts. */
+export interface Destination extends Receiver {
+  readonly target: URL;
+}
+
+/** Sends an event to its receiver once, by Standard Webhooks. Never rejects. */
+export async function attempt(
+  { posts, timeoutMs }: AttemptOptions,
+  to: Destination,
+  delivery: Delivery,
+  data: string,
+): Promise<Outcome> {
+  const startedMs = performance.now();
+  const body = bodyOf(delivery, data);
+  const timestamp = Math.floor(Date.now() / 1_000);
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/json',
+    'webhook-id': delivery.event_id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatureOf(to, { id: delivery.event_id, timestamp, body }),
+    'Service-Version': to.version,
+  };
+  const trace = delivery.trace === null ? undefined : parseTraceparent(delivery.trace);
+  if (trace !== undefined) headers.traceparent = formatTraceparent(childTrace(trace));
+  try {
+    const { status, retryAfterMs } = await posts.post({
+      url: to.target,
+      scope: to.id,
+      headers,
+      body,
+      timeoutMs,
+    });
+    const ms = Math.round(performance.now() - startedMs);
+    if (status >= 200 && status < 300) return { result: 'delivered', statusCode: status, ms };
+    return { result: 'failed', error: errorOf(status), statusCode: status, ms, retryAfterMs };
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    const ms = Math.round(performance.now() - startedMs);
+    const isRefused = error.condition === 'insufficient_permissions';
+    return { result: 'failed', error: CONDITIONS[error.condition], statusCode: null, ms, isRefused };
+  }
+}
+
+/** `data` is JSON. Everything else is text of ours that needs no escaping. */
+function bodyOf(
+  { event_type, occurred_at, conversation_id, sequence, head }: Delivery,
+  data: string,
+): string {
+  let body = `{"type":"${event_type}","timestamp":"${occurred_at}"`;
+  if (conversation_id !== null) body += `,"conversation_id":"${conversation_id}"`;
+  if (sequence !== null) body += `,"sequence":${sequence}`;
+  if (head !== null) body += `,"head":${head}`;
+  return `${body},"data":${data}}`;
+}
+
+function errorOf(status: number): DeliveryError {
+  if (status === 410) return 'gone';
+  return status >= 300 && status < 400 ? 'redirect' : 'status';
+}
+
+// A refused address reads like one without a server: otherwise anyone could ask which names the operator's DNS knows.
+const CONDITIONS: Readonly<Record<OutboundCondition, DeliveryError>> = {
+  invalid_format: 'connection_error',
+  validation_failed: 'connection_error',
+  insufficient_permissions: 'connection_error',
+  connection_error: 'connection_error',
+  timeout: 'timeout',
+  external_service_error: 'invalid_response',
+};

@@ -1,0 +1,78 @@
+import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import { ListOf } from '../../contract/protocol/lists.ts';
+import {
+  COMPLETENESS_FACTS,
+  ConversationCompleteness,
+  ReplayWebhookBody,
+  WebhookReplay,
+} from '../../contract/protocol/resources/webhook-completeness.ts';
+import { wireTime } from '../../contract/protocol/times.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Completeness } from './completeness.ts';
+import type { Progress } from './completeness-store.ts';
+import { requestReplay } from './replay-store.ts';
+import type { Replays } from './replays.ts';
+import { findWebhook, lockWebhook } from './webhook-store.ts';
+
+export interface CompletenessRoutesOptions {
+  readonly database: Database;
+  readonly completeness: Completeness;
+  readonly replays: Pick<Replays, 'wake'>;
+}
+
+/** What a receiver was sent, and sending it again (docs/contract.md#completeness), for admins. Closed to agents. */
+export function completenessRoutes({ database, completeness, replays }: CompletenessRoutesOptions): Route[] {
+  const common = { since: '1.2.harbor', agents: false } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'get_webhook_completeness',
+      method: 'GET',
+      path: '/v1/webhooks/:id/completeness',
+      summary: 'Get through which number the messages of each conversation were delivered',
+      permission: 'webhooks:read',
+      query: PageQuery({}),
+      status: 200,
+      response: ListOf(ConversationCompleteness, COMPLETENESS_FACTS),
+      async handle({ principal, params, query, url }) {
+        const { id } = await findWebhook(database, principal.accountId, params.id!);
+        const page = readPage(LIST, query, { webhook: id });
+        const all_through = await completeness.allThrough(id);
+        const rows = await completeness.page(id, page);
+        return toList(rows, page, url, (row) => [row.conversation_id], present).with({ all_through });
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'replay_webhook',
+      method: 'POST',
+      path: '/v1/webhooks/:id/actions/replay',
+      summary: 'Send the events since a time again, delivered or not; their ids stay',
+      permission: 'webhooks:update',
+      body: ReplayWebhookBody,
+      status: 200,
+      response: WebhookReplay,
+      rules({ body: { since } }) {
+        if (Date.parse(since) > Date.now()) throw invalid('since', 'Must be a time that has passed.');
+      },
+      async change(tx, { principal, params, body: { since }, afterCommit }): Promise<WebhookReplay> {
+        const sinceMs = Date.parse(since);
+        const { id, status } = await lockWebhook(tx, principal.accountId, params.id!);
+        if (status === 'disabled') {
+          throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.');
+        }
+        const until = await requestReplay(tx, id, Math.max(sinceMs, 0) * 1_000);
+        afterCommit(() => replays.wake());
+        return { object: 'webhook_replay', webhook_id: id, since: wireTime(sinceMs), until };
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('webhook completeness', ['text']);
+
+function present({ conversation_id, through_sequence, head }: Progress): ConversationCompleteness {
+  return { object: 'conversation_completeness', conversation_id, through_sequence, head };
+}

@@ -1,0 +1,63 @@
+import { CONVERSATION_CREATED, RESOURCES_CHANGED } from '../../core/conversations/outbox-topics.ts';
+import { MESSAGES_SENT } from '../../core/messages/outbox-topics.ts';
+import type { Timeline } from '../../core/messages/timeline/timeline.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { KeysetPage } from '../../platform/db/keyset.ts';
+import type { Logger } from '../../platform/log.ts';
+import { RUN_ENDED } from '../agents/runs/outbox-topics.ts';
+import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
+import { type Progress, prove, proveAll, readListed } from './completeness-store.ts';
+
+/** The topics of the outbox rows that become events of webhooks. */
+const EVENT_TOPICS = [MESSAGES_SENT, RESOURCES_CHANGED, CONVERSATION_CREATED, RUN_ENDED, PLATFORM_EVENT].map(
+  ({ name }) => name,
+);
+
+export interface CompletenessOptions {
+  readonly database: Database;
+  readonly timeline: Pick<Timeline, 'settle'>;
+  readonly log: Logger;
+}
+
+/**
+ * The proof that a receiver missed nothing (docs/decisions.md#completeness-is-proven-when-asked). What was proven is
+ * stored; a question looks only at what came since.
+ */
+export class Completeness {
+  readonly #options: CompletenessOptions;
+
+  constructor(options: CompletenessOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the time before which every event was delivered. */
+  allThrough(webhookId: string): Promise<string> {
+    return proveAll(this.#options.database, webhookId, EVENT_TOPICS);
+  }
+
+  /** Returns a page of the conversations that the webhook was sent messages of, in its direction. */
+  async page(webhookId: string, page: KeysetPage): Promise<Progress[]> {
+    const { database } = this.#options;
+    const ids = await readListed(database, webhookId, page);
+    const progress = new Map(
+      (await prove(database, webhookId, ids)).map((row) => [row.conversation_id, row]),
+    );
+    const found = ids.flatMap((id) => progress.get(id) ?? []);
+    this.#settle(found);
+    return found;
+  }
+
+  /**
+   * Has numbers settled that are neither a message nor a void, such as those of a node that died: nobody else may read
+   * the conversation. The next question finds them settled.
+   */
+  #settle(progress: readonly Progress[]): void {
+    const { timeline, log } = this.#options;
+    for (const { conversation_id: conversationId, settled, head } of progress) {
+      if (settled >= head) continue;
+      timeline.settle({ conversationId, after: settled, upTo: head }).catch((error: unknown) => {
+        log.warn({ err: error, conversation_id: conversationId }, 'could not settle sequence numbers');
+      });
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { Type } from 'typebox';
+import { ApiError, notFound } from '../../contract/protocol/errors.ts';
+import { newId, timedId } from '../../contract/protocol/ids.ts';
+import { ListOf } from '../../contract/protocol/lists.ts';
+import { DELIVERY_STATUSES, WebhookDelivery } from '../../contract/protocol/resources/webhook-delivery.ts';
+import { OneOf } from '../../contract/protocol/schema.ts';
+import { formatTraceparent } from '../../contract/protocol/traceparent.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Deliverer } from './deliverer.ts';
+import {
+  type DeliveryRow,
+  findDelivery,
+  insertTest,
+  lockDelivery,
+  readDeliveries,
+  startOver,
+} from './delivery-store.ts';
+import { findWebhook, lockWebhook, type WebhookRow } from './webhook-store.ts';
+
+export interface DeliveryRoutesOptions {
+  readonly database: Database;
+  readonly deliverer: Pick<Deliverer, 'wake'>;
+}
+
+/** The deliveries of webhooks over REST (docs/contract.md#webhooks), for admins of the account. Closed to agents. */
+export function deliveryRoutes({ database, deliverer }: DeliveryRoutesOptions): Route[] {
+  const common = { since: '1.2.harbor', agents: false } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'list_webhook_deliveries',
+      method: 'GET',
+      path: '/v1/webhooks/:id/deliveries',
+      summary: 'List the deliveries of a webhook, newest event first',
+      permission: 'webhooks:read',
+      query: PageQuery({ status: Type.Optional(OneOf(DELIVERY_STATUSES)) }),
+      status: 200,
+      response: ListOf(WebhookDelivery),
+      async handle({ principal, params, query, url }) {
+        const { id } = await findWebhook(database, principal.accountId, params.id!);
+        const page = readPage(LIST, query, { webhook: id, status: query.status });
+        const rows = await readDeliveries(database, id, query.status, page);
+        return toList(rows, page, url, (row) => [row.id], presentDelivery);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'get_webhook_delivery',
+      method: 'GET',
+      path: '/v1/webhooks/:id/deliveries/:delivery_id',
+      summary: 'Get a delivery: what became of it',
+      permission: 'webhooks:read',
+      status: 200,
+      response: WebhookDelivery,
+      async handle({ principal, params }) {
+        const { id } = await findWebhook(database, principal.accountId, params.id!);
+        const row = await findDelivery(database, id, params.delivery_id!);
+        if (row === undefined) throw notFound('delivery', 'delivery_id');
+        return presentDelivery(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'redeliver_webhook_delivery',
+      method: 'POST',
+      path: '/v1/webhooks/:id/deliveries/:delivery_id/actions/redeliver',
+      summary: 'Send an event again, whatever became of it; its ids stay',
+      permission: 'webhooks:update',
+      status: 200,
+      response: WebhookDelivery,
+      async change(tx, { principal, params, afterCommit }) {
+        const webhook = await lockEnabled(tx, principal.accountId, params.id!);
+        const row = await lockDelivery(tx, webhook.id, params.delivery_id!);
+        if (row === undefined) throw notFound('delivery', 'delivery_id');
+        afterCommit(() => deliverer.wake());
+        return presentDelivery(await startOver(tx, row));
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'test_webhook',
+      method: 'POST',
+      path: '/v1/webhooks/:id/actions/test',
+      summary:
+        'Send the event webhook.test at once, whatever the filter; the delivery says what became of it',
+      permission: 'webhooks:update',
+      status: 201,
+      response: WebhookDelivery,
+      async change(tx, { principal, params, trace, afterCommit }) {
+        const { id } = await lockEnabled(tx, principal.accountId, params.id!);
+        afterCommit(() => deliverer.wake());
+        const eventId = newId('event');
+        const row = await insertTest(tx, {
+          webhook_id: id,
+          id: timedId('webhookDelivery', Date.now() * 1_000, eventId),
+          event_id: eventId,
+          trace: trace === undefined ? null : formatTraceparent(trace),
+        });
+        return presentDelivery(row);
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('webhook_deliveries', ['text']);
+
+async function lockEnabled(tx: Tx, accountId: string, id: string): Promise<WebhookRow> {
+  const webhook = await lockWebhook(tx, accountId, id);
+  if (webhook.status === 'enabled') return webhook;
+  throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.');
+}
+
+function presentDelivery(row: DeliveryRow): WebhookDelivery {
+  return {
+    id: row.id,
+    object: 'webhook_delivery',
+    webhook_id: row.webhook_id,
+    event_id: row.event_id,
+    event_type: row.event_type,
+    conversation_id: row.conversation_id,
+    sequence: row.sequence,
+    resource_id: row.resource_id,
+    status: row.status,
+    attempts: row.attempts,
+    next_try_at: row.next_try_at,
+    last_status_code: row.last_status_code,
+    last_error: row.last_error === 'address_not_public' ? 'connection_error' : row.last_error,
+    last_duration_ms: row.last_ms,
+    occurred_at: row.occurred_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}

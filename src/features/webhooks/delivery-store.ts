@@ -1,0 +1,337 @@
+import { type Selectable, sql } from 'kysely';
+import type { DeliveryError, DeliveryStatus } from '../../contract/protocol/resources/webhook-delivery.ts';
+import { WEBHOOK_TEST } from '../../contract/protocol/webhook-events.ts';
+import { IS_DIRECT } from '../../core/resources/conversation.ts';
+import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import type { Schema } from '../../platform/db/schema.ts';
+import { statement } from '../../platform/db/statement.ts';
+import type { Delivery } from './delivery.ts';
+
+export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
+
+/** What is stored after a try, or for a delivery without one. */
+export interface DeliveryState {
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  /** Milliseconds from now to the next try, or to the end of the lease; null: none follows. */
+  readonly dueInMs: number | null;
+  readonly statusCode: number | null;
+  readonly error: DeliveryError | null;
+  /** Milliseconds of the try. */
+  readonly ms: number | null;
+}
+
+/** A delivery that the next sweep takes. */
+export const DUE: DeliveryState = {
+  status: 'pending',
+  attempts: 0,
+  dueInMs: 0,
+  statusCode: null,
+  error: null,
+  ms: null,
+};
+
+/**
+ * Inserts deliveries with their states, all in one statement. One that exists takes a state only where it was pending
+ * and the new one is not. Deliveries of webhooks that are gone are left out; those of disabled webhooks that were not
+ * delivered are stored as failed, unless there are too many already (docs/decisions.md#failed-deliveries-are-kept).
+ */
+export async function insertDeliveries(
+  db: Querier,
+  rows: readonly { readonly delivery: Delivery; readonly state: DeliveryState }[],
+): Promise<void> {
+  const deliveries = rows.map(({ delivery }) => delivery);
+  const states = rows.map(({ state }) => state);
+  await db.query(
+    INSERT,
+    deliveries.map((it) => it.webhook_id),
+    deliveries.map((it) => it.id),
+    deliveries.map((it) => it.event_id),
+    deliveries.map((it) => it.event_type),
+    deliveries.map((it) => it.conversation_id),
+    deliveries.map((it) => it.sequence),
+    deliveries.map((it) => it.head),
+    deliveries.map((it) => it.resource_id),
+    deliveries.map((it) => it.change),
+    deliveries.map((it) => it.occurred_at),
+    deliveries.map((it) => it.trace),
+    ...columnsOf(states),
+  );
+}
+
+/** Stores how tries of recorded deliveries ended. A delivery that another node has brought to an end keeps its state. */
+export async function updateDeliveries(
+  db: Querier,
+  rows: readonly { readonly delivery: Pick<Delivery, 'webhook_id' | 'id'>; readonly state: DeliveryState }[],
+): Promise<void> {
+  const deliveries = rows.map(({ delivery }) => delivery);
+  await db.query(
+    UPDATE,
+    deliveries.map((it) => it.webhook_id),
+    deliveries.map((it) => it.id),
+    ...columnsOf(rows.map(({ state }) => state)),
+  );
+}
+
+export interface DueDelivery extends Delivery {
+  /** Whether it is about a direct message, and the webhook does not include them any more. */
+  readonly is_withheld: boolean;
+}
+
+/**
+ * Takes pending deliveries whose time has come, and keeps other nodes away from them for `leaseMs`. At most `room` for
+ * each webhook, so that none takes the place of another; `rooms` are those of the webhooks that are busy on this node.
+ */
+export function takeDue(
+  db: Querier,
+  {
+    rooms,
+    room,
+    leaseMs,
+    limit,
+  }: {
+    readonly rooms: ReadonlyMap<string, number>;
+    readonly room: number;
+    readonly leaseMs: number;
+    readonly limit: number;
+  },
+): Promise<DueDelivery[]> {
+  return db.query(TAKE_DUE, [...rooms.keys()], [...rooms.values()], room, leaseMs, limit);
+}
+
+/** The deliveries of a webhook, newest event first. */
+export function readDeliveries(
+  db: Querier,
+  webhookId: string,
+  status: DeliveryStatus | undefined,
+  page: KeysetPage,
+): Promise<DeliveryRow[]> {
+  return status === undefined
+    ? ALL.readPage(db, [webhookId], page)
+    : OF_STATUS.readPage(db, [webhookId, status], page);
+}
+
+export interface Pending {
+  /** At most MOST_COUNTED. */
+  readonly pending: number;
+  /** Seconds since the oldest event of them. */
+  readonly oldestSeconds: number;
+}
+
+/** Returns what waits for enabled webhooks. */
+export async function measurePending(db: Querier): Promise<Pending> {
+  const [row] = await db.query(MEASURE);
+  return { pending: row!.pending, oldestSeconds: row!.oldest ?? 0 };
+}
+
+/** Returns the webhook's delivery, locked until the end of the transaction. */
+export async function lockDelivery(tx: Tx, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
+  return tx.kysely
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export async function findDelivery(db: Db, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
+  return db.kysely
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Inserts the delivery of the event that tries a webhook out, due now. */
+export async function insertTest(
+  tx: Tx,
+  ids: Pick<DeliveryRow, 'webhook_id' | 'id' | 'event_id' | 'trace'>,
+): Promise<DeliveryRow> {
+  const now = sql<string>`clock_timestamp()`;
+  return tx.kysely
+    .insertInto('webhook_deliveries')
+    .values({ ...ids, event_type: WEBHOOK_TEST, occurred_at: now, next_try_at: now })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Starts the schedule of a locked delivery over, whatever became of it. Its ids stay. */
+export function startOver(
+  tx: Tx,
+  { webhook_id, id }: Pick<DeliveryRow, 'webhook_id' | 'id'>,
+): Promise<DeliveryRow> {
+  return tx.kysely
+    .updateTable('webhook_deliveries')
+    .set({
+      status: 'pending',
+      was_delivered: sql<boolean>`was_delivered OR status = 'delivered'`,
+      attempts: 0,
+      next_try_at: sql<string>`clock_timestamp()`,
+      updated_at: sql<string>`later_than(updated_at)`,
+    })
+    .where('webhook_id', '=', webhook_id)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+type States = [
+  statuses: readonly string[],
+  attempts: readonly number[],
+  dueInMs: readonly (number | null)[],
+  statusCodes: readonly (number | null)[],
+  errors: readonly (string | null)[],
+  ms: readonly (number | null)[],
+];
+
+function columnsOf(states: readonly DeliveryState[]): States {
+  return [
+    states.map((it) => it.status),
+    states.map((it) => it.attempts),
+    states.map((it) => it.dueInMs),
+    states.map((it) => it.statusCode),
+    states.map((it) => it.error),
+    states.map((it) => it.ms),
+  ];
+}
+
+const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
+      trace`;
+
+// Sorted, so that two nodes that handle the same events cannot deadlock.
+const INSERT = statement<
+  [
+    webhookIds: readonly string[],
+    ids: readonly string[],
+    eventIds: readonly string[],
+    eventTypes: readonly string[],
+    conversationIds: readonly (string | null)[],
+    sequences: readonly (number | null)[],
+    heads: readonly (number | null)[],
+    resourceIds: readonly (string | null)[],
+    changes: readonly (object | null)[],
+    occurredAt: readonly string[],
+    traces: readonly (string | null)[],
+    ...States,
+  ]
+>({
+  name: 'insert-webhook-deliveries',
+  text: `
+    INSERT INTO webhook_deliveries (${COLUMNS},
+      status, attempts, next_try_at, last_status_code, last_error, last_ms)
+    SELECT DISTINCT ON (e.webhook_id, e.id) e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
+      e.occurred_at, e.trace,
+      CASE WHEN refused THEN 'failed' ELSE e.status END, e.attempts,
+      CASE WHEN NOT refused THEN clock_timestamp() + e.due_in_ms * interval '1 ms' END, e.status_code,
+      CASE WHEN refused THEN 'webhook_disabled' ELSE e.error END, e.ms
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[],
+        $9::jsonb[], $10::timestamptz[], $11::text[], $12::text[], $13::integer[], $14::double precision[],
+        $15::integer[], $16::text[], $17::integer[])
+      AS e(webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
+        trace, status, attempts, due_in_ms, status_code, error, ms)
+      JOIN webhooks w ON w.id = e.webhook_id
+        AND (w.disabled_reason IS DISTINCT FROM 'backlog' OR e.status = 'delivered'),
+      LATERAL (SELECT w.status = 'disabled' AND e.status = 'pending' AS refused) AS r
+    ORDER BY e.webhook_id, e.id, e.status = 'pending'
+    ON CONFLICT (webhook_id, id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
+      next_try_at = excluded.next_try_at, last_status_code = excluded.last_status_code,
+      last_error = excluded.last_error, last_ms = excluded.last_ms, updated_at = clock_timestamp()
+      WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`,
+});
+
+const UPDATE = statement<[webhookIds: readonly string[], ids: readonly string[], ...States]>({
+  name: 'update-webhook-deliveries',
+  text: `
+    UPDATE webhook_deliveries d SET status = e.status, attempts = e.attempts,
+      next_try_at = clock_timestamp() + e.due_in_ms * interval '1 ms', last_status_code = e.status_code,
+      last_error = e.error, last_ms = e.ms, updated_at = later_than(d.updated_at)
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::double precision[], $6::integer[], $7::text[],
+        $8::integer[])
+      AS e(webhook_id, id, status, attempts, due_in_ms, status_code, error, ms)
+    WHERE d.webhook_id = e.webhook_id AND d.id = e.id AND (d.status = 'pending' OR e.status = 'delivered')`,
+});
+
+// The webhooks that have something pending are found one by one in the index: one that has much is not read through.
+const WAITING = `waiting AS (
+      (SELECT webhook_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.webhook_id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND d.webhook_id > waiting.webhook_id ORDER BY d.webhook_id LIMIT 1)
+      FROM waiting WHERE waiting.webhook_id IS NOT NULL
+    )`;
+
+/** SQL: whether an enabled webhook has a delivery whose time has come. */
+export const HAS_DUE = `EXISTS (
+    WITH RECURSIVE ${WAITING}
+    SELECT FROM waiting
+    WHERE (SELECT w.status FROM webhooks w WHERE w.id = waiting.webhook_id) = 'enabled' AND EXISTS (
+      SELECT FROM webhook_deliveries d
+      WHERE d.webhook_id = waiting.webhook_id AND d.status = 'pending' AND d.next_try_at <= statement_timestamp()
+    ))`;
+
+const TAKE_DUE = statement<
+  [webhookIds: readonly string[], rooms: readonly number[], room: number, leaseMs: number, limit: number],
+  DueDelivery
+>({
+  name: 'take-due-webhook-deliveries',
+  text: `
+    WITH RECURSIVE ${WAITING}, due AS (
+      SELECT taken.webhook_id, taken.id, w.include_direct
+      FROM (SELECT webhook_id FROM waiting WHERE webhook_id IS NOT NULL ORDER BY random()) AS waiting
+        JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
+        LEFT JOIN unnest($1::text[], $2::integer[]) AS busy(webhook_id, room) ON busy.webhook_id = w.id,
+        LATERAL (
+          SELECT d.webhook_id, d.id FROM webhook_deliveries d
+          WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_try_at <= clock_timestamp()
+          ORDER BY d.next_try_at LIMIT coalesce(busy.room, $3) FOR UPDATE SKIP LOCKED
+        ) AS taken
+      LIMIT $5
+    )
+    UPDATE webhook_deliveries d SET next_try_at = clock_timestamp() + $4::double precision * interval '1 ms'
+    FROM due WHERE d.webhook_id = due.webhook_id AND d.id = due.id
+    RETURNING d.webhook_id, d.id, d.event_id, d.event_type, d.conversation_id, d.sequence, d.head, d.resource_id,
+      d.change, d.occurred_at, d.trace, d.attempts,
+      NOT due.include_direct AND EXISTS (
+        SELECT FROM conversations c WHERE c.id = d.conversation_id AND c.${IS_DIRECT}
+      ) AS is_withheld`,
+});
+
+/** Counting goes no further. */
+const MOST_COUNTED = 100_000;
+
+const MEASURE = statement<[], { pending: number; oldest: number | null }>({
+  name: 'measure-webhook-deliveries',
+  text: `
+    WITH RECURSIVE ${WAITING}, enabled AS MATERIALIZED (
+      SELECT w.id FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
+    )
+    SELECT
+      (SELECT count(*) FROM (
+        SELECT FROM enabled, LATERAL (
+          SELECT FROM webhook_deliveries d WHERE d.webhook_id = enabled.id AND d.status = 'pending'
+        ) AS one LIMIT ${MOST_COUNTED}) AS counted) AS pending,
+      (SELECT extract(epoch FROM clock_timestamp() - min(first.occurred_at))::double precision FROM enabled, LATERAL (
+        SELECT d.occurred_at FROM webhook_deliveries d WHERE d.webhook_id = enabled.id AND d.status = 'pending'
+        ORDER BY d.id LIMIT 1) AS first) AS oldest`,
+});
+
+const LIST = {
+  columns: 'd.*',
+  from: 'webhook_deliveries d',
+  key: [['d.id', 'text']],
+} as const;
+
+const ALL = keysetList<[webhookId: string], DeliveryRow>({
+  ...LIST,
+  name: 'list-webhook-deliveries',
+  where: 'd.webhook_id = $1',
+});
+
+const OF_STATUS = keysetList<[webhookId: string, status: DeliveryStatus], DeliveryRow>({
+  ...LIST,
+  name: 'list-webhook-deliveries-of-status',
+  where: 'd.webhook_id = $1 AND d.status = $2',
+});

@@ -1,0 +1,55 @@
+import type { DisabledReason } from '../../contract/protocol/resources/webhook.ts';
+import { audit } from '../../core/audit/audit.ts';
+import { notifyUsers } from '../../core/notifications/notify-users.ts';
+import { readAdmins } from '../../core/notifications/recipients-store.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { lockWebhookById, setDisabled, type WebhookRow } from './webhook-store.ts';
+
+/** Disables a webhook for a reason that no caller asked for, and notifies the admins of its account. */
+export async function disableWebhook(
+  database: Database,
+  id: string,
+  reason: Exclude<DisabledReason, 'requested'>,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    const webhook = await lockWebhookById(tx, id);
+    if (webhook?.status !== 'enabled') return;
+    const disabled = await setDisabled(tx, webhook, reason);
+    await audit(tx, {
+      accountId: webhook.account_id,
+      conversationId: null,
+      actorId: null,
+      action: 'webhook.disabled',
+      details: { webhook_id: id, reason },
+    });
+    await notifyAdmins(tx, disabled, reason);
+  });
+}
+
+async function notifyAdmins(
+  tx: Tx,
+  { id, account_id: accountId, url, disabled_at: at }: WebhookRow,
+  reason: keyof typeof TEXTS,
+): Promise<void> {
+  await notifyUsers(tx, await readAdmins(tx, accountId, null), {
+    account_id: accountId,
+    category: 'webhook.disabled',
+    title: `A webhook to ${new URL(url).host} was disabled`,
+    body: TEXTS[reason],
+    priority: 'high',
+    sender_id: null,
+    sender_type: 'system',
+    resource: null,
+    message_id: null,
+    agent_run_id: null,
+    cause: { key: id, at: at! },
+  });
+}
+
+const TEXTS = {
+  gone: 'Its receiver answered that it is gone (410). Enable the webhook again if that is wrong.',
+  failing: 'No event could be delivered for five days. Enable the webhook again once its receiver works.',
+  backlog:
+    'It has too many failed deliveries, and no more are recorded. Read over REST what it missed, and make a new one.',
+} as const;

@@ -1,0 +1,90 @@
+import type { Database } from '../../platform/db/database.ts';
+import type { Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { Loop } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import { disableWebhook } from './disable.ts';
+import type { Recorded } from './recorder.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
+
+export interface HealthOptions {
+  readonly database: Database;
+  readonly schedule: RetrySchedule;
+  readonly log: Logger;
+}
+
+/**
+ * Notes on each webhook whether its tries succeed, and disables those whose receiver is gone, or that have failed for too
+ * long. The notes of a second are written together.
+ */
+export class Health {
+  readonly #options: HealthOptions;
+  readonly #loop: Loop;
+  #succeeded = new Set<string>();
+  #failed = new Set<string>();
+  #gone = new Set<string>();
+
+  constructor(options: HealthOptions) {
+    this.#options = options;
+    this.#loop = new Loop({
+      intervalMs: WRITE_EVERY_MS,
+      run: () => this.#write(),
+      onError: (error) => options.log.warn({ err: error }, 'could not note how webhooks do'),
+    });
+  }
+
+  note(written: readonly Recorded[]): void {
+    for (const { delivery, state } of written) {
+      if (state.status === 'delivered') this.#succeeded.add(delivery.webhook_id);
+      else if (state.error === 'gone') this.#gone.add(delivery.webhook_id);
+      else if (state.error !== null) this.#failed.add(delivery.webhook_id);
+    }
+    if (this.#gone.size > 0) this.#loop.wake();
+  }
+
+  close(): Promise<void> {
+    return this.#loop.close();
+  }
+
+  async #write(): Promise<void> {
+    const { database, schedule } = this.#options;
+    const [succeeded, failed, gone] = [this.#succeeded, this.#failed, this.#gone];
+    this.#succeeded = new Set();
+    this.#failed = new Set();
+    this.#gone = new Set();
+    for (const id of gone) await disableWebhook(database, id, 'gone');
+    if (failed.size > 0) await database.query(NOTE_FAILURES, [...failed]);
+    // Behind the failures: one success ends them.
+    if (succeeded.size > 0) await database.query(NOTE_SUCCESSES, [...succeeded]);
+    for (const id of failed.size === 0 ? [] : await failingFor(database, [...failed], schedule.failingMs)) {
+      await disableWebhook(database, id, 'failing');
+    }
+  }
+}
+
+const WRITE_EVERY_MS = 1_000;
+
+async function failingFor(db: Querier, ids: readonly string[], ms: number): Promise<string[]> {
+  return (await db.query(READ_FAILING, ids, ms)).map(({ id }) => id);
+}
+
+const NOTE_FAILURES = statement<[ids: readonly string[]]>({
+  name: 'note-webhook-failures',
+  text: `
+    UPDATE webhooks SET failing_since = clock_timestamp() WHERE id = ANY($1::text[]) AND failing_since IS NULL`,
+});
+
+const NOTE_SUCCESSES = statement<[ids: readonly string[]]>({
+  name: 'note-webhook-successes',
+  text: `
+    UPDATE webhooks SET failing_since = NULL, last_success_at = clock_timestamp()
+    WHERE id = ANY($1::text[]) AND (failing_since IS NOT NULL OR last_success_at IS NULL
+      OR last_success_at < clock_timestamp() - interval '10 s')`,
+});
+
+const READ_FAILING = statement<[ids: readonly string[], ms: number], { id: string }>({
+  name: 'read-failing-webhooks',
+  text: `
+    SELECT id FROM webhooks WHERE id = ANY($1::text[]) AND status = 'enabled'
+      AND failing_since <= clock_timestamp() - $2::double precision * interval '1 ms'`,
+});

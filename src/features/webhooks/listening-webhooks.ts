@@ -1,0 +1,49 @@
+import { keptVersion, type Version } from '../../contract/protocol/versions.ts';
+import { filtersOf } from '../../contract/protocol/webhook-events.ts';
+import type { Querier } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/** What decides which events a webhook is sent. Disabled ones are included: their events are recorded as failed. */
+export interface ListeningWebhook {
+  readonly id: string;
+  readonly account_id: string;
+  readonly include_direct: boolean;
+  /** The form of its payloads. */
+  readonly version: Version;
+  readonly filters: ReadonlySet<string>;
+}
+
+/** By account. */
+export type ListeningWebhooks = ReadonlyMap<string, readonly ListeningWebhook[]>;
+
+/** Returns the webhooks of all accounts. Nodes keep them in memory (core/accounts/listeners.ts). */
+export async function readListeningWebhooks(db: Querier): Promise<ListeningWebhooks> {
+  const rows = await db.query(READ);
+  return Map.groupBy(
+    rows.map(({ event_types, version, ...webhook }) => ({
+      ...webhook,
+      version: keptVersion(version),
+      filters: new Set(event_types),
+    })),
+    ({ account_id }) => account_id,
+  );
+}
+
+/** Whether the filter lets an event through. `isDirect`: it is about a direct message. */
+export function wants(
+  { filters, include_direct }: Pick<ListeningWebhook, 'filters' | 'include_direct'>,
+  { type, isDirect }: { readonly type: string; readonly isDirect: boolean },
+): boolean {
+  if (isDirect && !include_direct) return false;
+  return filtersOf(type).some((filter) => filters.has(filter));
+}
+
+interface Row extends Omit<ListeningWebhook, 'version' | 'filters'> {
+  readonly version: string;
+  readonly event_types: readonly string[];
+}
+
+const READ = statement<[], Row>({
+  name: 'read-listening-webhooks',
+  text: 'SELECT id, account_id, include_direct, version, event_types FROM webhooks',
+});

@@ -1,0 +1,270 @@
+import { LRUCache } from 'lru-cache';
+import { timedId } from '../../contract/protocol/ids.ts';
+import { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
+import { PlatformEvent } from '../../contract/protocol/resources/platform-event.ts';
+import { EVENT_DATA } from '../../contract/protocol/socket/event-data.ts';
+import { formatTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
+import type { Version } from '../../contract/protocol/versions.ts';
+import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import type { Change, ConversationCreated } from '../../core/conversations/outbox-topics.ts';
+import { readHeads } from '../../core/messages/timeline/timeline-store.ts';
+import type { Downloads } from '../../core/resources/attachment.ts';
+import { type MessageWithParts, presentForTeam } from '../../core/resources/message.ts';
+import { readRuns } from '../../core/resources/run.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
+import type { RunEnded } from '../agents/runs/outbox-topics.ts';
+import { readCompletedRun } from '../agents/runs/store.ts';
+import { type MailHead, readMail } from '../mail/mail-store.ts';
+import { type PlatformEventRow, presentEvent } from '../platform-events/platform-event.ts';
+import { insertProgress } from './completeness-store.ts';
+import type { Deliveries, Delivery, FirstTry } from './delivery.ts';
+import { DUE, insertDeliveries } from './delivery-store.ts';
+import {
+  dataOf,
+  type EventData,
+  emailData,
+  encodeData,
+  isOfConversation,
+  readConversations,
+  resourceOf,
+} from './event-data.ts';
+import { type ListeningWebhooks, wants } from './listening-webhooks.ts';
+
+export interface EventRecorderOptions {
+  readonly database: Database;
+  readonly files: Downloads;
+  readonly directory: ConversationDirectory;
+  readonly listeners: { readonly found: { readonly webhooks: ListeningWebhooks } };
+  readonly deliveries: Deliveries;
+}
+
+/** A message that entered the timeline. */
+export type RecordedMessage = MessageWithParts & { readonly trace?: TraceContext | undefined };
+
+/**
+ * Makes a delivery of each committed event for each webhook that wants it. Called by the handlers of the outbox, whose
+ * row stays until the promise resolves: what is not stored by then is recorded again by the node that takes the row
+ * over. `isRepeated` says that the event may have been recorded before: its deliveries are then stored before they are
+ * tried, so that a delivery that exists is not tried again.
+ *
+ * An account without webhooks costs one look into a map.
+ */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  /** The webhooks and conversations that are known to have a row of webhook_progress. */
+  readonly #listed = new LRUCache<string, true>({ max: MAX_LISTED });
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Returns undefined where no webhook can want the messages, so that the send path waits for nothing. */
+  sent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> | undefined {
+    const { webhooks } = this.#options.listeners.found;
+    if (webhooks.size === 0) return undefined;
+    const own = messages.filter(({ row }) => webhooks.has(row.account_id));
+    return own.length === 0 ? undefined : this.#recordSent(own, isRepeated);
+  }
+
+  /** `events`: what was published of these changes, which all have the same event. */
+  async changed(
+    events: readonly DomainEvent[],
+    changes: readonly Change[],
+    isRepeated: boolean,
+  ): Promise<void> {
+    if (this.#options.listeners.found.webhooks.size === 0) return;
+    const attempts = new Map(changes.flatMap(({ id, attempt }) => (attempt ? [[id, { attempt }]] : [])));
+    const recorded: RecordedEvent[] = [];
+    for (const event of events.filter(isOfConversation)) {
+      const data = dataOf(event);
+      const place = await this.#placeOf(event.stream);
+      if (data === undefined || place === undefined) continue;
+      const resourceId = resourceOf(event);
+      recorded.push({
+        ...{ type: event.event, at: event.at, ...place, sequence: event.sequence || null },
+        ...{ resourceId, change: attempts.get(resourceId) ?? null, data },
+      });
+    }
+    await this.#record(await this.#withHeads(recorded), isRepeated);
+  }
+
+  async conversationCreated(
+    { conversation_id: id, account_id, at }: ConversationCreated,
+    isRepeated: boolean,
+  ): Promise<void> {
+    if (!this.#options.listeners.found.webhooks.has(account_id)) return;
+    const [place, found] = await Promise.all([this.#placeOf(id), readConversations(this.#options, [id])]);
+    const data = found.get(id);
+    if (place === undefined || data === undefined) return;
+    const event = { type: 'conversation.created', at, ...place, sequence: null, resourceId: id, data };
+    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
+  }
+
+  /** Records an event of a producer. */
+  async raised(row: PlatformEventRow, trace: TraceContext | undefined, isRepeated: boolean): Promise<void> {
+    const { id, account_id: accountId, type, created_at: at } = row;
+    const place = { accountId, conversationId: null, isDirect: false };
+    const data = { schema: PlatformEvent, value: presentEvent(row) };
+    await this.#record(
+      [{ type, at, ...place, sequence: null, eventId: id, resourceId: id, change: null, trace, data }],
+      isRepeated,
+    );
+  }
+
+  /** Records a mail that became a message of a customer. */
+  async emailReceived(head: MailHead, isRepeated: boolean): Promise<void> {
+    const { id, account_id: accountId, conversation_id, created_at: at } = head;
+    if (conversation_id === null || !this.#options.listeners.found.webhooks.has(accountId)) return;
+    const { database, files } = this.#options;
+    const [place, mail] = await Promise.all([this.#placeOf(conversation_id), readMail(database, id)]);
+    if (place === undefined || mail === undefined) return;
+    const data = await emailData(files, mail);
+    const event = { type: 'email.received', at, ...place, sequence: null, resourceId: id, data };
+    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
+  }
+
+  /** Records the end of a run if it is completed. */
+  async runEnded({ run_id: id }: RunEnded, isRepeated: boolean): Promise<void> {
+    const { database, listeners } = this.#options;
+    if (listeners.found.webhooks.size === 0) return;
+    const ended = await readCompletedRun(database, id);
+    if (ended === undefined || !listeners.found.webhooks.has(ended.account_id)) return;
+    const { account_id: accountId, conversation_id: conversationId, completed_at: at } = ended;
+    const [place, runs] = await Promise.all([
+      conversationId === null
+        ? { accountId, conversationId, isDirect: false }
+        : this.#placeOf(conversationId),
+      readRuns(database, [id]),
+    ]);
+    const value = runs.get(id);
+    if (place === undefined || value === undefined) return;
+    const data = { schema: AgentRun, value };
+    const event = { type: 'agent_run.completed', at, ...place, sequence: null, resourceId: id, data };
+    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
+  }
+
+  async #recordSent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> {
+    const heads = new Map<string, number>();
+    for (const { row } of messages) {
+      heads.set(row.conversation_id, Math.max(row.sequence!, heads.get(row.conversation_id) ?? 0));
+    }
+    const events: RecordedEvent[] = [];
+    for (const message of messages) {
+      const { row, trace } = message;
+      const known = this.#options.directory.facts(row.conversation_id);
+      const facts = known instanceof Promise ? await known : known;
+      if (facts === undefined) continue;
+      const { outcome, created_at, sequence } = row;
+      events.push({
+        type: 'message.created',
+        accountId: row.account_id,
+        conversationId: row.conversation_id,
+        isDirect: facts.type === 'direct_message',
+        sequence,
+        head: heads.get(row.conversation_id)!,
+        resourceId: row.id,
+        // When it entered the timeline, which no later change of the message moves.
+        at: outcome?.at ?? created_at,
+        change: null,
+        trace,
+        data: { schema: EVENT_DATA['message.created'].data, value: presentForTeam(row, message) },
+      });
+    }
+    await this.#record(events, isRepeated);
+  }
+
+  async #placeOf(conversationId: string): Promise<Place | undefined> {
+    const facts = await this.#options.directory.facts(conversationId);
+    if (facts === undefined) return undefined;
+    return { accountId: facts.accountId, conversationId, isDirect: facts.type === 'direct_message' };
+  }
+
+  /** Adds the highest number of each conversation. */
+  async #withHeads(events: readonly RecordedEvent[]): Promise<RecordedEvent[]> {
+    const { database, listeners } = this.#options;
+    const awaited = events.filter(({ accountId }) => listeners.found.webhooks.has(accountId));
+    const ids = new Set(awaited.flatMap(({ conversationId }) => conversationId ?? []));
+    const heads = ids.size === 0 ? undefined : await readHeads(database.pipeline, [...ids]);
+    return awaited.map((event) => ({ ...event, head: heads?.get(event.conversationId ?? '') ?? null }));
+  }
+
+  async #record(events: readonly RecordedEvent[], isRepeated: boolean): Promise<void> {
+    const { database, listeners, deliveries: intake } = this.#options;
+    const tries: FirstTry[] = [];
+    for (const event of events) {
+      const encoded = new Map<Version, string>();
+      for (const webhook of listeners.found.webhooks.get(event.accountId) ?? []) {
+        if (!wants(webhook, event)) continue;
+        const { id, version } = webhook;
+        if (!encoded.has(version)) encoded.set(version, encodeData(version, event.data));
+        tries.push({ delivery: toDelivery(id, event), data: encoded.get(version)! });
+      }
+    }
+    if (tries.length === 0) return;
+    const deliveries = tries.map(({ delivery }) => delivery);
+    await Promise.all([
+      isRepeated
+        ? insertDeliveries(
+            database,
+            deliveries.map((delivery) => ({ delivery, state: DUE })),
+          )
+        : intake.deliver(tries),
+      this.#list(deliveries),
+    ]);
+  }
+
+  /** Lists the conversations of new messages for the proof of completeness. */
+  async #list(deliveries: readonly Delivery[]): Promise<void> {
+    const unlisted = new Map<string, Delivery>();
+    for (const delivery of deliveries) {
+      if (delivery.event_type !== 'message.created') continue;
+      const key = `${delivery.webhook_id} ${delivery.conversation_id}`;
+      if (!this.#listed.has(key)) unlisted.set(key, delivery);
+    }
+    if (unlisted.size === 0) return;
+    await insertProgress(this.#options.database, [...unlisted.values()]);
+    for (const key of unlisted.keys()) this.#listed.set(key, true);
+  }
+}
+
+interface Place {
+  readonly accountId: string;
+  readonly conversationId: string | null;
+  readonly isDirect: boolean;
+}
+
+interface RecordedEvent extends Place {
+  readonly type: string;
+  readonly at: string;
+  readonly sequence: number | null;
+  readonly head?: number | null;
+  /** Absent: it is derived from what the event is. */
+  readonly eventId?: string;
+  readonly resourceId: string;
+  readonly change: object | null;
+  readonly trace?: TraceContext | undefined;
+  readonly data: EventData;
+}
+
+function toDelivery(webhookId: string, event: RecordedEvent): Delivery {
+  const { type, at, resourceId, trace } = event;
+  const moment = microseconds(at);
+  const { eventId = timedId('event', moment, `${type} ${resourceId} ${at}`) } = event;
+  return {
+    webhook_id: webhookId,
+    id: timedId('webhookDelivery', moment, `${webhookId} ${eventId}`),
+    event_id: eventId,
+    event_type: type,
+    conversation_id: event.conversationId,
+    sequence: event.sequence,
+    head: event.head ?? null,
+    resource_id: resourceId,
+    change: event.change,
+    occurred_at: at,
+    trace: trace === undefined ? null : formatTraceparent(trace),
+    attempts: 0,
+  };
+}
+
+const MAX_LISTED = 100_000;

@@ -1,0 +1,158 @@
+import { timedId } from '../../contract/protocol/ids.ts';
+import { audit } from '../../core/audit/audit.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { statement } from '../../platform/db/statement.ts';
+import { Loop } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import { disableWebhook } from './disable.ts';
+import type { RetrySchedule } from './retry-schedule.ts';
+import { deleteWebhook, lockWebhookById } from './webhook-store.ts';
+
+export interface RemovalOptions {
+  readonly database: Database;
+  readonly schedule: RetrySchedule;
+  /** Days for which deliveries are kept that do not wait for anything. */
+  readonly keepDays: number;
+  /** Most failed deliveries of a webhook. */
+  readonly maxFailed?: number;
+  readonly log: Logger;
+}
+
+/** Returns the loop that removes what webhooks leave behind, one node beside the others. */
+export function openRemoval(options: RemovalOptions): Loop {
+  return new Loop({
+    intervalMs: REMOVE_EVERY_MS,
+    run: (signal) => removeOld(options, signal),
+    onError: (error) => options.log.warn({ err: error }, 'removing old webhook deliveries failed'),
+  });
+}
+
+/**
+ * Removes webhooks that have been disabled for too long, the deliveries of webhooks that are gone, and deliveries that
+ * are done and old. Disables webhooks with too many failed deliveries. May run on several nodes at once.
+ */
+export async function removeOld(options: RemovalOptions, signal: AbortSignal): Promise<void> {
+  const { database, schedule, keepDays, maxFailed = MAX_FAILED } = options;
+  const disabledMs = schedule.disabledMs;
+  for (const { id } of await database.query(READ_FORGOTTEN, disabledMs)) await removeForgotten(options, id);
+  const before = timedId('webhookDelivery', (Date.now() - keepDays * DAY_MS) * 1_000, '');
+  for (const { id, exists } of await database.query(READ_DELIVERED_TO)) {
+    if (exists) await removeAll(options, REMOVE_DONE, [id, before], signal);
+    else await removeAll(options, REMOVE_EVERY, [id], signal);
+    if (signal.aborted) return;
+  }
+  for (const { id, exists } of await database.query(READ_PROGRESSED)) {
+    if (!exists) await removeAll(options, REMOVE_PROGRESS, [id], signal);
+    if (signal.aborted) return;
+  }
+  for (const { id } of await database.query(READ_OVERFULL, maxFailed)) {
+    await disableWebhook(database, id, 'backlog');
+    await database.query(STOP_RECORDING, id);
+  }
+}
+
+const MAX_FAILED = 100_000;
+
+async function removeForgotten({ database, schedule }: RemovalOptions, id: string): Promise<void> {
+  await database.transaction(async (tx) => {
+    const webhook = await lockWebhookById(tx, id);
+    if (webhook?.status !== 'disabled') return;
+    const [isDue] = await tx.query(READ_FORGOTTEN_ONE, id, schedule.disabledMs);
+    if (isDue === undefined) return;
+    await deleteWebhook(tx, webhook);
+    await audit(tx, {
+      accountId: webhook.account_id,
+      conversationId: null,
+      actorId: null,
+      action: 'webhook.deleted',
+      details: { webhook_id: id, disabled_reason: webhook.disabled_reason },
+    });
+  });
+}
+
+async function removeAll<Params extends readonly string[]>(
+  { database }: RemovalOptions,
+  removal: { readonly name: string; readonly text: string },
+  params: Params,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let isMore = true; isMore && !signal.aborted; ) {
+    isMore = (await database.query(removal, ...params, REMOVED_AT_ONCE)).length === REMOVED_AT_ONCE;
+  }
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const REMOVE_EVERY_MS = 10 * 60 * 1_000;
+const REMOVED_AT_ONCE = 2_000;
+
+const FORGOTTEN = `status = 'disabled'
+      AND disabled_at <= clock_timestamp() - $DISABLED::double precision * interval '1 ms'`;
+
+const READ_FORGOTTEN = statement<[disabledMs: number], { id: string }>({
+  name: 'read-forgotten-webhooks',
+  text: `SELECT id FROM webhooks WHERE ${FORGOTTEN.replace('$DISABLED', '$1')} ORDER BY id`,
+});
+
+const READ_FORGOTTEN_ONE = statement<[id: string, disabledMs: number], object>({
+  name: 'read-forgotten-webhook',
+  text: `SELECT FROM webhooks WHERE id = $1 AND ${FORGOTTEN.replace('$DISABLED', '$2')}`,
+});
+
+/** The webhooks that a table has rows of, found one by one in its primary key. */
+function webhooksIn(table: 'webhook_deliveries' | 'webhook_progress') {
+  return statement<[], { id: string; exists: boolean }>({
+    name: `read-webhooks-in-${table.replace('_', '-')}`,
+    text: `
+    WITH RECURSIVE found AS (
+      (SELECT webhook_id FROM ${table} ORDER BY webhook_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT t.webhook_id FROM ${table} t WHERE t.webhook_id > found.webhook_id
+        ORDER BY t.webhook_id LIMIT 1)
+      FROM found WHERE found.webhook_id IS NOT NULL
+    )
+    SELECT found.webhook_id AS id, w.id IS NOT NULL AS exists
+    FROM found LEFT JOIN webhooks w ON w.id = found.webhook_id WHERE found.webhook_id IS NOT NULL`,
+  });
+}
+
+const READ_DELIVERED_TO = webhooksIn('webhook_deliveries');
+const READ_PROGRESSED = webhooksIn('webhook_progress');
+
+const REMOVE_EVERY = statement<[webhookId: string, limit: number], object>({
+  name: 'remove-deliveries-of-removed-webhook',
+  text: `
+    DELETE FROM webhook_deliveries WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2)) RETURNING 1`,
+});
+
+const REMOVE_PROGRESS = statement<[webhookId: string, limit: number], object>({
+  name: 'remove-progress-of-removed-webhook',
+  text: `
+    DELETE FROM webhook_progress WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM webhook_progress WHERE webhook_id = $1 LIMIT $2)) RETURNING 1`,
+});
+
+const REMOVE_DONE = statement<[webhookId: string, before: string, limit: number], object>({
+  name: 'remove-done-webhook-deliveries',
+  text: `
+    DELETE FROM webhook_deliveries WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM webhook_deliveries
+      WHERE webhook_id = $1 AND id < $2 AND status IN ('delivered', 'withdrawn') LIMIT $3)) RETURNING 1`,
+});
+
+const READ_OVERFULL = statement<[most: number], { id: string }>({
+  name: 'read-overfull-webhooks',
+  text: `
+    SELECT w.id FROM webhooks w
+    WHERE w.disabled_reason IS DISTINCT FROM 'backlog' AND EXISTS (
+      SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'failed'
+      ORDER BY d.id OFFSET $1 LIMIT 1)`,
+});
+
+// A webhook that was disabled before for another reason.
+const STOP_RECORDING = statement<[id: string]>({
+  name: 'stop-recording-webhook',
+  text: `
+    UPDATE webhooks SET disabled_reason = 'backlog', lost_since = coalesce(lost_since, clock_timestamp())
+    WHERE id = $1 AND status = 'disabled'`,
+});

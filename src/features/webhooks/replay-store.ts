@@ -1,0 +1,68 @@
+import type { Querier, Tx } from '../../platform/db/handle.ts';
+import { statement } from '../../platform/db/statement.ts';
+
+/**
+ * Has the deliveries of a locked webhook from this microsecond on sent again. A replay that is under way is extended.
+ * Returns the time up to which events are included.
+ */
+export async function requestReplay(tx: Tx, webhookId: string, sinceUs: number): Promise<string> {
+  const [row] = await tx.query(REQUEST, webhookId, sinceUs);
+  return row!.until;
+}
+
+/**
+ * Makes the next deliveries of every replay pending, `limit` of a webhook at most. Returns how many webhooks had some.
+ * Those that other nodes are at work on are left out.
+ */
+export async function advanceReplays(db: Querier, limit: number): Promise<number> {
+  return (await db.query(ADVANCE, limit)).length;
+}
+
+/** SQL: an id below those of the deliveries of this microsecond, and above those before. */
+function idAt(microseconds: string): string {
+  return `'whd_' || lpad(to_hex(${microseconds}), 13, '0')`;
+}
+
+/** SQL: whether `advanceReplays` would find any. */
+export const HAS_REPLAYS = `EXISTS (SELECT FROM webhooks WHERE replay_through IS NOT NULL AND status = 'enabled')`;
+
+const REQUEST = statement<[webhookId: string, sinceUs: number], { readonly until: string }>({
+  name: 'request-webhook-replay',
+  text: `
+    WITH now AS (SELECT clock_timestamp() AS at)
+    UPDATE webhooks SET replay_after = least(replay_after, ${idAt('$2::bigint')}),
+      replay_through = ${idAt('(extract(epoch FROM now.at) * 1000000)::bigint')}
+    FROM now WHERE id = $1
+    RETURNING now.at AS until`,
+});
+
+// What is pending and not far from its next try is under way as it is.
+const ADVANCE = statement<[limit: number], { readonly id: string }>({
+  name: 'advance-webhook-replays',
+  text: `
+    WITH due AS (
+      SELECT id, replay_after, replay_through FROM webhooks
+      WHERE replay_through IS NOT NULL AND status = 'enabled'
+      ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
+    ), page AS (
+      SELECT due.id AS webhook_id, next.id
+      FROM due, LATERAL (
+        SELECT d.id FROM webhook_deliveries d
+        WHERE d.webhook_id = due.id AND d.id > due.replay_after AND d.id < due.replay_through
+        ORDER BY d.id LIMIT $1
+      ) AS next
+    ), again AS (
+      UPDATE webhook_deliveries d SET was_delivered = d.was_delivered OR d.status = 'delivered', status = 'pending',
+        attempts = 0, next_try_at = clock_timestamp(), updated_at = later_than(d.updated_at)
+      FROM page
+      WHERE d.webhook_id = page.webhook_id AND d.id = page.id AND d.status <> 'withdrawn'
+        AND (d.status <> 'pending' OR d.next_try_at > clock_timestamp() + interval '1 minute')
+    ), counted AS (
+      SELECT due.id, due.replay_through, count(page.id) AS count, max(page.id) AS last
+      FROM due LEFT JOIN page ON page.webhook_id = due.id GROUP BY due.id, due.replay_through
+    )
+    UPDATE webhooks w SET replay_after = CASE WHEN c.count = $1 THEN c.last END,
+      replay_through = CASE WHEN c.count = $1 THEN c.replay_through END
+    FROM counted c WHERE w.id = c.id
+    RETURNING w.id`,
+});

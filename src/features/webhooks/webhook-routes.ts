@@ -1,0 +1,179 @@
+import { ListOf } from '../../contract/protocol/lists.ts';
+import type { AuditAction } from '../../contract/protocol/resources/audit-event.ts';
+import {
+  CreateWebhookBody,
+  NewWebhook,
+  UpdateWebhookBody,
+  Webhook,
+} from '../../contract/protocol/resources/webhook.ts';
+import { keyOf } from '../../core/accounts/account-list.ts';
+import { audit } from '../../core/audit/audit.ts';
+import type { Principal } from '../../platform/access/principal.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
+import { newSecret } from './secrets.ts';
+import { checkWebhook, presentNewWebhook, presentWebhook, readWebhookUrl } from './webhook.ts';
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  lockWebhook,
+  rotateSecret,
+  setDisabled,
+  updateWebhook,
+  WEBHOOKS,
+  type WebhookRow,
+} from './webhook-store.ts';
+
+export interface WebhookRoutesOptions {
+  readonly database: Database;
+  readonly guard: AddressGuard;
+}
+
+/** Webhooks over REST (docs/contract.md#webhooks), for admins of the account. Closed to agents. */
+export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[] {
+  const common = { since: '1.2.harbor', agents: false } as const;
+  return [
+    defineRoute({
+      ...common,
+      name: 'create_webhook',
+      method: 'POST',
+      path: '/v1/webhooks',
+      summary: 'Have events of the account sent to a URL; the secret that signs them is shown this once',
+      permission: 'webhooks:create',
+      secret: true,
+      body: CreateWebhookBody,
+      status: 201,
+      response: NewWebhook,
+      rules: ({ body }) => checkWebhook(body, guard),
+      async change(tx, { principal, body, version }) {
+        const row = await insertWebhook(tx, {
+          accountId: principal.accountId,
+          url: readWebhookUrl(body.url, guard),
+          eventTypes: body.event_types,
+          includeDirect: body.include_direct === true,
+          version,
+          secret: newSecret(),
+          createdBy: principal.actor.id,
+        });
+        await record(tx, principal, 'webhook.created', row, { event_types: row.event_types });
+        if (row.include_direct) await record(tx, principal, 'webhook.direct_included', row);
+        return presentNewWebhook(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'list_webhooks',
+      method: 'GET',
+      path: '/v1/webhooks',
+      summary: 'List the webhooks of the account, newest first',
+      permission: 'webhooks:read',
+      query: SearchQuery({}),
+      status: 200,
+      response: ListOf(Webhook),
+      async handle({ principal, query, url }) {
+        const page = readPage(LIST, query, { account: principal.accountId });
+        const rows = await WEBHOOKS.readPage(database, principal.accountId, page);
+        return toList(rows, page, url, keyOf, presentWebhook);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'get_webhook',
+      method: 'GET',
+      path: '/v1/webhooks/:id',
+      summary: 'Get a webhook',
+      permission: 'webhooks:read',
+      status: 200,
+      response: Webhook,
+      handle: async ({ principal, params }) =>
+        presentWebhook(await findWebhook(database, principal.accountId, params.id!)),
+    }),
+    defineRoute({
+      ...common,
+      name: 'update_webhook',
+      method: 'PATCH',
+      path: '/v1/webhooks/:id',
+      summary: 'Change where a webhook is sent and what, disable it, or enable it again',
+      permission: 'webhooks:update',
+      body: UpdateWebhookBody,
+      status: 200,
+      response: Webhook,
+      rules: ({ body }) => checkWebhook(body, guard),
+      async change(tx, { principal, params, body }) {
+        const before = await lockWebhook(tx, principal.accountId, params.id!);
+        const { status, ...fields } = body;
+        let row = before;
+        if (Object.keys(fields).length > 0) {
+          row = await updateWebhook(tx, before, {
+            ...fields,
+            ...(fields.url !== undefined && { url: readWebhookUrl(fields.url, guard) }),
+          });
+          await record(tx, principal, 'webhook.updated', row, { fields: Object.keys(fields) });
+          if (row.include_direct && !before.include_direct) {
+            await record(tx, principal, 'webhook.direct_included', row);
+          }
+        }
+        if (status !== undefined && status !== before.status) {
+          row = await setDisabled(tx, row, status === 'disabled' ? 'requested' : null);
+          await record(tx, principal, `webhook.${status}`, row);
+        }
+        return presentWebhook(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'delete_webhook',
+      method: 'DELETE',
+      path: '/v1/webhooks/:id',
+      summary: 'Delete a webhook with its deliveries; nothing is sent to it any more',
+      permission: 'webhooks:update',
+      status: 200,
+      response: Webhook,
+      async change(tx, { principal, params }) {
+        const row = await lockWebhook(tx, principal.accountId, params.id!);
+        await deleteWebhook(tx, row);
+        await record(tx, principal, 'webhook.deleted', row);
+        return presentWebhook(row);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'rotate_webhook_secret',
+      method: 'POST',
+      path: '/v1/webhooks/:id/actions/rotate-secret',
+      summary: 'Give a webhook a new secret; the one before signs as well for 24 hours',
+      permission: 'webhooks:update',
+      secret: true,
+      status: 201,
+      response: NewWebhook,
+      async change(tx, { principal, params }) {
+        const before = await lockWebhook(tx, principal.accountId, params.id!);
+        const row = await rotateSecret(tx, before, newSecret());
+        await record(tx, principal, 'webhook.secret_rotated', row);
+        return presentNewWebhook(row);
+      },
+    }),
+  ];
+}
+
+const LIST = defineList('webhooks', ['time', 'text']);
+
+async function record(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  action: AuditAction,
+  { id }: WebhookRow,
+  details: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await audit(tx, {
+    accountId,
+    conversationId: null,
+    actorId: actor.id,
+    action,
+    details: { webhook_id: id, ...details },
+  });
+}

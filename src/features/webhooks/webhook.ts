@@ -1,0 +1,59 @@
+import { invalid } from '../../contract/protocol/errors.ts';
+import type { NewWebhook, Webhook } from '../../contract/protocol/resources/webhook.ts';
+import { keptVersion } from '../../contract/protocol/versions.ts';
+import { isEventFilter } from '../../contract/protocol/webhook-events.ts';
+import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
+import { readReceiverUrl } from '../../platform/outbound/receiver-url.ts';
+import { shownSecret } from './secrets.ts';
+import type { WebhookRow } from './webhook-store.ts';
+
+export function presentWebhook(row: WebhookRow): Webhook {
+  const { previous_secret_until: until } = row;
+  return {
+    id: row.id,
+    object: 'webhook',
+    url: row.url,
+    event_types: row.event_types,
+    include_direct: row.include_direct,
+    version: keptVersion(row.version),
+    status: row.status,
+    disabled_at: row.disabled_at,
+    disabled_reason: row.disabled_reason,
+    failing_since: row.failing_since,
+    last_success_at: row.last_success_at,
+    previous_secret_until: until !== null && Date.parse(until) > Date.now() ? until : null,
+    created_by: row.created_by,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
+
+/** With the secret, which is shown once. */
+export function presentNewWebhook(row: WebhookRow): NewWebhook {
+  return { ...presentWebhook(row), secret: shownSecret(row.secret) };
+}
+
+/** Returns the URL as it is requested. Throws ApiError (param url). */
+export function readWebhookUrl(text: string, guard: AddressGuard): string {
+  const url = readReceiverUrl(text, 'url', guard);
+  url.hash = '';
+  return url.href;
+}
+
+/**
+ * Checks the URL and the events of a body. Throws ApiError `invalid_format` or `validation_failed` (param url), or
+ * `validation_failed` (param event_types[n]) for events that do not exist or that no webhook is sent.
+ */
+export function checkWebhook(
+  { url, event_types: filters = [] }: { readonly url?: string; readonly event_types?: readonly string[] },
+  guard: AddressGuard,
+): void {
+  if (url !== undefined) readWebhookUrl(url, guard);
+  for (const [index, filter] of filters.entries()) {
+    if (isEventFilter(filter)) continue;
+    throw invalid(
+      `event_types[${index}]`,
+      `Webhooks are not sent ${filter}. Name an event of the documentation.`,
+    );
+  }
+}

@@ -1,8 +1,0 @@
-import { defineTopic } from '../db/topic.ts';
-
-/** A mail became a message of a customer: the event `email.received` starts agents and goes to webhooks. */
-export const EMAIL_RECEIVED = defineTopic<EmailReceived>('mail.received');
-
-export interface EmailReceived {
-  readonly mail_id: string;
-}

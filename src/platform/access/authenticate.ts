@@ -1,0 +1,289 @@
+import type { Selectable } from 'kysely';
+import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
+import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../contract/protocol/permissions.ts';
+import { type ActorType, presentActor } from '../../contract/protocol/resources/actor.ts';
+import type { Database } from '../db/database.ts';
+import type { Schema } from '../db/schema.ts';
+import { type Statement, statement, type Value } from '../db/statement.ts';
+import { isUnavailable } from '../db/unavailable.ts';
+import { API_KEY_PREFIX, hashApiKey, hasValidChecksum } from './api-keys.ts';
+import type { Credential, Principal } from './principal.ts';
+import { RevocableCache } from './revocable-cache.ts';
+import type { Rights } from './rights.ts';
+import { expiredToken, type Tokens } from './tokens.ts';
+
+export interface AuthenticatorOptions {
+  readonly database: Database;
+  readonly tokens: Tokens;
+  readonly rights: Rights;
+  /** Most credentials cached; 10,000 by default. */
+  readonly maxCached?: number;
+  /** Milliseconds since 1970; expiry is compared with it. */
+  readonly now?: () => number;
+  /** Milliseconds of a clock that never goes back; the age of cached entries is measured with it. */
+  readonly monotonicNow?: () => number;
+}
+
+/** The identity that a ticket's row has kept of the caller that asked for the ticket. */
+export interface Identity {
+  readonly accountId: string;
+  readonly actorId: string;
+  readonly credential: Credential;
+}
+
+/**
+ * From a credential to the principal of a request (docs/contract.md#authentication,
+ * docs/architecture.md#rights-that-end). Results are cached by the text of the credential, so that a known caller costs one
+ * look-up in memory, no hash and no `await`. A right that changes (`rights.announce` with the id of the key, actor, role or
+ * account) takes effect at once on every node.
+ */
+export class Authenticator {
+  readonly #database: Database;
+  readonly #tokens: Tokens;
+  readonly #now: () => number;
+  readonly #byText: RevocableCache<CredentialState | undefined>;
+  readonly #byIdentity: RevocableCache<CredentialState | undefined>;
+
+  constructor(options: AuthenticatorOptions) {
+    this.#database = options.database;
+    this.#tokens = options.tokens;
+    this.#now = options.now ?? Date.now;
+    const common = {
+      rights: options.rights,
+      subjectsOf,
+      max: options.maxCached ?? MAX_CACHED,
+      ...(options.monotonicNow === undefined ? {} : { now: options.monotonicNow }),
+    };
+    this.#byText = new RevocableCache({ ...common, load: (text) => this.#readText(text) });
+    this.#byIdentity = new RevocableCache({
+      ...common,
+      load: (key) => this.#readIdentity(parseIdentity(key)),
+    });
+  }
+
+  /**
+   * Returns the principal if the credential is cached, else a promise. Throws, or rejects with, ApiError:
+   * `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated actor), `api_key_expired`,
+   * `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres is away). `authorization` is the value of the header.
+   */
+  authenticate(authorization: string | undefined): Principal | Promise<Principal> {
+    const standing = this.#byText.get(credentialIn(authorization));
+    return standing instanceof Promise ? standing.then((read) => this.#admit(read)) : this.#admit(standing);
+  }
+
+  /**
+   * Returns the current principal of a credential that was checked before (a ticket's, an open socket's). Rejects like
+   * `authenticate`.
+   */
+  async principalOf(identity: Identity): Promise<Principal> {
+    return this.#admit(await this.#byIdentity.get(identityKey(identity)));
+  }
+
+  /** Clears the cache and stops listening to changes. */
+  close(): void {
+    this.#byText.close();
+    this.#byIdentity.close();
+  }
+
+  /** Runs at each use, cached or not, because expiry is not announced. */
+  #admit(standing: CredentialState | undefined): Principal {
+    if (standing === undefined) {
+      throw new ApiError('invalid_credentials', 'The credential is not a valid API key or access token.');
+    }
+    const { principal, revoked, deactivated } = standing;
+    const { kind, expiresAtMs } = principal.credential;
+    if (revoked && kind === 'api_key') throw new ApiError('api_key_revoked', 'The API key was revoked.');
+    if (revoked) throw new ApiError('invalid_credentials', 'The access token was revoked.');
+    if (expiresAtMs !== null && expiresAtMs <= this.#now()) {
+      if (kind === 'api_key') throw new ApiError('api_key_expired', 'The API key has expired.');
+      throw expiredToken();
+    }
+    if (deactivated)
+      throw new ApiError('invalid_credentials', 'The actor behind this credential was deactivated.');
+    return principal;
+  }
+
+  /** Runs the statements once on the connection that they use. They find nothing. */
+  async warmUp(): Promise<void> {
+    const { checks } = this.#database;
+    await Promise.all([checks.query(BY_HASH, hashApiKey('')), checks.query(BY_ACTOR, '', '', null, null)]);
+  }
+
+  async #readText(text: string): Promise<CredentialState | undefined> {
+    if (!CREDENTIAL.test(text)) return undefined;
+    if (text.startsWith(API_KEY_PREFIX)) {
+      if (!hasValidChecksum(text)) return undefined;
+      const row = await this.#read(BY_HASH, hashApiKey(text));
+      return row === undefined || row.key_id === null
+        ? undefined
+        : standingOf(row, {
+            kind: 'api_key',
+            id: row.key_id,
+            expiresAtMs: row.expires_at === null ? null : Date.parse(row.expires_at),
+          });
+    }
+    const { accountId, actorId, ...token } = await this.#tokens.verifyAccess(text);
+    return this.#readIdentity({ accountId, actorId, credential: { kind: 'access_token', ...token } });
+  }
+
+  async #readIdentity({ accountId, actorId, credential }: Identity): Promise<CredentialState | undefined> {
+    const isKey = credential.kind === 'api_key';
+    const keyId = isKey ? credential.id : null;
+    const row = await this.#read(BY_ACTOR, actorId, accountId, keyId, credential.familyId ?? null);
+    if (row === undefined || (isKey && row.key_id === null)) return undefined;
+    return standingOf(row, credential);
+  }
+
+  async #read<Params extends readonly Value[]>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row | undefined> {
+    try {
+      const rows = await this.#database.checks.query(statement, ...values);
+      return rows[0];
+    } catch (cause) {
+      if (!isUnavailable(cause)) throw cause;
+      throw unavailable('Credentials cannot be checked at the moment.', cause);
+    }
+  }
+}
+
+const MAX_CACHED = 10_000;
+const SCHEME = 'Bearer ';
+/** Visible ASCII, no longer than any credential of ours. */
+const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
+
+/** The state of a credential in its row. Refusals are cached as well: the refusal of a real key depends on rights like any other result. */
+interface CredentialState {
+  readonly principal: Principal;
+  readonly revoked: boolean;
+  readonly deactivated: boolean;
+}
+
+interface Row {
+  readonly key_id: string | null;
+  readonly expires_at: string | null;
+  readonly revoked: boolean;
+  readonly family_ended: boolean;
+  readonly account_id: string;
+  readonly subscribed: boolean;
+  readonly actor_id: string;
+  readonly actor_type: ActorType;
+  readonly customer: boolean;
+  readonly name: string | null;
+  readonly handle: string | null;
+  readonly avatar_url: string | null;
+  readonly deactivated: boolean;
+  /** Milliseconds since 1970. */
+  readonly tokens_ended_ms: number | null;
+  readonly role_id: string | null;
+  readonly role_type: Selectable<Schema['roles']>['type'] | null;
+  readonly permissions: string[] | null;
+}
+
+const COLUMNS = `
+  SELECT k.id AS key_id, k.expires_at, k.revoked_at IS NOT NULL AS revoked,
+    c.id AS account_id, c.subscription = 'active' AS subscribed,
+    a.id AS actor_id, a.type AS actor_type, a.customer, a.name, a.handle, a.avatar_url,
+    a.deactivated_at IS NOT NULL AS deactivated,
+    (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
+    r.id AS role_id, r.type AS role_type, r.permissions`;
+
+const BY_HASH = statement<[hash: Buffer], Row>({
+  name: 'principal-by-hash',
+  text: `${COLUMNS}, false AS family_ended
+  FROM api_keys k
+  JOIN actors a ON a.id = k.actor_id
+  JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
+  LEFT JOIN roles r ON r.id = a.role_id
+  WHERE k.hash = $1`,
+});
+
+const BY_ACTOR = statement<
+  [actorId: string, accountId: string, keyId: string | null, familyId: string | null],
+  Row
+>({
+  name: 'principal-by-actor',
+  text: `${COLUMNS}, EXISTS (
+      SELECT FROM refresh_tokens f WHERE f.family_id = $4 AND f.revoked_at IS NOT NULL
+    ) AS family_ended
+  FROM actors a
+  JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
+  LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
+  LEFT JOIN roles r ON r.id = a.role_id
+  WHERE a.id = $1 AND a.account_id = $2`,
+});
+
+/** Throws ApiError `invalid_credentials` if there is no bearer credential. Its form is checked when it is read. */
+function credentialIn(authorization: string | undefined): string {
+  if (authorization === undefined || authorization === '') {
+    throw new ApiError('invalid_credentials', 'The Authorization header is missing.', {
+      param: 'Authorization',
+    });
+  }
+  // The scheme's case does not matter (RFC 9110, 11.1); nearly all clients write it like this.
+  if (
+    authorization.startsWith(SCHEME) ||
+    authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME.toLowerCase()
+  ) {
+    return authorization.slice(SCHEME.length);
+  }
+  throw new ApiError('invalid_credentials', 'The Authorization header must be "Bearer <credential>".', {
+    param: 'Authorization',
+  });
+}
+
+function standingOf(row: Row, credential: Credential): CredentialState {
+  const admin = row.role_type === 'admin';
+  const granted = row.permissions ?? [];
+  return {
+    principal: {
+      accountId: row.account_id,
+      subscribed: row.subscribed,
+      actor: presentActor({ ...row, id: row.actor_id, type: row.actor_type }),
+      customer: row.customer,
+      admin,
+      roleId: row.role_id,
+      permissions: new Set(admin ? [...PERMISSIONS, ...ADMIN_PERMISSIONS, ...granted] : granted),
+      credential,
+    },
+    revoked: row.revoked || row.family_ended || isEnded(row, credential),
+    deactivated: row.deactivated,
+  };
+}
+
+/** A token of a session ends with it (`family_ended`); any other one with a deactivation that came later. */
+function isEnded({ tokens_ended_ms }: Row, { familyId, issuedAtMs }: Credential): boolean {
+  return (
+    familyId === undefined && tokens_ended_ms !== null && (issuedAtMs ?? tokens_ended_ms) < tokens_ended_ms
+  );
+}
+
+function subjectsOf(standing: CredentialState | undefined): string[] {
+  // An unknown credential cannot become known, because its secret is made together with it.
+  if (standing === undefined) return [];
+  const { accountId, actor, roleId, credential } = standing.principal;
+  const subjects = [credential.id, actor.id, accountId];
+  if (roleId !== null) subjects.push(roleId);
+  if (credential.familyId !== undefined) subjects.push(credential.familyId);
+  return subjects;
+}
+
+function identityKey({ accountId, actorId, credential }: Identity): string {
+  const { kind, id, familyId = null, issuedAtMs = null, expiresAtMs } = credential;
+  return JSON.stringify([accountId, actorId, kind, id, familyId, issuedAtMs, expiresAtMs]);
+}
+
+function parseIdentity(key: string): Identity {
+  const [accountId, actorId, kind, id, familyId, issuedAtMs, expiresAtMs]: [
+    string,
+    string,
+    Credential['kind'],
+    string,
+    string | null,
+    number | null,
+    number | null,
+  ] = JSON.parse(key);
+  const optional = { familyId: familyId ?? undefined, issuedAtMs: issuedAtMs ?? undefined };
+  return { accountId, actorId, credential: { kind, id, ...optional, expiresAtMs } };
+}

@@ -1,0 +1,56 @@
+import { ApiError } from '../../contract/protocol/errors.ts';
+import {
+  ADMIN_PERMISSIONS,
+  type AdminPermission,
+  type Permission,
+} from '../../contract/protocol/permissions.ts';
+import type { Principal } from './principal.ts';
+
+/**
+ * What a known caller may do. The checks stand in the order of docs/contract.md#order-of-checks: account,
+ * subscription, permission.
+ */
+
+/** `header` is the value of Service-Account, or of the field `param` in a frame. Another caller's account answers like one that does not exist. */
+export function requireAccount(
+  principal: Principal,
+  header: string | undefined,
+  missing = 'The Service-Account header is missing.',
+  param = 'Service-Account',
+): void {
+  if (header === undefined || header === '') throw new ApiError('parameter_missing', missing, { param });
+  if (header !== principal.accountId) {
+    throw new ApiError(
+      'resource_not_found',
+      'There is no such account, or this credential cannot access it.',
+      { param },
+    );
+  }
+}
+
+export function requireSubscription(principal: Principal): void {
+  if (principal.subscribed) return;
+  throw new ApiError('payment_required', "The account's subscription is not active.");
+}
+
+/** `or`: another permission that is enough. */
+export function requirePermission(
+  principal: Principal,
+  permission: Permission | AdminPermission,
+  or?: Permission,
+): void {
+  if (hasPermission(principal, permission)) return;
+  if (or !== undefined && hasPermission(principal, or)) return;
+  const wanted = or === undefined ? permission : `${or} or ${permission}`;
+  throw new ApiError('insufficient_permissions', `The role behind this credential does not grant ${wanted}.`);
+}
+
+/** Permissions of admins count only in admin roles, whatever other roles contain (docs/contract.md#permissions). */
+export function hasPermission(
+  { admin, permissions }: Principal,
+  permission: Permission | AdminPermission,
+): boolean {
+  return admin || (permissions.has(permission) && !ADMIN_ONLY.has(permission));
+}
+
+const ADMIN_ONLY: ReadonlySet<string> = new Set(ADMIN_PERMISSIONS);

@@ -1,0 +1,282 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { nanoid } from 'nanoid';
+import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
+import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
+import type { Database } from '../db/database.ts';
+import type { Tx } from '../db/handle.ts';
+import { statement } from '../db/statement.ts';
+import { isUnavailable } from '../db/unavailable.ts';
+
+/** The scope of a key: the same key in another scope is another key. `path` includes its ids, not the query. */
+export interface IdempotencyScope {
+  readonly accountId: string;
+  readonly actorId: string;
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Either the stored answer, to be sent again in the form of the version that asks, or permission to act. */
+export type Begun =
+  | { readonly replay: StoredResponse; readonly claim?: undefined }
+  | { readonly claim: IdempotencyClaim; readonly replay?: undefined };
+
+export interface StoredResponse {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+export interface CompleteOptions {
+  /** The transaction of the effect: the response is then stored if and only if the effect is. */
+  readonly tx?: Tx;
+  /** The body shows a secret (a new API key, a token): it is stored encrypted and can be read only with the Idempotency-Key. */
+  readonly secret?: boolean;
+  /** The body is not stored: a repetition is answered `resource_gone`. */
+  readonly once?: boolean;
+}
+
+/**
+ * Carries a request out once however often it is sent (docs/contract.md#idempotency). A claim lasts 30 s; the answer is
+ * kept for 24 h.
+ */
+export class Idempotency {
+  readonly #database: Database;
+
+  constructor({ database }: { readonly database: Database }) {
+    this.#database = database;
+  }
+
+  /**
+   * `key` is the Idempotency-Key as sent, `fingerprint` the result of fingerprintOf(). Rejects with ApiError:
+   * `parameter_invalid` (an empty or too long key, or one beyond printable ASCII), `idempotency_key_reused` (it belongs to
+   * another request), `idempotency_in_progress`, `service_unavailable` (Postgres is away).
+   */
+  async begin(scope: IdempotencyScope, key: string, fingerprint: Buffer): Promise<Begun> {
+    if (key.length > MAX_KEY_LENGTH || !PRINTABLE.test(key)) {
+      const message = `An Idempotency-Key has 1 to ${MAX_KEY_LENGTH} printable ASCII characters.`;
+      throw new ApiError('parameter_invalid', message, { param: 'Idempotency-Key' });
+    }
+    const hash = hashOf(scope, key);
+    try {
+      return await this.#begin({ hash, key, fingerprint, owner: nanoid() }, scope.accountId);
+    } catch (cause) {
+      if (!isUnavailable(cause)) throw cause;
+      throw unavailable('Idempotency keys cannot be checked at the moment.', cause);
+    }
+  }
+
+  /** Deletes keys that are older than 24 h; resolves with the number of rows. */
+  async purge(): Promise<number> {
+    let purged = 0;
+    for (;;) {
+      const rows = await this.#database.query(PURGE, PURGE_BATCH);
+      purged += rows.length;
+      if (rows.length < PURGE_BATCH) return purged;
+    }
+  }
+
+  async #begin(holder: Holder, accountId: string): Promise<Begun> {
+    const { hash, key, fingerprint, owner } = holder;
+    for (let attempt = 0; attempt < CLAIM_ATTEMPTS; attempt++) {
+      const claimed = await this.#database.query(CLAIM, hash, fingerprint, owner, accountId);
+      if (claimed.length > 0) return { claim: new IdempotencyClaim(this.#database, holder) };
+
+      const [row] = await this.#database.query(READ, hash);
+      // Released in between: try to get it.
+      if (row === undefined) continue;
+      if (!row.fingerprint.equals(fingerprint)) {
+        throw new ApiError(
+          'idempotency_key_reused',
+          'This Idempotency-Key was used for a different request.',
+          {
+            param: 'Idempotency-Key',
+          },
+        );
+      }
+      if (row.status !== null && row.response === null) {
+        throw new ApiError(
+          'resource_gone',
+          'This request was carried out. Its answer is not kept, or has been removed since.',
+        );
+      }
+      if (row.status !== null && row.response !== null) {
+        const body = row.encrypted ? decrypt(row.response, key, hash) : row.response;
+        return { replay: { status: row.status, body } };
+      }
+      // Its lease may end at this moment; the caller's next try finds out.
+      break;
+    }
+    throw inProgress();
+  }
+}
+
+/**
+ * Removes the stored answers that show these resources, in the transaction that removes the resources. A request that
+ * is repeated then gets `resource_gone`, and does not act again.
+ */
+export async function forgetAnswers(tx: Tx, resourceIds: readonly string[]): Promise<void> {
+  if (resourceIds.length > 0) await tx.query(FORGET, resourceIds);
+}
+
+/** Permission to carry out one request, until the lease ends and another request takes it over. */
+export class IdempotencyClaim {
+  readonly #database: Database;
+  readonly #holder: Holder;
+
+  constructor(database: Database, holder: Holder) {
+    this.#database = database;
+    this.#holder = holder;
+  }
+
+  /**
+   * Stores the answer, or releases the key if the answer is not one to repeat (validation, 401, 403, 429, 5xx). With `tx`, and
+   * the claim lost to another owner, rejects with ApiError `idempotency_in_progress`, so that the effect is rolled back.
+   * Without `tx` the effect is committed already, and a lost claim is left to its new owner. Rejects with the database's error
+   * otherwise.
+   */
+  async complete(status: number, body: Buffer, options: CompleteOptions = {}): Promise<void> {
+    if (!isKept(status)) return this.release();
+    const { hash, key, owner } = this.#holder;
+    const { tx, secret = false, once = false } = options;
+    const { numUpdatedRows } = await (tx ?? this.#database).kysely
+      .updateTable('idempotency_keys')
+      .set({
+        status,
+        response: once ? null : secret ? encrypt(body, key, hash) : body,
+        encrypted: secret && !once,
+        about: once ? null : shownBy(body),
+      })
+      .where('hash', '=', hash)
+      .where('claim', '=', owner)
+      .where('status', 'is', null)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n && tx !== undefined) throw inProgress();
+  }
+
+  /** Releases the key: the next request with it acts. Does nothing if the claim was lost. */
+  async release(): Promise<void> {
+    const { hash, owner } = this.#holder;
+    await this.#database.query(RELEASE, hash, owner);
+  }
+}
+
+/**
+ * Returns the SHA-256 of query and body, which decides whether two requests are the same. `query` as sent, without `?`;
+ * `body` as parsed, so that the order of its fields and white space do not count; undefined if there is none. Throws
+ * ApiError `invalid_format` for a body that is nested too deeply.
+ */
+export function fingerprintOf(query: string, body: unknown): Buffer {
+  const canonical = body === undefined ? '' : canonicalJson(body);
+  return createHash('sha256').update(JSON.stringify(query)).update(canonical).digest();
+}
+
+/** Returns the id of the resource that an answer shows: it is the first field of each. */
+function shownBy(body: Buffer): string | null {
+  return /^\{"id":"(\w{1,64})"/.exec(body.toString('latin1', 0, 80))?.[1] ?? null;
+}
+
+interface Holder {
+  readonly hash: Buffer;
+  readonly key: string;
+  readonly fingerprint: Buffer;
+  /** Random: distinguishes this owner of the key from earlier and later ones. */
+  readonly owner: string;
+}
+
+interface KeyRow {
+  readonly fingerprint: Buffer;
+  readonly status: number | null;
+  readonly response: Buffer | null;
+  readonly encrypted: boolean;
+}
+
+const MAX_KEY_LENGTH = 255;
+/** Other bytes are decoded differently along the way, or cut off, so that two keys could become one. */
+const PRINTABLE = /^[\x20-\x7e]+$/;
+const CLAIM_ATTEMPTS = 3;
+const PURGE_BATCH = 10_000;
+
+/**
+ * Takes a key that is new, older than 24 h, or whose owner let the lease end: the response is stored with the effect, so in
+ * that case there was no effect. The row's lock admits one of many concurrent requests, and the others see what it
+ * wrote. An expired claim stays bound to its request.
+ */
+const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accountId: string]>({
+  name: 'idempotency-claim',
+  text: `
+    INSERT INTO idempotency_keys AS held (hash, fingerprint, claim, claimed_until, account_id)
+    VALUES ($1, $2, $3, clock_timestamp() + interval '30 seconds', $4)
+    ON CONFLICT (hash) DO UPDATE SET
+      fingerprint = excluded.fingerprint, claim = excluded.claim, claimed_until = excluded.claimed_until,
+      account_id = excluded.account_id,
+      status = NULL, response = NULL, encrypted = false, about = NULL, created_at = clock_timestamp()
+    WHERE held.created_at <= clock_timestamp() - interval '24 hours'
+      OR (held.status IS NULL AND held.claimed_until <= clock_timestamp() AND held.fingerprint = excluded.fingerprint)
+    RETURNING 1`,
+});
+
+const READ = statement<[hash: Buffer], KeyRow>({
+  name: 'idempotency-read',
+  text: 'SELECT fingerprint, status, response, encrypted FROM idempotency_keys WHERE hash = $1',
+});
+
+const RELEASE = statement<[hash: Buffer, owner: string]>({
+  name: 'idempotency-release',
+  text: 'DELETE FROM idempotency_keys WHERE hash = $1 AND claim = $2 AND status IS NULL',
+});
+
+const FORGET = statement<[resourceIds: readonly string[]]>({
+  name: 'idempotency-forget',
+  text: 'UPDATE idempotency_keys SET response = NULL, encrypted = false, about = NULL WHERE about = ANY($1)',
+});
+
+const PURGE = statement<[limit: number]>({
+  name: 'idempotency-purge',
+  text: `
+    DELETE FROM idempotency_keys WHERE hash IN (
+      SELECT hash FROM idempotency_keys WHERE created_at <= clock_timestamp() - interval '24 hours'
+      LIMIT $1 FOR UPDATE SKIP LOCKED
+    ) RETURNING 1`,
+});
+
+function inProgress(): ApiError {
+  return new ApiError('idempotency_in_progress', 'A request with this Idempotency-Key is being processed.', {
+    param: 'Idempotency-Key',
+    retryAfterS: 1,
+  });
+}
+
+/** Whether a repeated request would get the same answer: success, or a refusal because of the state. */
+function isKept(status: number): boolean {
+  return status < 400 || status === 404 || status === 409 || status === 410;
+}
+
+function hashOf({ accountId, actorId, method, path }: IdempotencyScope, key: string): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([accountId, actorId, method, path, key]))
+    .digest();
+}
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Nonce, tag, ciphertext. */
+function encrypt(body: Buffer, key: string, hash: Buffer): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, cipherKey(key, hash), nonce);
+  const sealed = Buffer.concat([cipher.update(body), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+}
+
+/** Throws if the bytes are not the result of encrypt() with this key. */
+function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
+  const nonce = stored.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(CIPHER, cipherKey(key, hash), nonce, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(stored.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
+  return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+}
+
+/** The table stores only a hash of the Idempotency-Key, so a reader of the table cannot decrypt the body unless the key is guessable. */
+function cipherKey(key: string, hash: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, hash, 'parley idempotent response', 32));
+}

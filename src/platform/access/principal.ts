@@ -1,0 +1,49 @@
+import { type Actor, presentActor } from '../../contract/protocol/resources/actor.ts';
+
+/**
+ * The caller of a request, as read from its credential. It is immutable, cached and shared between requests
+ * (platform/access/authenticate.ts), so it must not hold anything of a single request.
+ */
+export interface Principal {
+  readonly accountId: string;
+  /** Whether the account's subscription is active; otherwise requests get `payment_required`. */
+  readonly subscribed: boolean;
+  /** In the form of resources. `actor.id` is the author of what the caller sends. */
+  readonly actor: Actor;
+  /** An external customer, who has no role and sees only its own cases (docs/contract.md#customers). */
+  readonly customer: boolean;
+  /** The role is `admin`: it holds every permission. */
+  readonly admin: boolean;
+  readonly roleId: string | null;
+  readonly permissions: ReadonlySet<string>;
+  readonly credential: Credential;
+}
+
+export interface Credential {
+  readonly kind: 'api_key' | 'access_token';
+  /** The key's id, or the token's `jti`: rate limits count by it and revocation names it. */
+  readonly id: string;
+  /** The family of refresh tokens that an access token ends with; absent if there is none. */
+  readonly familyId?: string | undefined;
+  /** When the access token was issued, in milliseconds since 1970; absent where it is not known. */
+  readonly issuedAtMs?: number | undefined;
+  /** Milliseconds since 1970; null if it does not expire. */
+  readonly expiresAtMs: number | null;
+}
+
+/** Whether the caller reads and sends in every conversation of its account (docs/contract.md#reading-and-sending). */
+export function seesWholeAccount(principal: Principal): boolean {
+  return principal.admin || principal.actor.type === 'api_key';
+}
+
+/** The principal of an endpoint that requires no credential. It has no permissions and no account. */
+export const UNAUTHENTICATED: Principal = Object.freeze({
+  accountId: '',
+  subscribed: false,
+  actor: presentActor({ id: '', type: 'user', name: null, handle: null, avatar_url: null }),
+  customer: false,
+  admin: false,
+  roleId: null,
+  permissions: new Set<string>(),
+  credential: { kind: 'access_token', id: '', expiresAtMs: null },
+} as const);

@@ -1,0 +1,226 @@
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../../contract/protocol/errors.ts';
+import type { Addition, Tally } from '../engine/engine.ts';
+import { type RateState, RateWindow, type Waiting } from './rate-window.ts';
+
+/** `PARLEY_RATE_LIMIT`, as config.ts reads it. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly seconds: number;
+}
+
+export interface RateLimits {
+  /** By `principal.credential.id`. */
+  readonly credentials: RateLimiter;
+  /** By actor id: what is done in an actor's name later than its request, such as the delivery of scheduled messages. */
+  readonly deferred: RateLimiter;
+  /** By the caller's address, before authentication: ten times as many, because several callers may share an address. */
+  readonly addresses: RateLimiter;
+  /** By the caller's address: endpoints that are `scarce` (platform/http/route.ts). */
+  readonly scarce: RateLimiter;
+  /** By the address of a client that brings mail over SMTP. */
+  readonly mails: RateLimiter;
+}
+
+/** Makes the limits of a node; with `null` (PARLEY_RATE_LIMIT=off) nothing is limited. */
+export function createRateLimits(limit: RateLimit | null): RateLimits {
+  const perAddress = limit === null ? null : { ...limit, requests: limit.requests * PER_ADDRESS };
+  return {
+    credentials: new RateLimiter(limit),
+    deferred: new RateLimiter(limit),
+    addresses: new RateLimiter(perAddress, { keyOf: networkOf }),
+    scarce: new RateLimiter(limit && SCARCE, { keyOf: networkOf }),
+    mails: new RateLimiter(limit, { keyOf: networkOf }),
+  };
+}
+
+export interface RateLimiterOptions {
+  /** Returns the key to count by, if several keys are one caller. By default the key itself. */
+  readonly keyOf?: (key: string) => string;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+/**
+ * Admits a number of requests per window, which begins with a key's first request. It counts in this process, with one
+ * look-up per request (every request is counted twice). rate-sharing.ts exchanges the counts between nodes; a request that
+ * this node cannot decide alone waits for the next exchange.
+ */
+export class RateLimiter {
+  /** Requests per window; 0 if nothing is limited. */
+  readonly limit: number;
+  readonly #windowMs: number;
+  readonly #windows: LRUCache<string, RateWindow> | undefined;
+  readonly #keyOf: ((key: string) => string) | undefined;
+  readonly #now: () => number;
+  /** Windows that were used since the last exchange or hold something; undefined while nothing is exchanged. */
+  #changed: Set<RateWindow> | undefined;
+  /** Windows with waiting requests. */
+  readonly #asking = new Set<RateWindow>();
+  #requestExchange = () => {};
+  #mostOwed = Number.POSITIVE_INFINITY;
+
+  constructor(limit: RateLimit | null, { keyOf, now = () => performance.now() }: RateLimiterOptions = {}) {
+    this.limit = limit?.requests ?? 0;
+    this.#windowMs = (limit?.seconds ?? 0) * 1_000;
+    this.#windows = limit === null ? undefined : new LRUCache({ max: MAX_WINDOWS });
+    this.#keyOf = keyOf;
+    // Whole milliseconds: with fractions a window of 60 s can come out slightly longer, and be announced as 61.
+    this.#now = () => Math.floor(now());
+  }
+
+  /**
+   * Counts one request. Throws, or rejects with, ApiError `rate_limit_exceeded`; returns undefined if nothing is limited.
+   * Returns a promise only if other nodes have to be asked.
+   */
+  consume(key: string): RateState | Promise<RateState> | undefined {
+    if (this.#windows === undefined) return undefined;
+    const counted = this.#keyOf === undefined ? key : this.#keyOf(key);
+    const nowMs = this.#now();
+    let window = this.#windows.get(counted);
+    if (window === undefined) {
+      window = new RateWindow(counted);
+      this.#windows.set(counted, window);
+    }
+    if (window.endsMs <= nowMs) window.begin(nowMs + this.#windowMs);
+    window.demand += 1;
+    if (window.demand === 1) this.#changed?.add(window);
+    if (window.grant(this.limit, this.#mostOwed)) return this.#stateOf(window, nowMs);
+    if (window.used >= this.limit) throw tooMany(secondsLeft(window, nowMs));
+    return this.#ask(window);
+  }
+
+  /** Starts counting together with other nodes. `requestExchange` is called when a request waits for an exchange with them. */
+  share(requestExchange: () => void): void {
+    this.#changed = new Set();
+    this.#requestExchange = requestExchange;
+    this.#mostOwed = Math.floor(this.limit * MAX_OWED);
+  }
+
+  /** Ends counting with other nodes. Returns a last exchange, which gives back what this node holds. */
+  unshare(): Exchange[] {
+    this.#mostOwed = Number.POSITIVE_INFINITY;
+    const last = this.takeExchanges('all');
+    this.#changed = undefined;
+    return last;
+  }
+
+  /** Whether requests wait for an exchange. */
+  get isAsking(): boolean {
+    return this.#asking.size > 0;
+  }
+
+  /** Returns the exchanges of all windows that changed, or only of those with waiting requests. */
+  takeExchanges(which: 'all' | 'asking'): Exchange[] {
+    const windows = new Set(this.#asking);
+    this.#asking.clear();
+    if (which === 'all') for (const window of this.#changed ?? []) windows.add(window);
+    const nowMs = this.#now();
+    const exchanges: Exchange[] = [];
+    for (const window of windows) {
+      this.#changed?.delete(window);
+      if (window.endsMs <= nowMs) {
+        // What it held ended with it.
+        if (window.waiting.length === 0) {
+          window.demand = 0;
+          continue;
+        }
+        window.begin(nowMs + this.#windowMs);
+      }
+      const counts = window.toAddition(this.limit, this.#mostOwed);
+      // A window that the engine knows and that has ended is followed by a whole one.
+      const windowMs = counts.window === undefined ? window.endsMs - nowMs : this.#windowMs;
+      const addition = { ...counts, windowMs };
+      exchanges.push({ window, addition, waiting: window.waiting.splice(0) });
+    }
+    return exchanges;
+  }
+
+  /** Takes the engine's answer to an exchange. Without an answer (undefined) this node counts alone until the next one. */
+  learn({ window, addition, waiting }: Exchange, tally: Tally | undefined): void {
+    const nowMs = this.#now();
+    const isAlone = tally === undefined || this.#changed === undefined;
+    this.#mostOwed = isAlone ? Number.POSITIVE_INFINITY : Math.floor(this.limit * MAX_OWED);
+    if (tally !== undefined) window.learn(addition.by, tally, nowMs);
+    if (window.isHolding) this.#changed?.add(window);
+    for (const { resolve, reject } of waiting) {
+      if (window.grant(this.limit, this.#mostOwed)) resolve(this.#stateOf(window, nowMs));
+      else reject(tooMany(secondsLeft(window, nowMs)));
+    }
+  }
+
+  #ask(window: RateWindow): Promise<RateState> {
+    return new Promise((resolve, reject) => {
+      window.waiting.push({ resolve, reject });
+      this.#asking.add(window);
+      this.#requestExchange();
+    });
+  }
+
+  #stateOf(window: RateWindow, nowMs: number): RateState {
+    const remaining = Math.max(0, this.limit - window.used);
+    return { limit: this.limit, remaining, resetS: secondsLeft(window, nowMs) };
+  }
+}
+
+/** The exchange of one window with the engine. */
+export interface Exchange {
+  readonly window: RateWindow;
+  readonly addition: Addition;
+  /** The requests that the answer decides. */
+  readonly waiting: readonly Waiting[];
+}
+
+/** The share of a limit that a node may grant before the others know of it: two nodes together stay within 1 %. */
+const MAX_OWED = 1 / 200;
+
+/** Most callers remembered, at about 200 bytes each; the least recently seen are forgotten first. */
+const MAX_WINDOWS = 100_000;
+
+/**
+ * Returns the key that an address is counted by: an IPv4 address (also if it is mapped into IPv6) itself, an IPv6 address
+ * its /64. One caller has all of a /64, and could otherwise fill the memory with counters.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address;
+  const groups = groupsOf(address);
+  const mapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  if (mapped) return [groups[6]!, groups[7]!].map((group) => `${group >> 8}.${group & 0xff}`).join('.');
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
+}
+
+const PER_ADDRESS = 10;
+
+/** Registrations of an office behind one address, and of mistyped forms; too few to fill a database. */
+const SCARCE: RateLimit = { requests: 20, seconds: 3_600 };
+
+function secondsLeft({ endsMs }: RateWindow, nowMs: number): number {
+  return Math.ceil((endsMs - nowMs) / 1_000);
+}
+
+function tooMany(retryAfterS: number): ApiError {
+  return new ApiError('rate_limit_exceeded', `Too many requests; try again in ${retryAfterS} s.`, {
+    retryAfterS,
+  });
+}
+
+/** Returns the eight groups of an IPv6 address, written out or shortened, with or without an IPv4 tail. */
+function groupsOf(address: string): number[] {
+  const plain = address
+    .replace(/%.*$/, '')
+    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...bytes: string[]) => {
+      const [a, b, c, d] = bytes.slice(0, 4).map(Number) as [number, number, number, number];
+      return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+    });
+  const [before = '', after] = plain.split('::');
+  const head = parseGroups(before);
+  const tail = parseGroups(after ?? '');
+  return [...head, ...new Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail];
+}
+
+function parseGroups(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+}

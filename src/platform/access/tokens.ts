@@ -1,0 +1,136 @@
+import { webcrypto } from 'node:crypto';
+import { errors, jwtVerify, SignJWT } from 'jose';
+import { LRUCache } from 'lru-cache';
+import { nanoid } from 'nanoid';
+import { ApiError } from '../../contract/protocol/errors.ts';
+import { wireTime } from '../../contract/protocol/times.ts';
+import type { Database } from '../db/database.ts';
+import { sharedSecret } from '../db/shared-secret.ts';
+
+export interface TokensOptions {
+  readonly database: Database;
+  /** At least 32 characters (config.ts checks it). Without it a secret is made once and kept in the database, so that all nodes share it. */
+  readonly secret?: string | null;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** The actor that an access token stands for. */
+export interface TokenSubject {
+  readonly accountId: string;
+  readonly actorId: string;
+}
+
+export interface VerifiedToken extends TokenSubject {
+  /** The family of the refresh token that it was issued with; undefined if there was none. */
+  readonly familyId: string | undefined;
+  /** The token's own id (`jti`). */
+  readonly id: string;
+  /** Both in milliseconds since 1970. */
+  readonly issuedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/**
+ * Access tokens: signed JWTs that any node verifies without a look-up (docs/contract.md#tokens). authenticate.ts decides
+ * whether their actor may still act.
+ */
+export class Tokens {
+  readonly #key: webcrypto.CryptoKey;
+  readonly #now: () => number;
+  /** Verifying costs 50 µs, and callers send the same token with every request. Only valid tokens are cached. */
+  readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_VERIFIED });
+
+  /** Rejects with the database's error if the secret has to be read and Postgres is away. */
+  static async open(options: TokensOptions): Promise<Tokens> {
+    const secret = options.secret ?? (await sharedSecret(options.database, SETTING));
+    // Imported once, because a raw secret would be imported again for every token.
+    const key = await webcrypto.subtle.importKey(
+      'raw',
+      Buffer.from(secret),
+      { name: 'HMAC', hash: 'SHA-256' },
+      false,
+      ['sign', 'verify'],
+    );
+    return new Tokens(key, options.now ?? Date.now);
+  }
+
+  /** Use `Tokens.open`. */
+  private constructor(key: webcrypto.CryptoKey, now: () => number) {
+    this.#key = key;
+    this.#now = now;
+  }
+
+  /** `ttlS` in seconds; `expiresAt` is ISO 8601, a whole second. */
+  async issueAccess(
+    options: TokenSubject & { readonly ttlS?: number; readonly familyId?: string },
+  ): Promise<{ token: string; expiresAt: string }> {
+    const issuedAtS = this.#now() / 1000;
+    const expiresAtS = Math.floor(issuedAtS) + (options.ttlS ?? DEFAULT_TTL_S);
+    const token = await new SignJWT({ account: options.accountId, family: options.familyId })
+      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+      .setIssuer(PARTY)
+      .setAudience(PARTY)
+      .setSubject(options.actorId)
+      .setJti(nanoid())
+      .setIssuedAt(issuedAtS)
+      .setExpirationTime(expiresAtS)
+      .sign(this.#key);
+    return { token, expiresAt: wireTime(expiresAtS * 1000) };
+  }
+
+  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for text that is not one of our tokens. */
+  async verifyAccess(token: string): Promise<VerifiedToken> {
+    const known = this.#verified.get(token);
+    if (known !== undefined) {
+      if (known.expiresAtMs <= this.#now()) throw expiredToken();
+      return known;
+    }
+    const verified = await this.#verify(token);
+    this.#verified.set(token, verified);
+    return verified;
+  }
+
+  async #verify(token: string): Promise<VerifiedToken> {
+    try {
+      const { payload } = await jwtVerify(token, this.#key, {
+        algorithms: [ALGORITHM],
+        typ: TYPE,
+        issuer: PARTY,
+        audience: PARTY,
+        requiredClaims: ['sub', 'jti', 'exp', 'account'],
+        currentDate: new Date(this.#now()),
+      });
+      // A token that does not say when it was issued counts as the oldest.
+      const { sub, jti, iat = 0, exp, account, family } = payload;
+      if (typeof account !== 'string' || !sub || !jti || exp === undefined) {
+        throw invalid();
+      }
+      const familyId = typeof family === 'string' ? family : undefined;
+      const times = { issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
+      return { accountId: account, actorId: sub, id: jti, familyId, ...times };
+    } catch (error) {
+      // The signature is checked before the claims, so only a genuine token can be reported as expired.
+      if (error instanceof errors.JWTExpired) throw expiredToken();
+      if (error instanceof errors.JOSEError) throw invalid();
+      throw error;
+    }
+  }
+}
+
+const ALGORITHM = 'HS256';
+/** RFC 9068: no other kind of JWT is accepted as an access token. */
+const TYPE = 'at+jwt';
+/** Both issuer and audience. */
+const PARTY = 'parley';
+const DEFAULT_TTL_S = 900;
+const MAX_VERIFIED = 10_000;
+const SETTING = 'token_secret';
+
+export function expiredToken(): ApiError {
+  return new ApiError('expired_token', 'The access token has expired.');
+}
+
+function invalid(): ApiError {
+  return new ApiError('invalid_credentials', 'The access token is not valid.');
+}

@@ -1,0 +1,48 @@
+import type { Generated } from 'kysely';
+
+export interface InboxTables {
+  conversation_activity: ConversationActivityTable;
+  inbox_rows: InboxRowsTable;
+  inbox_due: InboxDueTable;
+}
+
+/** What src/core/inbox/README.md says of a conversation, as of `written_at`. */
+interface ConversationActivityTable {
+  conversation_id: string;
+  account_id: string;
+  activity_at: string;
+  /** The newest message that counts as unread, and its author; 0: there is none. */
+  last_sequence: number;
+  last_author_id: string | null;
+  /** The newest one by another author than that. */
+  other_sequence: number;
+  /** The same four of what customers see. */
+  customer_activity_at: string;
+  customer_last_sequence: number;
+  customer_last_author_id: string | null;
+  customer_other_sequence: number;
+  /** All numbers up to this one are settled and were looked at. */
+  scanned_through: number;
+  is_large: boolean;
+  written_at: string;
+}
+
+/** A member's place in its own list. */
+interface InboxRowsTable {
+  actor_id: string;
+  conversation_id: string;
+  account_id: string;
+  /** Null in a large conversation, whose place is that of its activity. */
+  activity_at: string | null;
+  is_unread: boolean;
+}
+
+/** A mark: rows of the conversation may be out of date. */
+interface InboxDueTable {
+  id: Generated<number>;
+  conversation_id: string;
+  /** Null: the rows of all members. */
+  actor_id: string | null;
+  /** A message that was counted may have gone. */
+  is_rescan: Generated<boolean>;
+}

@@ -1,0 +1,139 @@
+import { EVENT_DATA } from '../../contract/protocol/socket/event-data.ts';
+import {
+  type DurableEventName,
+  type EphemeralEventName,
+  EVENTS,
+  type EventFrame,
+  type EventName,
+} from '../../contract/protocol/socket/events.ts';
+import { SOCKETS_SINCE } from '../../contract/protocol/versions.ts';
+import type { Engine } from './engine.ts';
+import type { Committed, EphemeralFrame, PieceFrame, SnapshotFrame, TextFrame } from './frame.ts';
+import { markedJson, markWhole } from './marked-json.ts';
+import type { TextPosition } from './text-position.ts';
+
+interface EventContent {
+  readonly event: EventName;
+  /** Id of the conversation or actor; its engine channel has the same name. */
+  readonly stream: string;
+  /** Null for an actor's own feed. */
+  readonly conversationId: string | null;
+  /** Number of the sent message that it is about; 0 where there is none. */
+  readonly sequence: number;
+  /** Id of the resource. */
+  readonly resource: string;
+  /** ISO 8601 from Postgres: when it became true; for resources their `updated_at`. */
+  readonly at: string;
+  /** The resource as the team sees it; undefined: the team does not get the event. */
+  readonly team: object | undefined;
+}
+
+/** A change that is committed in Postgres. */
+export interface DomainEvent<Name extends DurableEventName = DurableEventName> extends EventContent {
+  readonly event: Name;
+  /** The resource as customers see it; undefined: customers do not get the event. */
+  readonly customer: object | undefined;
+  /** Its text is still being written. */
+  readonly streaming?: boolean;
+  /** Its content was removed. */
+  readonly erases?: boolean;
+}
+
+/** Something that happens now and is not kept. Customers receive no such event (docs/realtime.md#events). */
+export interface EphemeralEvent extends EventContent {
+  readonly event: EphemeralEventName;
+}
+
+/** A piece of a message that is being streamed, or a snapshot of it; `resource` is the message. */
+export interface TextEvent extends EphemeralEvent {
+  readonly position: TextPosition;
+}
+
+/**
+ * Publishes an event to every node, after the caller's transaction has committed: no event leaves this process in
+ * another way. Rejects with EngineUnavailableError when it did not reach the other nodes (local readers have it); the
+ * outbox row of the event is then kept and tried again.
+ */
+export function publish(engine: Engine, event: DomainEvent | EphemeralEvent | TextEvent): Promise<void> {
+  return engine.publish(event.stream, isDurable(event) ? toFrame(event) : toEphemeralFrame(event));
+}
+
+/** Encodes a durable event once for each audience, whatever the number of its readers. */
+export function toFrame<Name extends DurableEventName>(event: DomainEvent<Name>): Committed<Order<Name>> {
+  return {
+    kind: EVENTS[event.event].order,
+    stream: event.stream,
+    resource: event.resource,
+    sequence: event.sequence,
+    updatedAtUs: microseconds(event.at),
+    streaming: event.streaming === true,
+    erases: event.erases === true,
+    team: event.team && encodeEvent(event, event.team),
+    customer: event.customer && encodeEvent(event, event.customer),
+  };
+}
+
+type Order<Name extends EventName> = (typeof EVENTS)[Name]['order'];
+
+/** Encodes an ephemeral event. */
+export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFrame | PieceFrame {
+  if ('position' in event) return textFrame('piece', event);
+  return {
+    kind: 'ephemeral',
+    stream: event.stream,
+    resource: event.resource,
+    team: event.team && encodeEvent(event, event.team),
+    customer: undefined,
+  };
+}
+
+/** Encodes the answer to an AskFrame. */
+export function snapshotFrame(event: TextEvent): SnapshotFrame {
+  return textFrame('snapshot', event);
+}
+
+function textFrame<K extends TextFrame['kind']>(kind: K, event: TextEvent): TextFrame<K> {
+  return {
+    kind,
+    stream: event.stream,
+    messageId: event.resource,
+    sequence: event.sequence,
+    position: event.position,
+    team: event.team && encodeEvent(event, event.team),
+    customer: undefined,
+  };
+}
+
+function isDurable(event: DomainEvent | EphemeralEvent): event is DomainEvent {
+  return EVENTS[event.event].order !== 'ephemeral';
+}
+
+/** Returns the form of the newest version, in which the parts that older versions lack are marked (marked-json.ts). */
+function encodeEvent(event: EventContent, data: object): Buffer {
+  // Fields that are undefined are left out by JSON.stringify, which is cheaper than leaving them out here.
+  const head: Readonly<Record<Exclude<keyof EventFrame, 'data'>, unknown>> = {
+    type: 'event',
+    event: event.event,
+    conversation_id: event.conversationId ?? undefined,
+    sequence: event.sequence || undefined,
+    at: event.at,
+  };
+  const text = markedJson(EVENT_DATA[event.event].data, data);
+  const frame = `${JSON.stringify(head).slice(0, -1)},"data":${text}}`;
+  const { since } = EVENTS[event.event];
+  return Buffer.from(since === SOCKETS_SINCE ? frame : markWhole(since, frame));
+}
+
+/** `2026-11-21T01:02:03.123456Z`, as db/ reads times, to microseconds since 1970, exact below 2^53 (the year 2255). */
+export function microseconds(timestamp: string): number {
+  // Events of the same second follow each other, and parsing dates is slow.
+  const second = timestamp.slice(0, 19);
+  if (second !== lastSecond) {
+    lastSecond = second;
+    lastSecondMs = Date.parse(`${second}Z`);
+  }
+  return lastSecondMs * 1_000 + Number(timestamp.slice(20, 26));
+}
+
+let lastSecond = '';
+let lastSecondMs = 0;
