@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- against <base_url>`: sends to a running installation at growing rates, in an open loop, until the
- * p99 breaks a limit, and ends in a sentence.
+ * `npm run bench -- against <base_url>`: sends to a running installation at growing rates, in an
+ * open loop, until the p99 breaks a limit, and ends in a sentence.
  */
 
 import { randomUUID } from 'node:crypto';

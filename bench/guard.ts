@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- guard [record]`: within a minute, the figures that a shared machine hardly moves, compared with
- * the recorded ones. It warns and never fails.
+ * `npm run bench -- guard [record]`: within a minute, the figures that a shared machine hardly
+ * moves, compared with the recorded ones. It warns and never fails.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -139,7 +139,10 @@ async function resumes(session: Session): Promise<Watched[]> {
   ];
 }
 
-/** What processor time of the servers comes to, in times of the control: it depends on the machine much less. */
+/**
+ * What processor time of the servers comes to, in times of the control: it depends on the machine
+ * much less.
+ */
 function timesRaw(name: string, comparison: Comparison): Watched {
   const { ratio } = compareBy(comparison, ({ processor }) => processor?.node ?? Number.NaN);
   return { name, unit: '× raw uWS', value: ratio.median, worse: 'more', ofMachine: false };

@@ -10,8 +10,8 @@ import { type Product, startProduct } from './lib/product.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * Pages of an inbox of 50,000 conversations against those of one of a hundred: two users of one account, on one node.
- * Times of a page, in milliseconds.
+ * Pages of an inbox of 50,000 conversations against those of one of a hundred: two users of one
+ * account, on one node. Times of a page, in milliseconds.
  */
 export const INBOX: Work = { name: 'inbox', title: 'inboxes that grow', fullOnly: true, run };
 
@@ -32,7 +32,10 @@ const PAGES = {
   summary: '/summary',
 } as const;
 type What = keyof typeof PAGES;
-/** The others are for information: the list by creation sorts what the caller may read, and a summary counts it. */
+/**
+ * The others are for information: the list by creation sorts what the caller may read, and a
+ * summary counts it.
+ */
 const GOALS: ReadonlySet<What> = new Set(['first page', 'first page, unread', 'page in the middle']);
 
 async function run(session: Session): Promise<void> {

@@ -16,8 +16,9 @@ import { ServerProcess } from './lib/server-process.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * List Notifications over REST: authenticated, limited, validated, a page of 20 from Postgres, against pgbench
- * with the same query on the same server, and against Fastify and pg doing the same work.
+ * List Notifications over REST: authenticated, limited, validated, a page of 20 from Postgres,
+ * against pgbench with the same query on the same server, and against Fastify and pg doing the same
+ * work.
  */
 export const P1: Work = { name: 'p1', title: 'notifications', run };
 
@@ -73,7 +74,9 @@ const RATE_LIMIT = { requests: 100_000_000, seconds: 60 };
 const PREVIEW =
   'The build for the release candidate is green again; I will tag it after lunch unless you object.';
 
-/** People of the demo account with full feeds, and as many for pgbench, whose ids it can count up. */
+/**
+ * People of the demo account with full feeds, and as many for pgbench, whose ids it can count up.
+ */
 async function seedReaders(product: Product, postgres: BenchDatabase): Promise<readonly FeedReader[]> {
   const { demo } = product;
   const { database } = postgres;
@@ -94,7 +97,8 @@ function pgbenchReader(n: number): string {
   return `act_pgbench00000000000000${FIRST_PGBENCH_READER + n}`;
 }
 
-// Feeds grow side by side: the rows of a page are scattered, as they are when many users get notifications.
+// Feeds grow side by side: the rows of a page are scattered, as they are when many users get
+// notifications.
 const SEED = {
   name: 'bench-seed-notifications',
   text: `

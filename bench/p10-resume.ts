@@ -9,8 +9,9 @@ import { ServerProcess } from './lib/server-process.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * Thousands of sockets lose their connection, twenty messages are sent to each of their conversations, and all
- * come back at once: from the first connection to the last `caught_up`, and the statements that it took.
+ * Thousands of sockets lose their connection, twenty messages are sent to each of their
+ * conversations, and all come back at once: from the first connection to the last `caught_up`, and
+ * the statements that it took.
  */
 export const P10: Work = { name: 'p10', title: 'resuming together', run };
 

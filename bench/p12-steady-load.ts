@@ -14,8 +14,9 @@ import type { Session, Work } from './lib/work.ts';
 import type { LoopDelay } from './servers/loop-delay.ts';
 
 /**
- * How late the server's event loop is while it is sent to at 60 % of what it took at most, against a raw
- * uWebSockets.js server that answers as many requests of the same size beside pgbench at the same rate.
+ * How late the server's event loop is while it is sent to at 60 % of what it took at most, against
+ * a raw uWebSockets.js server that answers as many requests of the same size beside pgbench at the
+ * same rate.
  */
 export const P12: Work = { name: 'p12', title: 'event loop under steady load', fullOnly: true, run };
 

@@ -12,8 +12,8 @@ import { CONNECTIONS, SendStand } from './lib/send-stand.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * Sends, pages and resumes with two million messages and as many notifications, against the same with ten thousand:
- * two nodes, each with a Postgres of its own as it is shipped, in turn.
+ * Sends, pages and resumes with two million messages and as many notifications, against the same
+ * with ten thousand: two nodes, each with a Postgres of its own as it is shipped, in turn.
  */
 export const P13: Work = { name: 'p13', title: 'growth', fullOnly: true, run };
 
@@ -54,7 +54,10 @@ const FULL_SIZES = [100_000, 500_000, 2_000_000];
 const SHORT_SIZES = [100_000];
 const LEAST_RATIO = 0.8;
 const WARM_MS = 3_000;
-/** A cursor is up to ten seconds older than it was read: resumes before that would get the new conversations again. */
+/**
+ * A cursor is up to ten seconds older than it was read: resumes before that would get the new
+ * conversations again.
+ */
 const CURSOR_AGE_MS = 12_000;
 /** For the sizes on the way to the last one, which are points of a curve. */
 const BETWEEN = { pairs: 2, blockMs: 2_000, warmupMs: 1_000 };
@@ -135,8 +138,8 @@ class Grown {
     const resume = { product, postgres: parley, sockets: SOCKETS, conversations: silent };
     const growTo = async (rows: number, say: Session['say']) => {
       await growth.growTo(rows, say);
-      // The node did not write these rows: the first number after them makes it read and deliver them to its open
-      // streams, which would otherwise happen within a block.
+      // The node did not write these rows: the first number after them makes it read and deliver
+      // them to its open streams, which would otherwise happen within a block.
       await sendToEach(product, [...direct, ...silent], 1);
     };
     return new Grown(parley, growTo, {

@@ -12,8 +12,9 @@ import { spreadOf } from './lib/spread.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * From `npm start` on a checkout that has been started before until the curl line that it prints is answered with
- * 201, against a bare Node process that starts the same embedded Postgres and answers one request.
+ * From `npm start` on a checkout that has been started before until the curl line that it prints is
+ * answered with 201, against a bare Node process that starts the same embedded Postgres and answers
+ * one request.
  */
 export const P14: Work = { name: 'p14', title: 'start', fullOnly: true, run };
 

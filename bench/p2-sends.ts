@@ -8,8 +8,9 @@ import { HISTORY, RECIPIENTS, SendStand } from './lib/send-stand.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * Durable sends over REST, answered after the commit, with fan-out and notifications going on, against pgbench in the
- * same tables of the same server in the same minute: the message row alone, and with the notification rows too.
+ * Durable sends over REST, answered after the commit, with fan-out and notifications going on,
+ * against pgbench in the same tables of the same server in the same minute: the message row alone,
+ * and with the notification rows too.
  */
 export const P2: Work = { name: 'p2', title: 'durable sends', run };
 
@@ -99,7 +100,10 @@ const GROUPS = {
 } as const;
 const MOST_OF_POSTGRES = 0.6;
 
-/** Adds the row that compares what Postgres spends on a send, in the blocks of a comparison that has been made. */
+/**
+ * Adds the row that compares what Postgres spends on a send, in the blocks of a comparison that has
+ * been made.
+ */
 function withPostgresTime(findings: Findings, of: string, work: string): Findings {
   const compared = findings.comparisons?.[of];
   if (compared === undefined) throw new Error(`there is no comparison ${of}`);
@@ -112,7 +116,9 @@ function withPostgresTime(findings: Findings, of: string, work: string): Finding
   };
 }
 
-/** The notifications and the rest that a send causes may not be put off to make the send look fast. */
+/**
+ * The notifications and the rest that a send causes may not be put off to make the send look fast.
+ */
 function promptEffects({ ours }: Comparison): Condition[] {
   const lag = Math.max(...ours.blocks.map(({ notes }) => notes?.outbox_lag_at_end_s ?? 0));
   return [{ text: `lag ${lag.toFixed(2)} s < 1 s`, met: lag < 1 }];

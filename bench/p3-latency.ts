@@ -11,8 +11,8 @@ import { spreadOf } from './lib/spread.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * Latency of durable sends that do not wait for each other, at half of the rate that the slower of both sides accepted
- * a minute before, against equal work by pgbench at the same rate.
+ * Latency of durable sends that do not wait for each other, at half of the rate that the slower of
+ * both sides accepted a minute before, against equal work by pgbench at the same rate.
  */
 export const P3: Work = { name: 'p3', title: 'latency of sends', run };
 

@@ -3,9 +3,10 @@ import { openFanout } from './lib/fanout.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * One message to a thousand sockets through the whole path (REST send → commit → publish → sockets), against
- * servers that fan the same bytes out from a loop in their own process, one message a turn, as fast as the
- * subscribers take them: nothing is sent to them, and they keep nothing. And our publish() in such a loop.
+ * One message to a thousand sockets through the whole path (REST send → commit → publish →
+ * sockets), against servers that fan the same bytes out from a loop in their own process, one
+ * message a turn, as fast as the subscribers take them: nothing is sent to them, and they keep
+ * nothing. And our publish() in such a loop.
  */
 export const P4: Work = { name: 'p4', title: 'fan-out', run };
 
@@ -38,5 +39,7 @@ async function run(session: Session): Promise<void> {
   });
 }
 
-/** Messages under way. Of those sent by REST, the next ones are committed while one is fanned out. */
+/**
+ * Messages under way. Of those sent by REST, the next ones are committed while one is fanned out.
+ */
 const WINDOW = 8;

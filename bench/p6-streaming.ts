@@ -14,9 +14,9 @@ import type { Session, Work } from './lib/work.ts';
 import type { Block as Asked } from './servers/replies.ts';
 
 /**
- * Agents' replies while they are written, each with ten readers: as the product publishes them, and with every token
- * published by itself. The texts that readers put together are compared with Postgres, and the time from a token to
- * its frame with the window in which text gathers.
+ * Agents' replies while they are written, each with ten readers: as the product publishes them, and
+ * with every token published by itself. The texts that readers put together are compared with
+ * Postgres, and the time from a token to its frame with the window in which text gathers.
  */
 export const P6: Work = { name: 'p6', title: 'streamed replies', run };
 
@@ -211,8 +211,8 @@ class TextReader {
 }
 
 /**
- * Returns what the readers have once the server is done; rejects if the server ends before, or if they do not receive
- * it in time.
+ * Returns what the readers have once the server is done; rejects if the server ends before, or if
+ * they do not receive it in time.
  */
 async function within<T>(work: Promise<T>, server: ServerProcess): Promise<T> {
   await server.message();

@@ -11,8 +11,8 @@ import type { Facts, Session, Work } from './lib/work.ts';
 import type { SettledMemory } from './servers/settled-memory.ts';
 
 /**
- * Memory that an idle, authenticated socket with one subscription adds to a warm process, compared with servers
- * without authentication.
+ * Memory that an idle, authenticated socket with one subscription adds to a warm process, compared
+ * with servers without authentication.
  */
 export const P7: Work = { name: 'p7', title: 'memory of idle sockets', fullOnly: true, run };
 
@@ -54,8 +54,8 @@ function smallEnough({ figure, blocks }: Measured) {
 }
 
 /**
- * A first wave of sockets comes and goes, so that the figure is not the growth of a new process; what that one
- * cost is noted. Each wave counts against the mean of before and after it.
+ * A first wave of sockets comes and goes, so that the figure is not the growth of a new process;
+ * what that one cost is noted. Each wave counts against the mean of before and after it.
  */
 export async function measureMemory(
   session: Session,

@@ -8,8 +8,9 @@ import { until } from './lib/until.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * The processor time of a heartbeat that is answered, against raw uWebSockets.js that exchanges the same bytes through
- * JavaScript in the same window; and that of a node without sockets, and of its Postgres.
+ * The processor time of a heartbeat that is answered, against raw uWebSockets.js that exchanges the
+ * same bytes through JavaScript in the same window; and that of a node without sockets, and of its
+ * Postgres.
  */
 export const P8: Work = { name: 'p8', title: 'processor time of idle sockets', fullOnly: true, run };
 
@@ -88,7 +89,8 @@ async function measureHeartbeats(
   for (const [index, { lost }] of opened.entries()) {
     if (lost > 0) throw new Error(`${servers[index]!.name} closed ${lost} sockets`);
   }
-  // After the sockets, on servers that have run for the same time: a server that has just started is busy with itself.
+  // After the sockets, on servers that have run for the same time: a server that has just started
+  // is busy with itself.
   for (const subscribers of opened) subscribers.close();
   const empty = await spent(servers, windowMs / 2);
   const sides = servers.map(({ name }, side) => {

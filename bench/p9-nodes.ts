@@ -14,8 +14,8 @@ import { spreadOf } from './lib/spread.ts';
 import type { Findings, Session, Work } from './lib/work.ts';
 
 /**
- * From a send on one node to its frame on a socket of another, over Redis, and on a socket of its own, of the same
- * messages; in turn with equal work by pgbench at the same rate.
+ * From a send on one node to its frame on a socket of another, over Redis, and on a socket of its
+ * own, of the same messages; in turn with equal work by pgbench at the same rate.
  */
 export const P9: Work = { name: 'p9', title: 'from node to node', run };
 

@@ -1,4 +1,7 @@
-/** `npm run bench [-- full] [<name> …]`: runs works (bench/README.md), prints one table, keeps every block. */
+/**
+ * `npm run bench [-- full] [<name> …]`: runs works (bench/README.md), prints one table, keeps every
+ * block.
+ */
 
 import { inspect } from 'node:util';
 import type { Disposer } from '../src/platform/lifecycle.ts';

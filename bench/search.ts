@@ -15,8 +15,8 @@ import { comparisonRow, count, type Row } from './lib/row.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * Searches among many messages against the same among ten thousand, and what indexing a message costs. Both run in this
- * process, so the time of the generator is theirs.
+ * Searches among many messages against the same among ten thousand, and what indexing a message
+ * costs. Both run in this process, so the time of the generator is theirs.
  */
 export const SEARCH: Work = { name: 'search', title: 'searches among many messages', fullOnly: true, run };
 

@@ -14,10 +14,10 @@ import { RawSubscribers } from './lib/raw-subscribers.ts';
 import type { Session, Work } from './lib/work.ts';
 
 /**
- * How long the readers of a conversation wait while fifty others of it do not read at all, and while those read. The
- * load is the same in both cases: those fifty are also on a second conversation of large messages. Before a block it
- * fills the kernel's buffers for sockets that do not read; within the block, slowly, our queue, until the socket is
- * closed.
+ * How long the readers of a conversation wait while fifty others of it do not read at all, and
+ * while those read. The load is the same in both cases: those fifty are also on a second
+ * conversation of large messages. Before a block it fills the kernel's buffers for sockets that do
+ * not read; within the block, slowly, our queue, until the socket is closed.
  */
 export const SLOW_READERS: Work = {
   name: 'slow-readers',
@@ -97,7 +97,10 @@ interface Ground {
   readonly charged: Charged;
 }
 
-/** When each message of the conversation was sent, and how long it took to each reader. Microseconds. */
+/**
+ * When each message of the conversation was sent, and how long it took to each reader.
+ * Microseconds.
+ */
 class Timings {
   readonly #sentAt: number[] = [];
   #histogram = newHistogram();
@@ -169,7 +172,10 @@ function openSlow({ product, conversation, flooded }: Ground): Promise<RawSubscr
   return RawSubscribers.open({ port: product.port, count: SLOW, dialect });
 }
 
-/** How many of the flood's messages the first of those that do not read is sent until it is closed: a machine's own. */
+/**
+ * How many of the flood's messages the first of those that do not read is sent until it is closed:
+ * a machine's own.
+ */
 async function messagesToClosing(ground: Ground): Promise<number> {
   const { product, flooded } = ground;
   const slow = await openSlow(ground);
@@ -192,7 +198,9 @@ async function messagesToClosing(ground: Ground): Promise<number> {
 const MAX_TO_CLOSING = 1_000;
 const STEP = 4;
 
-/** The measured messages at their times, and the flood between them. Rejects when one is refused. */
+/**
+ * The measured messages at their times, and the flood between them. Rejects when one is refused.
+ */
 async function send(
   { product, conversation, flooded, timings }: Ground,
   connections: HttpConnections,

@@ -10,7 +10,9 @@ import { SendStand } from './lib/send-stand.ts';
 import { ServerProcess } from './lib/server-process.ts';
 import type { Session, Work } from './lib/work.ts';
 
-/** What a webhook for all events adds to the processor time of a send, of the node and of Postgres. */
+/**
+ * What a webhook for all events adds to the processor time of a send, of the node and of Postgres.
+ */
 export const WEBHOOKS: Work = { name: 'webhooks', title: 'sends with a webhook', fullOnly: true, run };
 
 async function run(session: Session): Promise<void> {
@@ -53,7 +55,9 @@ async function run(session: Session): Promise<void> {
 
 const CONNECTIONS = 64;
 const MOST = 1.3;
-/** About a third of what a node gets through, so that both sides do the same work in the same time. */
+/**
+ * About a third of what a node gets through, so that both sides do the same work in the same time.
+ */
 const RATE = 2_500;
 
 /** The processor time of a send at a fixed rate, until all its effects are done. */

@@ -1,10 +1,11 @@
 'use strict';
 /**
- * Lets every start but the first one load its modules in half the processor time. By itself Node removes the types of
- * each source and compiles it anew at each start. Here both results are kept: the sources without types in one file,
- * the compiled code by Node's own compile cache. Both are written when a process ends in order, and serve only a source
- * of the same content, so that a changed source needs no further action. Where the directory cannot be written, every
- * start is like the first one.
+ * Lets every start but the first one load its modules in half the processor time. By itself Node
+ * removes the types of each source and compiles it anew at each start. Here both results are kept:
+ * the sources without types in one file, the compiled code by Node's own compile cache. Both are
+ * written when a process ends in order, and serve only a source of the same content, so that a
+ * changed source needs no further action. Where the directory cannot be written, every start is
+ * like the first one.
  *
  * Plain JavaScript, because Node would load its compiler for this file.
  */
@@ -28,7 +29,10 @@ const OURS = pathToFileURL(ROOT + sep).href;
 /** `npm ci` removes it. */
 const CACHE = join(ROOT, 'node_modules', '.cache', 'parley');
 
-/** Returns a function that removes the types of a source, by its path in the checkout, and keeps the result. */
+/**
+ * Returns a function that removes the types of a source, by its path in the checkout, and keeps the
+ * result.
+ */
 function loadQuickly(directory = CACHE) {
   module_.enableCompileCache(join(directory, 'compiled'));
   // By version: another Node may remove types in another way.
@@ -59,9 +63,10 @@ function loadQuickly(directory = CACHE) {
 }
 
 /**
- * Returns a resolve hook that asks Node once for what all imports from one directory have in common: the file of a
- * package's name, and the format of the files of one directory with the same ending. Node looks through the file system
- * for each import, which is half of the time that a package of many files takes.
+ * Returns a resolve hook that asks Node once for what all imports from one directory have in
+ * common: the file of a package's name, and the format of the files of one directory with the same
+ * ending. Node looks through the file system for each import, which is half of the time that a
+ * package of many files takes.
  */
 function resolver() {
   const packages = new Map();
@@ -103,7 +108,9 @@ function kindOf(href) {
   return href.slice(0, href.lastIndexOf('/') + 1) + href.slice(href.lastIndexOf('.'));
 }
 
-/** Returns sources without types by path, each with the digest of the source that it was made from. */
+/**
+ * Returns sources without types by path, each with the digest of the source that it was made from.
+ */
 function readStripped(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) ?? {};
@@ -112,7 +119,10 @@ function readStripped(file) {
   }
 }
 
-/** Renames a complete file into place: a process that starts meanwhile reads the earlier or the later one. */
+/**
+ * Renames a complete file into place: a process that starts meanwhile reads the earlier or the
+ * later one.
+ */
 function writeStripped(file, directory, known) {
   const draft = `${file}.${process.pid}`;
   const present = Object.entries(known).filter(([name]) => existsSync(join(ROOT, name)));
@@ -132,7 +142,8 @@ function writeStripped(file, directory, known) {
 /** Keeps the line and column of everything. Throws for a source that Node would not load either. */
 function withoutTypes(source) {
   const { emitWarning } = process;
-  // Node calls the function experimental on standard error. The Node is pinned, so that warning helps no reader.
+  // Node calls the function experimental on standard error. The Node is pinned, so that warning
+  // helps no reader.
   process.emitWarning = () => undefined;
   try {
     return module_.stripTypeScriptTypes(source);

@@ -1,5 +1,6 @@
 'use strict';
-// Whether Parley can run here. Plain JavaScript that old releases of Node parse too: it has to answer there as well.
+// Whether Parley can run here. Plain JavaScript that old releases of Node parse too: it has to
+// answer there as well.
 
 /** The major version that package.json pins. */
 const MAJOR = Number.parseInt(require('../package.json').engines.node, 10);

@@ -1,6 +1,7 @@
 /**
- * Watches the demo group beside `npm start`, and says "ahoy" in it: `npx node examples/watch.ts [server URL]`.
- * Prints the number and text of each message, in order and once, whatever happens to the connection.
+ * Watches the demo group beside `npm start`, and says "ahoy" in it:
+ * `npx node examples/watch.ts [server URL]`. Prints the number and text of each message, in order
+ * and once, whatever happens to the connection.
  */
 
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** The rules of docs/architecture.md#layers: which folder imports which, what may be used where, and what is forbidden. */
+/**
+ * The rules of docs/architecture.md#layers: which folder imports which, what may be used where, and
+ * what is forbidden.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve } from 'node:path/posix';
@@ -17,8 +20,9 @@ const WINGS: Readonly<Record<string, string>> = {
   contract: 'what travels: it imports nothing of ours',
 };
 /**
- * Rows within a wing, from top to bottom: an area may import those below its row, never its own row's others. An area
- * is a directory of a wing, or a file right in it. `config` and `client` are restricted further below.
+ * Rows within a wing, from top to bottom: an area may import those below its row, never its own
+ * row's others. An area is a directory of a wing, or a file right in it. `config` and `client` are
+ * restricted further below.
  */
 const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   app: [['main'], ['app', 'admin', 'tail'], ['jobs', 'demo']],
@@ -50,7 +54,10 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   contract: [['client'], ['protocol']],
 };
-/** The same inside an area, by the next part of the path: files right in the area that have no row of their own come first. */
+/**
+ * The same inside an area, by the next part of the path: files right in the area that have no row
+ * of their own come first.
+ */
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models']],
 };
@@ -65,7 +72,10 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   pg: /^src\/platform\/db\//,
 };
 
-/** Patterns that must not occur; `pattern` applies to the code, or with `comments` to the whole text. */
+/**
+ * Patterns that must not occur; `pattern` applies to the code, or with `comments` to the whole
+ * text.
+ */
 const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; pattern: RegExp }[] = [
   { what: 'a type switched off', where: /./, pattern: /(:|\bas|<|[|&])\s*any\b|\bany\s*(\[\]|>)/ },
   {
@@ -101,7 +111,10 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
   },
 ];
 const JUNK_DRAWER = /(^|-)(utils?|helpers?|common|misc|types|managers?)$/;
-/** Past this a file is probably two nouns. At 400 the rule split files that were one: `session.ts`, `app.ts`, `config.ts`. */
+/**
+ * Past this a file is probably two nouns. At 400 the rule split files that were one: `session.ts`,
+ * `app.ts`, `config.ts`.
+ */
 const MAX_LINES = 500;
 
 t.test('the checkout keeps to its layers and rules', async (t) => {
@@ -271,7 +284,10 @@ function rowOf(wing: string, area: string): number {
   return (ROWS[wing] ?? []).findIndex((row) => row.includes(area));
 }
 
-/** Near enough for words that stand in prose too: a comment that begins inside a string is taken for one. */
+/**
+ * Near enough for words that stand in prose too: a comment that begins inside a string is taken for
+ * one.
+ */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '');
 }

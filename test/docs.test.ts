@@ -3,6 +3,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path/posix';
 import t from 'tap';
+import { filesWithProse, wrapProse } from './support/wrap-prose.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -80,6 +81,27 @@ t.test('no comment cites a document that is not in the repository', async (t) =>
   );
 });
 
+t.test('comments and documents are wrapped at 100 columns', async (t) => {
+  const wide = filesWithProse().filter((path) => {
+    const text = readFileSync(path, 'utf8');
+    return wrapProse(path, text) !== text;
+  });
+  t.strictSame(wide, [], 'npm run format wraps them');
+});
+
+t.test('a line that is too wide is wrapped, and one that has its width is kept', async (t) => {
+  const word = 'quay '.repeat(24).trim();
+  const [first, second] = [word.slice(0, 19 * 5 + 4), word.slice(20 * 5)];
+  t.equal(wrapProse('a.md', `- ${word}\n`).split('\n').length, 3);
+  t.equal(wrapProse('a.md', word), `${word.slice(0, 99)}\n${second}`);
+  t.equal(
+    wrapProse('a.ts', `/** ${word} */\n`),
+    `/**\n * ${first.slice(0, 94)}\n * ${word.slice(95)}\n */\n`,
+  );
+  t.equal(wrapProse('a.ts', `// ${first.slice(0, 90)}`), `// ${first.slice(0, 90)}`);
+  t.equal(wrapProse('a.ts', `const text = '// ${word}';`), `const text = '// ${word}';`);
+});
+
 t.test('a citation of a document that is not in the repository is found', async (t) => {
   t.strictSame(
     strayCitations('so (design.md section 7, pages), as docs/realtime.md#events says; see realtime.md.'),
@@ -96,7 +118,10 @@ t.test('a link that leads nowhere is found', async (t) => {
   );
 });
 
-/** Citations by the name of a file that is not in docs/, or of "the specification", which nothing here is. */
+/**
+ * Citations by the name of a file that is not in docs/, or of "the specification", which nothing
+ * here is.
+ */
 function strayCitations(text: string): string[] {
   const byName =
     /(?<![\w/-])(?:design|realtime|performance|libraries|specification)\.md(?: sections? [\d.]+)?/gi;

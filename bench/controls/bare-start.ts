@@ -1,4 +1,6 @@
-/** Starts the embedded Postgres on a directory and answers requests with 201, and does nothing else. */
+/**
+ * Starts the embedded Postgres on a directory and answers requests with 201, and does nothing else.
+ */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -12,8 +12,8 @@ export interface Listening {
 }
 
 /**
- * Publishes as many messages as each credit allows, one credit a turn of the event loop. The runner gives credits as
- * the subscribers receive, so that no backlog builds up.
+ * Publishes as many messages as each credit allows, one credit a turn of the event loop. The runner
+ * gives credits as the subscribers receive, so that no backlog builds up.
  */
 export function publishOnCredit(publish: () => void): void {
   const credits: number[] = [];

@@ -1,6 +1,7 @@
 /**
- * List Notifications by Fastify and pg, as one writes it with care: known credentials in a map, a counter a
- * caller, the query checked and the answer written by schema, one prepared statement on a pool.
+ * List Notifications by Fastify and pg, as one writes it with care: known credentials in a map, a
+ * counter a caller, the query checked and the answer written by schema, one prepared statement on a
+ * pool.
  */
 
 import Fastify from 'fastify';

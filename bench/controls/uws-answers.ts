@@ -1,4 +1,7 @@
-/** Answers each POST with 201 and the same bytes, by uWebSockets.js alone: the loop of a server that does no more. */
+/**
+ * Answers each POST with 201 and the same bytes, by uWebSockets.js alone: the loop of a server that
+ * does no more.
+ */
 
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { listening, startMessage } from './delivery-loop.ts';

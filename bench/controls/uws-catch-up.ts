@@ -1,4 +1,7 @@
-/** Catching up without any look-up: twenty frames from memory for each request, with uWebSockets.js alone. */
+/**
+ * Catching up without any look-up: twenty frames from memory for each request, with uWebSockets.js
+ * alone.
+ */
 
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { listening, startMessage } from './delivery-loop.ts';

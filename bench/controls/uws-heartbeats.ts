@@ -1,6 +1,7 @@
 /**
- * Heartbeats by uWebSockets.js alone: a ring of sockets, of which those that are due in a tick get the same frame,
- * sent and answered through JavaScript. Ring and tick are the product's: every socket once in 25 seconds.
+ * Heartbeats by uWebSockets.js alone: a ring of sockets, of which those that are due in a tick get
+ * the same frame, sent and answered through JavaScript. Ring and tick are the product's: every
+ * socket once in 25 seconds.
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';

@@ -1,6 +1,7 @@
 /**
- * Finds the end of each answer on a connection with one request under way, by its Content-Length. Looks at nothing
- * but the status and the length, and copies nothing unless a read ends within the head.
+ * Finds the end of each answer on a connection with one request under way, by its Content-Length.
+ * Looks at nothing but the status and the length, and copies nothing unless a read ends within the
+ * head.
  */
 export class AnswerReader {
   #status = 0;

@@ -3,8 +3,8 @@ import { type ClosedLoopOptions, type ClosedLoopReport, headersOf, SETTLE_MS } f
 import { bytesBehindUnique, writeUnique } from './unique-number.ts';
 
 /**
- * autocannon, whose latencies are whole milliseconds. Counts from SETTLE_MS on, when all are connected. Rejects if
- * any answer was not 2xx.
+ * autocannon, whose latencies are whole milliseconds. Counts from SETTLE_MS on, when all are
+ * connected. Rejects if any answer was not 2xx.
  */
 export async function autocannonLoop(options: ClosedLoopOptions): Promise<ClosedLoopReport> {
   const { port, connections, durationMs, path, body } = options;
@@ -59,8 +59,9 @@ interface NumberedClient extends autocannon.Client {
 }
 
 /**
- * Writes the next number into the request's own bytes. autocannon's ways to make requests differ (idReplacement,
- * setupRequest) build the whole request again: 50–65 µs a request more, measured here, twice what sending one costs.
+ * Writes the next number into the request's own bytes. autocannon's ways to make requests differ
+ * (idReplacement, setupRequest) build the whole request again: 50–65 µs a request more, measured
+ * here, twice what sending one costs.
  */
 function numberRequests(client: NumberedClient, body: string): void {
   const behind = bytesBehindUnique(body);

@@ -5,11 +5,14 @@ export interface ClosedLoopOptions {
   /** Shared by all connections, or by connection. */
   readonly headers: Headers | ((connection: number) => Headers);
   /**
-   * The path of a connection, which stays the same: building requests again costs the generator more than sending
-   * them.
+   * The path of a connection, which stays the same: building requests again costs the generator
+   * more than sending them.
    */
   readonly path: (connection: number) => string;
-  /** JSON with UNIQUE in it once, which each request replaces by a number that never comes again. Without: GET. */
+  /**
+   * JSON with UNIQUE in it once, which each request replaces by a number that never comes again.
+   * Without: GET.
+   */
   readonly body?: string;
 }
 

@@ -1,15 +1,15 @@
 import { textFrame } from './websocket-frames.ts';
 
 /**
- * How a socket to one kind of server is opened, and which of its frames are deliveries, recognized by their first
- * bytes alone.
+ * How a socket to one kind of server is opened, and which of its frames are deliveries, recognized
+ * by their first bytes alone.
  */
 export interface Dialect {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * For one socket: takes each text frame until the socket is live, answers with what is to be sent, or 'live';
-   * `last` is sent, and live with it. Null: live as soon as it is upgraded.
+   * For one socket: takes each text frame until the socket is live, answers with what is to be
+   * sent, or 'live'; `last` is sent, and live with it. Null: live as soon as it is upgraded.
    */
   readonly open: () => ((text: string) => Buffer | { readonly last: Buffer } | 'live' | undefined) | null;
   /** `length` bytes of payload lie at `start`; only the first PEEK_BYTES of them may be there. */
@@ -38,7 +38,10 @@ export interface ParleyDialectOptions extends ParleyCaller {
   readonly conversations: () => readonly string[];
 }
 
-/** Parley: `hello`, `ready`, a `subscribe` for each conversation, live with the last `caught_up`; then events. */
+/**
+ * Parley: `hello`, `ready`, a `subscribe` for each conversation, live with the last `caught_up`;
+ * then events.
+ */
 export function parleyDialect(options: ParleyDialectOptions): Dialect {
   return {
     ...toParley(options),
@@ -61,7 +64,10 @@ export function parleyDialect(options: ParleyDialectOptions): Dialect {
   };
 }
 
-/** Parley after a reconnect: live with the `resume` that answers `ready`, so that what it missed is counted. */
+/**
+ * Parley after a reconnect: live with the `resume` that answers `ready`, so that what it missed is
+ * counted.
+ */
 export function resumingDialect(caller: ParleyCaller, resume: Buffer): Dialect {
   return {
     ...toParley(caller),

@@ -139,7 +139,8 @@ function sideByPost(
   return {
     name,
     run: async (durationMs) => {
-      // New ones for each block: servers cut connections that were idle while others had their turn.
+      // New ones for each block: servers cut connections that were idle while others had their
+      // turn.
       const connections = await HttpConnections.open({ host: '127.0.0.1', port, size: window + 1 });
       // A message that was refused is missing among the deliveries, and the block fails for that.
       let refused: string | undefined;
@@ -173,7 +174,10 @@ function sideByCredit(
   };
 }
 
-/** The conversation has no participants, so that a send causes no notifications, only its row and the fan-out. */
+/**
+ * The conversation has no participants, so that a send causes no notifications, only its row and
+ * the fan-out.
+ */
 async function seedConversation({ demo }: Product, { database }: BenchDatabase): Promise<string> {
   const { conversation } = await database.transaction((tx) =>
     createConversation(tx, { accountId: demo.account_id, type: 'group', participants: [] }),
@@ -181,7 +185,10 @@ async function seedConversation({ demo }: Product, { database }: BenchDatabase):
   return conversation.id;
 }
 
-/** Returns the frame that Parley sends for one of these messages: the controls publish the same bytes. */
+/**
+ * Returns the frame that Parley sends for one of these messages: the controls publish the same
+ * bytes.
+ */
 async function sampleFrame({ demo, port, headers }: Product, conversation: string): Promise<string> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/realtime`, { headers });
   try {

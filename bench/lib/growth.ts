@@ -17,9 +17,14 @@ export interface GrowthOptions {
 
 /** Number of conversations and of feeds that rows are spread over. */
 export const GROWN = { conversations: 5_000, feeds: 2_000 } as const;
-/** Rows that each of the recipients has from the beginning, so that its first page is always full. */
+/**
+ * Rows that each of the recipients has from the beginning, so that its first page is always full.
+ */
 const FULL_PAGES = 40;
-/** The share of the first conversation, and of the first feed: 200,000 of two million. The others follow Zipf's law. */
+/**
+ * The share of the first conversation, and of the first feed: 200,000 of two million. The others
+ * follow Zipf's law.
+ */
 const LARGEST = 0.1;
 const BATCH = 100_000;
 
@@ -30,7 +35,8 @@ export class Growth {
   #rows = 0;
 
   static async open(session: Session, options: GrowthOptions): Promise<Growth> {
-    // Parley's own connections have a statement_timeout, and settings for statements that read few rows.
+    // Parley's own connections have a statement_timeout, and settings for statements that read few
+    // rows.
     const pool = new pg.Pool({ connectionString: options.postgres.url, max: 1 });
     const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
     session.disposer.add('connection', db, (it) => it.destroy());
@@ -44,7 +50,9 @@ export class Growth {
     this.#options = options;
   }
 
-  /** Grows to so many messages and notifications each, leaves them vacuumed, analyzed and on disk. */
+  /**
+   * Grows to so many messages and notifications each, leaves them vacuumed, analyzed and on disk.
+   */
   async growTo(rows: number, say: (line: string) => void): Promise<void> {
     const startMs = performance.now();
     while (this.#rows < rows) {

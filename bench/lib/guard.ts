@@ -7,7 +7,9 @@ export interface Watched {
   readonly value: number;
   /** Which change is for the worse. */
   readonly worse: 'more' | 'less';
-  /** Whether it depends on the processor, so that it compares with figures of the same machine only. */
+  /**
+   * Whether it depends on the processor, so that it compares with figures of the same machine only.
+   */
   readonly ofMachine: boolean;
 }
 
@@ -24,7 +26,9 @@ export interface Verdict {
   readonly warns: boolean;
 }
 
-/** Compares each figure with the recorded one: a warning where it is worse by more than `TOLERANCE`. */
+/**
+ * Compares each figure with the recorded one: a warning where it is worse by more than `TOLERANCE`.
+ */
 export function judge(
   watched: readonly Watched[],
   recorded: Recorded | undefined,

@@ -13,9 +13,10 @@ export interface HttpConnectionsOptions {
 }
 
 /**
- * Keep-alive connections that requests are written to as bytes: a tenth of what a general client costs, so
- * that the generator leaves the machine to the server. One request at a time a connection; what finds all of
- * them busy waits in line. Understands answers with a Content-Length only.
+ * Keep-alive connections that requests are written to as bytes: a tenth of what a general client
+ * costs, so that the generator leaves the machine to the server. One request at a time a
+ * connection; what finds all of them busy waits in line. Understands answers with a Content-Length
+ * only.
  */
 export class HttpConnections {
   readonly #all: Connection[];

@@ -47,7 +47,10 @@ export async function openIdleParley({ disposer }: Session, most: number): Promi
   };
 }
 
-/** Controls that publish to all sockets (or send them heartbeats of `frame`), without authentication. */
+/**
+ * Controls that publish to all sockets (or send them heartbeats of `frame`), without
+ * authentication.
+ */
 export async function openIdleControl(
   { disposer }: Session,
   name: 'uws' | 'ws' | 'socket-io' | 'uws-heartbeats',

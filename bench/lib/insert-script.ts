@@ -1,4 +1,6 @@
-/** What a row of the product holds, column by column, as Postgres writes it in text; null: nothing. */
+/**
+ * What a row of the product holds, column by column, as Postgres writes it in text; null: nothing.
+ */
 export type SampleRow = readonly SampleColumn[];
 
 export interface SampleColumn {
@@ -12,7 +14,10 @@ export interface SampleColumn {
 export interface SendSample {
   readonly message: SampleRow;
   readonly notification: SampleRow;
-  /** Whether ids of notifications come from the SQL function notification_id(time, cause, recipient). */
+  /**
+   * Whether ids of notifications come from the SQL function notification_id(time, cause,
+   * recipient).
+   */
   readonly hasIdFunction: boolean;
 }
 
@@ -35,9 +40,9 @@ export interface InsertScripts {
 }
 
 /**
- * Writes the rows that a send leaves, with the columns and values of a sample, into as many conversations and feeds
- * of their own. Ids and numbers grow as those of the product do, and no client waits for a number. `recipients`:
- * how many notification rows a message causes.
+ * Writes the rows that a send leaves, with the columns and values of a sample, into as many
+ * conversations and feeds of their own. Ids and numbers grow as those of the product do, and no
+ * client waits for a number. `recipients`: how many notification rows a message causes.
  */
 export function insertScripts(sample: SendSample, recipients: number): InsertScripts {
   const message = insertOf('messages', sample.message, MESSAGE);
@@ -95,7 +100,10 @@ const OF_THE_INSERT: Readonly<Record<string, string>> = {
   xid8: 'pg_current_xact_id()',
 };
 
-/** Outside a VALUES list of an INSERT a literal has no type of its own. A colon would begin a variable of pgbench. */
+/**
+ * Outside a VALUES list of an INSERT a literal has no type of its own. A colon would begin a
+ * variable of pgbench.
+ */
 function literal(value: string, type: string): string {
   const parts = value.split(':').map((part) => `'${part.replaceAll("'", "''")}'`);
   return parts.length === 1 ? `${parts[0]}::${type}` : `(${parts.join(' || chr(58) || ')})::${type}`;

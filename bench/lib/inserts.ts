@@ -5,7 +5,10 @@ import type { BenchDatabase } from './postgres.ts';
 import { type ProcessorTime, startMeter } from './processor-time.ts';
 import { spreadOf } from './spread.ts';
 
-/** What to insert for a send: the message row alone, or with its notification rows, by the faster of two scripts. */
+/**
+ * What to insert for a send: the message row alone, or with its notification rows, by the faster of
+ * two scripts.
+ */
 export type Script = keyof InsertScripts;
 
 const PGBENCH = { clients: CLIENTS, threads: 2, seed: 7 };
@@ -17,7 +20,9 @@ export const PGBENCH_FACT = `${PGBENCH.clients} clients, ${PGBENCH.threads} thre
 export class Inserts {
   readonly #database: BenchDatabase;
   readonly #scripts: InsertScripts;
-  /** Processor time of opening the connections and preparing, which is not the inserts'. Seconds. */
+  /**
+   * Processor time of opening the connections and preparing, which is not the inserts'. Seconds.
+   */
   readonly #opening: ProcessorTime;
   #faster: Script = 'statement';
 

@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Returns how many files this process may open, after an attempt to make it `wanted` (which only root may). */
+/**
+ * Returns how many files this process may open, after an attempt to make it `wanted` (which only
+ * root may).
+ */
 export function raiseOpenFiles(wanted: number): number {
   if (limit() < wanted) {
     try {

@@ -3,9 +3,15 @@ import { LatencyHistogram, type Percentiles } from './latency-histogram.ts';
 export interface OpenLoopOptions {
   readonly ratePerSecond: number;
   readonly durationMs: number;
-  /** Milliseconds from one request to the next, `1_000 / ratePerSecond` in the mean. Default: always that. */
+  /**
+   * Milliseconds from one request to the next, `1_000 / ratePerSecond` in the mean. Default: always
+   * that.
+   */
   readonly gapMs?: () => number;
-  /** Sends number `index` now; calls `done` once, with whether it was answered well. Must not wait for others. */
+  /**
+   * Sends number `index` now; calls `done` once, with whether it was answered well. Must not wait
+   * for others.
+   */
   readonly send: (index: number, done: (ok: boolean) => void) => void;
   /** How long to wait for answers behind the last request. Default 10,000. */
   readonly patienceMs?: number;
@@ -17,13 +23,17 @@ export interface OpenLoopReport {
   readonly failed: number;
   /** Microseconds from the moment that the schedule names to the answer. */
   readonly latencyUs: Percentiles;
-  /** Microseconds by which the generator itself was late: the part of the above that is not the server's. */
+  /**
+   * Microseconds by which the generator itself was late: the part of the above that is not the
+   * server's.
+   */
   readonly latenessUs: Percentiles;
 }
 
 /**
- * Sends requests at fixed times, whatever the state of earlier ones. Latency counts from the intended time, so that a
- * server that stops is charged for every request that would have arrived meanwhile (no coordinated omission).
+ * Sends requests at fixed times, whatever the state of earlier ones. Latency counts from the
+ * intended time, so that a server that stops is charged for every request that would have arrived
+ * meanwhile (no coordinated omission).
  */
 export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopReport> {
   const { ratePerSecond, durationMs, send, patienceMs = 10_000 } = options;
@@ -72,13 +82,16 @@ export async function openLoop(options: OpenLoopOptions): Promise<OpenLoopReport
   return { sent: total, failed, latencyUs: latency.percentiles(), latenessUs: lateness.percentiles() };
 }
 
-/** Short, because answers are not read meanwhile; not shorter, because each one is a turn of the loop. */
+/**
+ * Short, because answers are not read meanwhile; not shorter, because each one is a turn of the
+ * loop.
+ */
 const NAP_MS = 0.1;
 const SLEEPER = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Timers come in whole milliseconds, and spinning would take half of a two-core machine from the server: so
- * the thread itself sleeps, a tenth of a millisecond at most.
+ * Timers come in whole milliseconds, and spinning would take half of a two-core machine from the
+ * server: so the thread itself sleeps, a tenth of a millisecond at most.
  */
 function nap(untilDueMs: number): void {
   if (untilDueMs > 0.02) Atomics.wait(SLEEPER, 0, 0, Math.min(untilDueMs, NAP_MS));

@@ -13,7 +13,10 @@ export interface Block {
 /** One of the sides of a comparison. */
 export interface Side {
   readonly name: string;
-  /** Does the work for `blockMs`; throws when the work was not done properly, for then there is no figure. */
+  /**
+   * Does the work for `blockMs`; throws when the work was not done properly, for then there is no
+   * figure.
+   */
   readonly run: (blockMs: number) => Promise<Block>;
 }
 
@@ -52,9 +55,9 @@ export interface Measured {
 }
 
 /**
- * Runs all sides in blocks in the order A B B A A B B A … (A B C C B A … with two controls), so that what drifts on
- * the machine meets them alike, and compares within each round: blocks that ran next to each other. Returns the
- * comparisons in the order of the controls.
+ * Runs all sides in blocks in the order A B B A A B B A … (A B C C B A … with two controls), so
+ * that what drifts on the machine meets them alike, and compares within each round: blocks that ran
+ * next to each other. Returns the comparisons in the order of the controls.
  */
 export async function compareRounds(options: RoundsOptions): Promise<Comparison[]> {
   const { ours, controls, pairs, blockMs, warmupMs, before, onBlock } = options;
@@ -85,7 +88,10 @@ interface SideBlocks {
   readonly blocks: readonly Block[];
 }
 
-/** Block by block, as many of the one as of the other: for works that measure both sides in one window. */
+/**
+ * Block by block, as many of the one as of the other: for works that measure both sides in one
+ * window.
+ */
 export function compareBlocks(ours: SideBlocks, control: SideBlocks): Comparison {
   const ratios = ours.blocks.map(({ figure }, index) => figure / control.blocks[index]!.figure);
   return {

@@ -48,8 +48,8 @@ export interface PgbenchRateReport extends PgbenchReport {
 }
 
 /**
- * Like `runPgbench`, at a fixed rate with exponential gaps (`--rate`); every transaction is read from pgbench's log.
- * Without `--latency-limit`, which would leave out late transactions.
+ * Like `runPgbench`, at a fixed rate with exponential gaps (`--rate`); every transaction is read
+ * from pgbench's log. Without `--latency-limit`, which would leave out late transactions.
  */
 export function runPgbenchAtRate(options: PgbenchOptions, ratePerSecond: number): Promise<PgbenchRateReport> {
   return inDirectory(async (directory) => {
@@ -64,7 +64,8 @@ export function runPgbenchAtRate(options: PgbenchOptions, ratePerSecond: number)
     const lag = new LatencyHistogram();
     for (const name of readdirSync(directory).filter((file) => file.startsWith(LOG_PREFIX))) {
       for (const line of readFileSync(join(directory, name), 'utf8').trimEnd().split('\n')) {
-        // client, transaction, time (from the scheduled start on), script, second, microsecond, schedule lag.
+        // client, transaction, time (from the scheduled start on), script, second, microsecond,
+        // schedule lag.
         const fields = line.split(' ').map(Number);
         if (fields.length !== LOG_FIELDS || fields.some(Number.isNaN))
           throw new Error(`pgbench logged something unexpected: ${line}`);

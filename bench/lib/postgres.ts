@@ -18,8 +18,8 @@ export interface BenchDatabase {
 }
 
 /**
- * The embedded Postgres as `npm start` runs it (fsync, synchronous_commit and full_page_writes on), with a
- * database for each of `names`: nodes without Redis do not share one.
+ * The embedded Postgres as `npm start` runs it (fsync, synchronous_commit and full_page_writes on),
+ * with a database for each of `names`: nodes without Redis do not share one.
  */
 export async function startPostgres<const Name extends string>(
   disposer: Disposer,
@@ -50,7 +50,10 @@ export async function startPostgres<const Name extends string>(
   return databases as Record<Name, BenchDatabase>;
 }
 
-/** Writes out what earlier blocks left dirty, so that a checkpoint of theirs does not fall into the next one. */
+/**
+ * Writes out what earlier blocks left dirty, so that a checkpoint of theirs does not fall into the
+ * next one.
+ */
 export async function checkpoint({ database }: BenchDatabase): Promise<void> {
   await sql`CHECKPOINT`.execute(database.kysely);
 }

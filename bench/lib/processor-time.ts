@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Microseconds of processor time an operation, user and system. It hardly depends on what else the machine does. */
+/**
+ * Microseconds of processor time an operation, user and system. It hardly depends on what else the
+ * machine does.
+ */
 export interface ProcessorTime {
   /** Of the servers under measurement, ours or a control. */
   readonly node?: number;
@@ -16,7 +19,10 @@ export interface Charged {
   readonly postgres?: { readonly postgresPid: number };
 }
 
-/** Starts to measure. Returns a function that divides what was used since then by a number of operations. */
+/**
+ * Starts to measure. Returns a function that divides what was used since then by a number of
+ * operations.
+ */
 export function startMeter({ servers, postgres }: Charged): (operations: number) => ProcessorTime {
   const read = () => ({
     ...(servers === undefined
@@ -39,9 +45,13 @@ function perOperation(before: Seconds, after: Seconds, operations: number): Proc
   return Object.fromEntries(parts);
 }
 
-/** The fields of `/proc/<pid>/stat` that count processor time. `reaped`: of children that have ended. */
+/**
+ * The fields of `/proc/<pid>/stat` that count processor time. `reaped`: of children that have
+ * ended.
+ */
 export function parseStat(stat: string): { readonly own: number; readonly reaped: number; parent: number } {
-  // The second field is the program's name in parentheses, which may contain spaces and parentheses itself.
+  // The second field is the program's name in parentheses, which may contain spaces and parentheses
+  // itself.
   const fields = stat
     .slice(stat.lastIndexOf(') ') + 2)
     .split(' ')
@@ -70,7 +80,10 @@ function withReaped(pid: number): number {
   return own + reaped;
 }
 
-/** A process, its children, and those of its children that have ended: the time of a backend is not lost with it. */
+/**
+ * A process, its children, and those of its children that have ended: the time of a backend is not
+ * lost with it.
+ */
 export function familySeconds(pid: number): number {
   let seconds = withReaped(pid);
   for (const name of readdirSync('/proc')) {

@@ -13,7 +13,10 @@ export interface RateOptions {
   readonly request: () => Buffer;
 }
 
-/** Requests in an open loop at gaps drawn by `seed`, over connections of its own. Rejects when one is refused. */
+/**
+ * Requests in an open loop at gaps drawn by `seed`, over connections of its own. Rejects when one
+ * is refused.
+ */
 export async function requestAtRate(options: RateOptions): Promise<OpenLoopReport> {
   const { port, size, ratePerSecond, durationMs, seed, request } = options;
   // New ones each time: servers cut connections that were idle while others had their turn.

@@ -6,8 +6,9 @@ import { LatencyHistogram } from './latency-histogram.ts';
 import { bytesBehindUnique, writeUnique } from './unique-number.ts';
 
 /**
- * Keep-alive sockets that write the same bytes again and read the status and the length of the answers: a fraction of
- * what autocannon takes of the machine. Counts from SETTLE_MS on. Rejects if any answer was not 2xx.
+ * Keep-alive sockets that write the same bytes again and read the status and the length of the
+ * answers: a fraction of what autocannon takes of the machine. Counts from SETTLE_MS on. Rejects if
+ * any answer was not 2xx.
  */
 export async function rawLoop(options: ClosedLoopOptions): Promise<ClosedLoopReport> {
   const { port, connections, durationMs, path, body } = options;

@@ -13,14 +13,17 @@ export interface RawSubscribersOptions {
 }
 
 /**
- * Many WebSocket clients that only count: plain TCP connections whose frames are recognized by their headers, one
- * buffer for all reads, no allocation per frame. A counter that parsed the frames would be slower than the server that
- * it measures.
+ * Many WebSocket clients that only count: plain TCP connections whose frames are recognized by
+ * their headers, one buffer for all reads, no allocation per frame. A counter that parsed the
+ * frames would be slower than the server that it measures.
  */
 export class RawSubscribers {
   /** Deliveries to all of them together. */
   deliveries = 0;
-  /** Reads of the sockets: deliveries arrive several a read when the server or the kernel put them together. */
+  /**
+   * Reads of the sockets: deliveries arrive several a read when the server or the kernel put them
+   * together.
+   */
   reads = 0;
   /** Conversations that were caught up with. */
   caughtUp = 0;
@@ -69,7 +72,10 @@ export class RawSubscribers {
     for (const subscriber of this.#subscribers) subscriber.stall();
   }
 
-  /** Calls `call` once, when `deliveries` has reached `goal`; at once if it has. Replaces an earlier call. */
+  /**
+   * Calls `call` once, when `deliveries` has reached `goal`; at once if it has. Replaces an earlier
+   * call.
+   */
   whenDelivered(goal: number, call: () => void): void {
     this.#goal = goal;
     this.#onGoal = call;
@@ -201,7 +207,10 @@ class Subscriber {
     }
   }
 
-  /** Completes the header that the last read cut off; returns the end of the rest of the frame's bytes. */
+  /**
+   * Completes the header that the last read cut off; returns the end of the rest of the frame's
+   * bytes.
+   */
   #countCarried(buffer: Uint8Array, start: number, length: number): number {
     const carried = this.#carried;
     const added = Math.min(this.#carry.length - carried, length - start);
@@ -218,8 +227,8 @@ class Subscriber {
   }
 
   /**
-   * Reads the frame at `at` of which `available` bytes have arrived; returns its whole length, or 0 if too few have
-   * arrived.
+   * Reads the frame at `at` of which `available` bytes have arrived; returns its whole length, or 0
+   * if too few have arrived.
    */
   #frame(bytes: Uint8Array, at: number, available: number): number {
     if (available < 2) return 0;
@@ -252,7 +261,10 @@ class Subscriber {
   }
 }
 
-/** Header 4: 16 bits behind the first two bytes. Header 10: 64 bits, of which 32 are more than any frame here. */
+/**
+ * Header 4: 16 bits behind the first two bytes. Header 10: 64 bits, of which 32 are more than any
+ * frame here.
+ */
 function payloadLength(bytes: Uint8Array, at: number, header: number): number {
   const last = at + header;
   const low = (bytes[last - 2]! << 8) | bytes[last - 1]!;
@@ -271,7 +283,9 @@ class Opening {
     this.#next = dialect.open();
   }
 
-  /** The bytes behind the frame that made it live; undefined while it is not. Throws for a refusal. */
+  /**
+   * The bytes behind the frame that made it live; undefined while it is not. Throws for a refusal.
+   */
   read(chunk: Buffer): Buffer | undefined {
     this.#received = Buffer.concat([this.#received, chunk]);
     if (!this.#upgraded && !this.#upgrade()) return undefined;

@@ -18,8 +18,8 @@ export interface Result extends Findings {
 }
 
 /**
- * Writes `<directory>/<name>-<date>.json`, with everything that is needed to run it again. Returns its path from the
- * root.
+ * Writes `<directory>/<name>-<date>.json`, with everything that is needed to run it again. Returns
+ * its path from the root.
  */
 export function writeResult(directory: string, { startedAt, tookMs, ...result }: Result): string {
   const stamp = startedAt.toISOString().slice(0, 19).replaceAll(':', '');

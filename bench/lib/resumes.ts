@@ -26,15 +26,18 @@ export interface ResumeOptions {
 
 /** What a round of resumes took. */
 export interface Resumed extends Block {
-  /** Statements that the server ran meanwhile, by name, without those that it runs when it is idle. */
+  /**
+   * Statements that the server ran meanwhile, by name, without those that it runs when it is idle.
+   */
   readonly statements: Statements;
 }
 
 export type Statements = ReadonlyMap<string, number>;
 
 /**
- * Sockets of the demo account's key, one conversation each, drop; messages are sent to each of the conversations; all
- * come back to the same node and resume. Resolves when each has exactly what it missed; the figure is seconds.
+ * Sockets of the demo account's key, one conversation each, drop; messages are sent to each of the
+ * conversations; all come back to the same node and resume. Resolves when each has exactly what it
+ * missed; the figure is seconds.
  */
 export async function resumeTogether(session: Session, options: ResumeOptions): Promise<Resumed> {
   const { product, postgres, sockets, conversations } = options;

@@ -21,8 +21,8 @@ import { UNIQUE } from './unique-number.ts';
 import type { Session } from './work.ts';
 
 /**
- * Direct conversations have the sending key and one recipient, groups the key and fifty; silent ones have no
- * participants, so that no notifications are made.
+ * Direct conversations have the sending key and one recipient, groups the key and fifty; silent
+ * ones have no participants, so that no notifications are made.
  */
 export type Kind = 'direct' | 'group' | 'silent';
 
@@ -102,8 +102,8 @@ export class SendStand {
   }
 
   /**
-   * Sends to direct conversations at gaps that are drawn by `seed` and know nothing of answers; what finds all
-   * connections busy waits in line. Rejects when one fails.
+   * Sends to direct conversations at gaps that are drawn by `seed` and know nothing of answers;
+   * what finds all connections busy waits in line. Rejects when one fails.
    */
   async sendAtRate(ratePerSecond: number, durationMs: number, seed: number): Promise<RateReport> {
     const { process, port, headers } = this.product;
@@ -204,10 +204,16 @@ export class SendStand {
 /** Connections for sends at a rate; P2 uses fewer. */
 export const CONNECTIONS = 64;
 
-/** `message.created` to a reader; where there are recipients also `notification.created` to the one with a socket. */
+/**
+ * `message.created` to a reader; where there are recipients also `notification.created` to the one
+ * with a socket.
+ */
 const FRAMES_OF = { direct: 2, group: 2, silent: 1 } as const;
 
-/** Sockets that read along: each has its share of the conversations, so that every message is one frame to one of them. */
+/**
+ * Sockets that read along: each has its share of the conversations, so that every message is one
+ * frame to one of them.
+ */
 const READERS = 10;
 
 /** The readers, and the one that direct messages notify. */

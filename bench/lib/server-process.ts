@@ -28,7 +28,8 @@ export class ServerProcess {
       cwd: ROOT,
       env: { ...cleanEnvironment(), ...env },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      // A process group of its own: Ctrl-C reaches the runner alone, which stops what it started in order.
+      // A process group of its own: Ctrl-C reaches the runner alone, which stops what it started in
+      // order.
       detached: true,
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -58,7 +59,10 @@ export class ServerProcess {
     return this.#said;
   }
 
-  /** Resolves with the first thing that `look` finds; rejects when the process ends before, or takes too long. */
+  /**
+   * Resolves with the first thing that `look` finds; rejects when the process ends before, or takes
+   * too long.
+   */
   async until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
     const deadlineMs = performance.now() + START_MS;
     for (;;) {

@@ -20,9 +20,10 @@ export function isWithin({ p99Ms, failed }: Step, { limitMs }: SteppingOptions):
 }
 
 /**
- * Returns the next rate: twice the last one until the limit breaks, then between the best and the worst that are
- * known, until they are within a tenth of each other. A rate that broke the limit is tried once more, since the
- * machine may have been busy with something else. Undefined: the answer is known.
+ * Returns the next rate: twice the last one until the limit breaks, then between the best and the
+ * worst that are known, until they are within a tenth of each other. A rate that broke the limit is
+ * tried once more, since the machine may have been busy with something else. Undefined: the answer
+ * is known.
  */
 export function nextRate(steps: readonly Step[], options: SteppingOptions): number | undefined {
   const { startRate, mostRate } = options;

@@ -69,7 +69,10 @@ export function linearTicks(most: number): number[] {
   return Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
 
-/** Returns 1, 2 and 5 of each power of ten from the last one below the values to the first one above. */
+/**
+ * Returns 1, 2 and 5 of each power of ten from the last one below the values to the first one
+ * above.
+ */
 export function decades(values: readonly number[]): number[] {
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const ticks: number[] = [];

@@ -1,4 +1,7 @@
-/** Returns a token that contains its creation time, by the clock that all processes of a machine share. */
+/**
+ * Returns a token that contains its creation time, by the clock that all processes of a machine
+ * share.
+ */
 export function stamp(): string {
   return `${nowTicks()
     .toString(36)
@@ -18,7 +21,10 @@ export function agesOf(text: string): number[] {
   return ages;
 }
 
-/** Times between tokens: none knows of the one before, and the mean is kept. The same ones for the same seed. */
+/**
+ * Times between tokens: none knows of the one before, and the mean is kept. The same ones for the
+ * same seed.
+ */
 export function exponential(mean: number, seed: number): () => number {
   let state = seed >>> 0;
   return () => {

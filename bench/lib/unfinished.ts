@@ -1,7 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Findings } from './work.ts';
 
-/** The parts that a full run has measured so far, by work and name, and the works whose results are written. */
+/**
+ * The parts that a full run has measured so far, by work and name, and the works whose results are
+ * written.
+ */
 interface Content {
   readonly fingerprint: string;
   readonly parts: Record<string, Findings>;
@@ -9,8 +12,8 @@ interface Content {
 }
 
 /**
- * What an interrupted full run has measured: kept in a file after each part, so that the next full run of the same
- * code goes on where it ended. Without a fingerprint (outside git) nothing is kept.
+ * What an interrupted full run has measured: kept in a file after each part, so that the next full
+ * run of the same code goes on where it ended. Without a fingerprint (outside git) nothing is kept.
  */
 export class Unfinished {
   readonly #path: string;

@@ -4,8 +4,8 @@ export const UNIQUE = '000000000000';
 let last = 0;
 
 /**
- * Writes a number that is never repeated over the digits that end before `end`. Building a new request for each
- * number would cost the generator more than sending it.
+ * Writes a number that is never repeated over the digits that end before `end`. Building a new
+ * request for each number would cost the generator more than sending it.
  */
 export function writeUnique(bytes: Buffer, end: number): void {
   last += 1;

@@ -8,7 +8,9 @@ export interface Work {
   /** As on the command line and in the results: `p2`. */
   readonly name: string;
   readonly title: string;
-  /** Takes too long for a run that only looks whether something broke: runs there when it is named. */
+  /**
+   * Takes too long for a run that only looks whether something broke: runs there when it is named.
+   */
   readonly fullOnly?: true;
   /** Starts what it needs and measures its parts, one after the other. */
   readonly run: (session: Session) => Promise<void>;
@@ -16,14 +18,19 @@ export interface Work {
 
 /** The dependencies that a work gets from the runner. */
 export interface Session {
-  /** Long blocks and many pairs, for figures that count; else whatever shows a change within a minute. */
+  /**
+   * Long blocks and many pairs, for figures that count; else whatever shows a change within a
+   * minute.
+   */
   readonly full: boolean;
   readonly timing: Timing;
   /** Everything that a work starts is released through it, also when the run is interrupted. */
   readonly disposer: Disposer;
   /** Prints one line of progress. */
   readonly say: (line: string) => void;
-  /** Measures one part, unless a full run of the same checkout that was interrupted has measured it. */
+  /**
+   * Measures one part, unless a full run of the same checkout that was interrupted has measured it.
+   */
   readonly part: (name: string, measure: () => Promise<Findings>) => Promise<Findings>;
 }
 

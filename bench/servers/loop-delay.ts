@@ -1,6 +1,6 @@
 /**
- * Loaded into a server (`--import`): on the runner's request, reports the delay of its event loop since the last
- * request.
+ * Loaded into a server (`--import`): on the runner's request, reports the delay of its event loop
+ * since the last request.
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -1,6 +1,7 @@
 /**
- * The product's delivery path without what leads to it: publish() → engine → ordering → topic, one message a
- * turn of the event loop, no request and no database in between. Sockets are joined as the gateway joins them.
+ * The product's delivery path without what leads to it: publish() → engine → ordering → topic, one
+ * message a turn of the event loop, no request and no database in between. Sockets are joined as
+ * the gateway joins them.
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';

@@ -1,6 +1,7 @@
 /**
- * Writes agents' replies without agents: texts grow token by token as a model would send them, through the product's
- * Replies, write path, engine, ordering and topics. Sockets are joined as the gateway joins them.
+ * Writes agents' replies without agents: texts grow token by token as a model would send them,
+ * through the product's Replies, write path, engine, ordering and topics. Sockets are joined as the
+ * gateway joins them.
  */
 
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';

@@ -1,6 +1,6 @@
 /**
- * Loaded into a server (`--import`, with --expose-gc): on the runner's request, reports its memory after garbage
- * collection.
+ * Loaded into a server (`--import`, with --expose-gc): on the runner's request, reports its memory
+ * after garbage collection.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

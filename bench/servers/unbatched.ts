@@ -1,4 +1,7 @@
-/** The product with batching off: every message is a flush, and so a statement and a commit, of its own. */
+/**
+ * The product with batching off: every message is a flush, and so a statement and a commit, of its
+ * own.
+ */
 
 import { startApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/platform/config.ts';

@@ -23,7 +23,9 @@ export interface AgentsOptions extends PartOptions {
   readonly guard: AddressGuard;
 }
 
-/** Opens everything that runs agents on this node. Their tools call the API without a connection. */
+/**
+ * Opens everything that runs agents on this node. Their tools call the API without a connection.
+ */
 export function openAgents(
   { config, log, metrics, disposer, triggers, recorder, catalogue, guard }: AgentsOptions,
   { database, watch, engine, store }: Data,

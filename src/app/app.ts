@@ -34,7 +34,9 @@ import { openWebhooks } from './webhooks.ts';
 export interface AppOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** Maximum number of messages in a flush of the write path; the bench turns batching off with 1. */
+  /**
+   * Maximum number of messages in a flush of the write path; the bench turns batching off with 1.
+   */
   readonly maxBatch?: number;
   /** The clock of retries to webhooks; campaigns have it run faster. */
   readonly retrySchedule?: RetrySchedule;
@@ -48,18 +50,24 @@ export interface App {
   readonly runsOn: RunsOn;
   /** Every endpoint of the API. Documents and tests are derived from it. */
   readonly routes: readonly Route[];
-  /** From now on `/readyz` fails, so that balancers send no more connections here. Nothing else changes. */
+  /**
+   * From now on `/readyz` fails, so that balancers send no more connections here. Nothing else
+   * changes.
+   */
   leave(): void;
-  /** Serves new connections with the TLS files as they are now; logs an error, and changes nothing, if they are bad. */
+  /**
+   * Serves new connections with the TLS files as they are now; logs an error, and changes nothing,
+   * if they are bad.
+   */
   renewCertificate(): void;
   /** Stops accepting requests, completes those in flight, and stops all parts in reverse order. */
   close(): Promise<void>;
 }
 
 /**
- * Assembles a node: the files beside this one make every part once, with its dependencies. Parts start in the order of
- * the code and stop in reverse. Rejects with one clear line if a part cannot start; the parts that had started by then
- * are stopped.
+ * Assembles a node: the files beside this one make every part once, with its dependencies. Parts
+ * start in the order of the code and stop in reverse. Rejects with one clear line if a part cannot
+ * start; the parts that had started by then are stopped.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const disposer = new Disposer();
@@ -93,7 +101,8 @@ async function start(
   const mail = await openMail({ ...part, urls, sendSchedule }, data);
   const intake = openIntake({ ...part, key: mail.key }, data, access, messaging);
   const mailRoutes = { ...mail.publicRoutes, ...intake.publicRoutes };
-  // The tools of agents are derived from the table of routes, which also contains the routes of the tools.
+  // The tools of agents are derived from the table of routes, which also contains the routes of the
+  // tools.
   const catalogue = new ToolCatalogue(() => routes);
   const tickets = new Tickets(database);
   const completeness = new Completeness({ database, timeline: messaging.timeline, log });
@@ -162,7 +171,8 @@ async function start(
       serving.leave();
       await Promise.all([
         gateway.drain('shutdown', config.drainMs),
-        // A node whose stop is announced has a balancer in front, as a rule, and that keeps connections open.
+        // A node whose stop is announced has a balancer in front, as a rule, and that keeps
+        // connections open.
         serving.server.drain(config.drainMs, config.drainDelayMs > 0 ? KEPT_CONNECTIONS_MS : 0),
         agents.runner.drain(config.drainMs),
         webhooks.deliverer.drain(config.drainMs),
@@ -190,7 +200,8 @@ async function requireResources({
 }: Config): Promise<void> {
   if (tls !== null) readTlsFiles(tls);
   if (demo) await requireDataDirectory(dataDir);
-  // Not behind a balancer: it may connect to the port while it is tried, and its request would be lost.
+  // Not behind a balancer: it may connect to the port while it is tried, and its request would be
+  // lost.
   if (port !== 0 && databaseUrl === null) await requireFreePort(host, port);
   if (adminPort) await requireFreePort(adminHost, adminPort);
 }

@@ -18,7 +18,10 @@ import type { Urls } from './urls.ts';
 
 export type Data = Awaited<ReturnType<typeof openData>>;
 
-/** Opens the storage of a node and its connection to other nodes: Postgres, the engine, the store of files. */
+/**
+ * Opens the storage of a node and its connection to other nodes: Postgres, the engine, the store of
+ * files.
+ */
 export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
   const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
   const database = disposer.add('database', await openDatabase({ url: databaseUrl, log, metrics }), (it) =>

@@ -1,6 +1,7 @@
 /**
- * The demo account (README.md), with which newcomers try Parley and from which black-box checks start. Its rows are made once
- * in a database, however many nodes start on it; `demo.json` is written at every start of a node, with new access tokens.
+ * The demo account (README.md), with which newcomers try Parley and from which black-box checks
+ * start. Its rows are made once in a database, however many nodes start on it; `demo.json` is
+ * written at every start of a node, with new access tokens.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -57,7 +58,9 @@ interface DemoUser {
 export interface SeedOptions {
   readonly database: Database;
   readonly tokens: Pick<Tokens, 'issueAccess'>;
-  /** The file of an earlier start, whose API keys are kept while they are valid: see demoFilePath. */
+  /**
+   * The file of an earlier start, whose API keys are kept while they are valid: see demoFilePath.
+   */
   readonly path: string;
 }
 
@@ -105,8 +108,9 @@ export async function seedDemo({ database, tokens, path }: SeedOptions): Promise
 }
 
 /**
- * Replaces the file in one step, readable for its owner only. Synchronous: it is called in the tick in which the server
- * begins to listen, so the file exists before the first request is answered, also if the port was 0.
+ * Replaces the file in one step, readable for its owner only. Synchronous: it is called in the tick
+ * in which the server begins to listen, so the file exists before the first request is answered,
+ * also if the port was 0.
  */
 export function writeDemoFile(path: string, demo: Demo, baseUrl: string): DemoFile {
   const file: DemoFile = { base_url: baseUrl, ...demo };
@@ -140,7 +144,8 @@ export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; s
     `curl -sS ${demo.base_url}/v1/messaging/conversations/${group}/messages`,
     `-H 'Authorization: Bearer ${demo.api_key}'`,
     `-H 'Service-Version: ${demo.service_version}' -H 'Service-Account: ${demo.account_id}'`,
-    // A new client_message_id at each use: a repeated one would get the first message as its answer.
+    // A new client_message_id at each use: a repeated one would get the first message as its
+    // answer.
     `-H 'Content-Type: application/json' -d '{"body":"Hello","client_message_id":"'"$(date +%s%N)"'"}'`,
   ].join(' ');
   return { tail: `${place}${tail}`, send };
@@ -167,7 +172,10 @@ Ctrl-C stops everything.
 `);
 }
 
-/** Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose panes it shows. */
+/**
+ * Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose
+ * panes it shows.
+ */
 export async function demoSession(demo: Demo, db: Db, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
   const { account_id, users, customer, conversations, agent, inbox } = demo;
   const stored = await readStored(db);
@@ -396,7 +404,10 @@ async function attachTools(tx: Tx, agentId: string): Promise<void> {
   if (agent?.tools.length === 0) await updateAgent(tx, agent, { fields: {}, tools: TOOLS });
 }
 
-/** Returns the key of the last start while it is valid, else a new one: the database has only its hash. */
+/**
+ * Returns the key of the last start while it is valid, else a new one: the database has only its
+ * hash.
+ */
 async function keyFor(tx: Tx, accountId: string, previous: string | undefined): Promise<string> {
   if (previous !== undefined && (await isValidApiKey(tx, accountId, previous))) return previous;
   const role = await findRole(tx, accountId, 'admin');

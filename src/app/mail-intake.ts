@@ -21,7 +21,9 @@ export interface OpenIntakeOptions extends PartOptions {
   readonly key: MailKey;
 }
 
-/** Opens the ways in which mail arrives: HTTP, and where they are configured SMTP or LMTP, and IMAP. */
+/**
+ * Opens the ways in which mail arrives: HTTP, and where they are configured SMTP or LMTP, and IMAP.
+ */
 export function openIntake(
   { config, log, metrics, disposer, key }: OpenIntakeOptions,
   { database, store, engine }: Data,

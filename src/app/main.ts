@@ -1,4 +1,7 @@
-/** Entry and subcommands: `start` (the default), `admin`, `tail`. A failure before the gateway is up is reported in one line. */
+/**
+ * Entry and subcommands: `start` (the default), `admin`, `tail`. A failure before the gateway is up
+ * is reported in one line.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, loadConfig } from '../platform/config.ts';
@@ -106,7 +109,10 @@ async function follow(args: readonly string[]): Promise<number> {
 /** Time that sockets, jobs, database and embedded Postgres may take to end after the drain. */
 const STOPPING_MS = 20_000;
 const PARENT_CHECK_MS = 500;
-/** npm passes on a signal that the process group has got as well, as from Ctrl-C: within this time it is the same one. */
+/**
+ * npm passes on a signal that the process group has got as well, as from Ctrl-C: within this time
+ * it is the same one.
+ */
 const SAME_SIGNAL_MS = 1_000;
 
 interface StopOptions {
@@ -115,7 +121,10 @@ interface StopOptions {
   readonly startedByNpm: boolean;
 }
 
-/** Active from its construction: the first signal or fatal error asks for an orderly stop, a second one makes it urgent. */
+/**
+ * Active from its construction: the first signal or fatal error asks for an orderly stop, a second
+ * one makes it urgent.
+ */
 class StopRequest {
   /** Resolves with the reason. */
   readonly requested: Promise<string>;
@@ -189,7 +198,10 @@ function quietLog({ logLevel }: Config): Logger {
   return createLog(logLevel === 'info' ? 'warn' : logLevel);
 }
 
-/** One line on standard error (for a bad environment one for each problem); the stack only at level debug. */
+/**
+ * One line on standard error (for a bad environment one for each problem); the stack only at level
+ * debug.
+ */
 function complain(error: unknown): void {
   const lines = error instanceof ConfigError ? error.problems : [messageOf(error).replace(/\s*\n\s*/g, ' ')];
   process.stderr.write(lines.map((line) => `parley: ${line}\n`).join(''));

@@ -84,15 +84,18 @@ export interface MessagingOptions extends PartOptions {
   readonly recorder: EventRecorder;
 }
 
-/** Opens the paths by which messages enter timelines, and their effects: events, notifications, jobs. */
+/**
+ * Opens the paths by which messages enter timelines, and their effects: events, notifications,
+ * jobs.
+ */
 export function openMessaging(
   { config, log, metrics, disposer, maxBatch, triggers, recorder }: MessagingOptions,
   { database, watch, lock, engine, store, signingKey }: Data,
   { directory, listeners, settings, rights, rateLimits }: Access,
   { pushes }: Push,
 ) {
-  // Opened before everything that writes into the outbox, so that it closes after that. Started once all its handlers
-  // exist.
+  // Opened before everything that writes into the outbox, so that it closes after that. Started
+  // once all its handlers exist.
   const inFlight = disposer.add(
     'removal of outbox rows',
     new InFlightRows({ database, listeners, log }),

@@ -5,7 +5,10 @@ import type { Config } from '../platform/config.ts';
 import { placeOf } from '../platform/db/connection-options.ts';
 import type { Data } from './data.ts';
 
-/** The environment of this node for the log line of its start: hosts, versions and paths, never a secret. */
+/**
+ * The environment of this node for the log line of its start: hosts, versions and paths, never a
+ * secret.
+ */
 export interface RunsOn {
   readonly database: string;
   readonly engine: string;

@@ -123,7 +123,10 @@ export async function openServing(
 /** Keys live for a day: one more hour does not matter. */
 const PURGE_EVERY_MS = 60 * 60 * 1_000;
 
-/** Serves `/metrics` on a separate port, for operators that keep it out of reach of callers, and the probes beside it. */
+/**
+ * Serves `/metrics` on a separate port, for operators that keep it out of reach of callers, and the
+ * probes beside it.
+ */
 export async function startAdminServer(
   { config, log, metrics, disposer }: PartOptions,
   { engine, health, urls }: { readonly engine: Engine; readonly health: PublicRoutes; readonly urls: Urls },

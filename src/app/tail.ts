@@ -1,6 +1,6 @@
 /**
- * `npm run -s tail -- <conversation>`: prints the messages of a conversation of the demo account as they arrive, one line
- * each, by means of the SDK.
+ * `npm run -s tail -- <conversation>`: prints the messages of a conversation of the demo account as
+ * they arrive, one line each, by means of the SDK.
  */
 
 import { connect, type Message } from '../contract/client/index.ts';
@@ -18,9 +18,10 @@ const BACKLOG = 10;
 const MAX_WAIT_MS = 5_000;
 
 /**
- * Prints the last few messages and then each new one as `sequence sender: body`, until the process is stopped. A text that an
- * agent is still writing is announced, and printed once it is complete. Reconnects by itself, also to a gateway that was
- * restarted. Rejects with an Error of one line if there is nothing to reconnect to: no demo account, no such conversation.
+ * Prints the last few messages and then each new one as `sequence sender: body`, until the process
+ * is stopped. A text that an agent is still writing is announced, and printed once it is complete.
+ * Reconnects by itself, also to a gateway that was restarted. Rejects with an Error of one line if
+ * there is nothing to reconnect to: no demo account, no such conversation.
  */
 export async function tail({ conversationId, dataDir, print }: TailOptions): Promise<never> {
   // Read again for each connection, because a restarted gateway may have another port.

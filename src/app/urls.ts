@@ -23,7 +23,10 @@ export class Urls {
     return this.#config.publicUrl ?? this.base;
   }
 
-  /** The URL of the documentation in errors: this server's own pages unless the operator sets others. */
+  /**
+   * The URL of the documentation in errors: this server's own pages unless the operator sets
+   * others.
+   */
   get docs(): string {
     if (this.#config.docsUrl !== null) return this.#config.docsUrl;
     // A port that the system chooses may still be unknown at the first error.
@@ -31,8 +34,8 @@ export class Urls {
   }
 
   /**
-   * Whether this node can be reached only from its own machine: a public URL means that a proxy forwards other
-   * callers.
+   * Whether this node can be reached only from its own machine: a public URL means that a proxy
+   * forwards other callers.
    */
   get isLocal(): boolean {
     const { host, publicUrl } = this.#config;

@@ -12,9 +12,10 @@ import type { Http } from '../platform/http/pipeline.ts';
 import type { Access } from './access.ts';
 
 /**
- * Does what the first requests would wait for: runs the statements of the most frequent ones once on each connection that
- * they use, and compiles what is made of schemas. No row is left behind. The first use of a statement costs a new process
- * of Postgres some ten milliseconds, for its catalogues and its plan.
+ * Does what the first requests would wait for: runs the statements of the most frequent ones once
+ * on each connection that they use, and compiles what is made of schemas. No row is left behind.
+ * The first use of a statement costs a new process of Postgres some ten milliseconds, for its
+ * catalogues and its plan.
  */
 export async function warmUp(
   database: Database,

@@ -22,8 +22,8 @@ export interface WebhooksOptions extends PartOptions {
 }
 
 /**
- * Opens what makes deliveries of committed events and sends them. Opened before the handlers of the outbox, so that it
- * closes after them.
+ * Opens what makes deliveries of committed events and sends them. Opened before the handlers of the
+ * outbox, so that it closes after them.
  */
 export function openWebhooks(
   { config, log, metrics, disposer, guard, retrySchedule: schedule = new RetrySchedule() }: WebhooksOptions,

@@ -26,9 +26,9 @@ const SOURCES = [
 ] as const;
 
 /**
- * The sources of every durable event (contract/protocol/socket/events.ts), in the order in which readers catch up. Publishing
- * (app/jobs/changed-effects.ts) and catch-up (edge/gateway/catch-up/changes.ts) both use them. An event without a source does
- * not compile.
+ * The sources of every durable event (contract/protocol/socket/events.ts), in the order in which
+ * readers catch up. Publishing (app/jobs/changed-effects.ts) and catch-up
+ * (edge/gateway/catch-up/changes.ts) both use them. An event without a source does not compile.
  */
 export const EVENT_SOURCES: Complete<typeof SOURCES> = SOURCES;
 

@@ -1,7 +1,7 @@
 /**
- * The environment, read once (docs/configuration.md). Only this file may mention process.env; other modules receive the
- * frozen result. Every variable is optional, and an empty one counts as unset. Long, because the syntax of all values is
- * in one place.
+ * The environment, read once (docs/configuration.md). Only this file may mention process.env; other
+ * modules receive the frozen result. Every variable is optional, and an empty one counts as unset.
+ * Long, because the syntax of all values is in one place.
  */
 
 import { isIP } from 'node:net';
@@ -16,7 +16,10 @@ export interface Config {
   readonly port: number;
   /** `HOST`: loopback while demo.json holds secrets of the demo account, else every address. */
   readonly host: string;
-  /** `PARLEY_PUBLIC_URL`: the base URL for callers, without a trailing slash; null: the address that it listens on. */
+  /**
+   * `PARLEY_PUBLIC_URL`: the base URL for callers, without a trailing slash; null: the address that
+   * it listens on.
+   */
   readonly publicUrl: string | null;
   /** `DATABASE_URL`; null: the embedded Postgres. */
   readonly databaseUrl: string | null;
@@ -40,11 +43,19 @@ export interface Config {
   readonly rateLimit: RateLimit | null;
   /** `PARLEY_REGISTRATION`: a number allows for as many accounts. */
   readonly registration: 'closed' | 'open' | number;
-  /** `PARLEY_MAIL_DOMAINS`, in lower case: the domains that inboxes may have; empty: any (mail/inbox-address.ts). */
+  /**
+   * `PARLEY_MAIL_DOMAINS`, in lower case: the domains that inboxes may have; empty: any
+   * (mail/inbox-address.ts).
+   */
   readonly mailDomains: readonly string[];
-  /** `PARLEY_ADMIN_PORT`: serves /metrics there only, and the probes there too; 0 takes a free one. */
+  /**
+   * `PARLEY_ADMIN_PORT`: serves /metrics there only, and the probes there too; 0 takes a free one.
+   */
   readonly adminPort: number | null;
-  /** `PARLEY_ADMIN_HOST`, the address of the admin port; `host` by default (docs/decisions.md#the-admin-port). */
+  /**
+   * `PARLEY_ADMIN_HOST`, the address of the admin port; `host` by default
+   * (docs/decisions.md#the-admin-port).
+   */
   readonly adminHost: string;
   /** `PARLEY_DOCS_URL` without a trailing slash; null: this server's own /docs. */
   readonly docsUrl: string | null;
@@ -78,9 +89,15 @@ export interface Config {
   readonly mailFrom: { readonly name: string | null; readonly address: string };
   /** `PARLEY_DKIM_*`; null: mails are not signed. */
   readonly dkim: { readonly keyFile: string; readonly domain: string; readonly selector: string } | null;
-  /** `PARLEY_MAIL_SECRET`: one secret, or the new one and the old one; null: no mail is taken in over HTTP. */
+  /**
+   * `PARLEY_MAIL_SECRET`: one secret, or the new one and the old one; null: no mail is taken in
+   * over HTTP.
+   */
   readonly mailSecrets: readonly string[] | null;
-  /** `PARLEY_MAIL_AUTHSERV`; null: Authentication-Results in mail are not believed (mail/authentication.ts). */
+  /**
+   * `PARLEY_MAIL_AUTHSERV`; null: Authentication-Results in mail are not believed
+   * (mail/authentication.ts).
+   */
   readonly mailAuthserv: string | null;
   /** `PARLEY_SMTP_LISTEN`; null: nothing listens for mail. */
   readonly smtpListen: SmtpListenConfig | null;
@@ -102,14 +119,20 @@ export interface RateLimit {
 export interface ModelsConfig {
   readonly openaiApiKey: string | null;
   readonly anthropicApiKey: string | null;
-  /** `PARLEY_MODELS`: for a tier its models in the order they are tried; null: chosen by the keys above. */
+  /**
+   * `PARLEY_MODELS`: for a tier its models in the order they are tried; null: chosen by the keys
+   * above.
+   */
   readonly chains: Readonly<Partial<Record<ModelTier, readonly ModelChoice[]>>> | null;
 }
 
 export interface ModelChoice {
   readonly provider: (typeof MODEL_PROVIDERS)[number];
   readonly model: string;
-  /** The server of provider openai-compatible, which requires it; for other providers, a URL in place of the vendor's own. */
+  /**
+   * The server of provider openai-compatible, which requires it; for other providers, a URL in
+   * place of the vendor's own.
+   */
   readonly base_url?: string;
   /** Replaces OPENAI_API_KEY or ANTHROPIC_API_KEY. */
   readonly api_key?: string;
@@ -254,7 +277,10 @@ class Reader {
     this.#problems.push(line);
   }
 
-  /** Throws ConfigError for every problem found, and for each unknown name that looks like one of Parley's. */
+  /**
+   * Throws ConfigError for every problem found, and for each unknown name that looks like one of
+   * Parley's.
+   */
   finish(): void {
     for (const name of Object.keys(this.#env).sort()) {
       if (this.#known.has(name)) continue;
@@ -270,14 +296,20 @@ class Reader {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
   }
 
-  /** Returns the known name that `name` is a misspelling of. A name that is set itself was not meant. */
+  /**
+   * Returns the known name that `name` is a misspelling of. A name that is set itself was not
+   * meant.
+   */
   #nameMeantBy(name: string): string | undefined {
     const free = [...this.#known].filter((known) => !this.#env[known]);
     const withoutPrefix = name.replace(/^PARLEY_/, '');
     return free.find((known) => known === withoutPrefix) ?? nearestName(name, free);
   }
 
-  /** Returns the names of the same family (PARLEY_SOCKET_…), else all names with each large family as one. */
+  /**
+   * Returns the names of the same family (PARLEY_SOCKET_…), else all names with each large family
+   * as one.
+   */
   #namesLike(name: string): string[] {
     const names = [...this.#known].filter((known) => known.startsWith('PARLEY_')).sort();
     const family = /^PARLEY_[^_]+_/.exec(name)?.[0];

@@ -22,7 +22,8 @@ export function healthRoutes({ database, engine, files, draining }: HealthOption
         () => 'away',
       );
       const ready = postgres !== 'away' && !draining();
-      // Without the engine, or with a full disk, a node still reads and delivers, so it stays ready.
+      // Without the engine, or with a full disk, a node still reads and delivers, so it stays
+      // ready.
       const state = {
         engine: engine.healthy ? 'up' : 'away',
         postgres,

@@ -1,10 +1,13 @@
-/** Releases resources in reverse order, runs periodic work until it is closed, and limits concurrent work. */
+/**
+ * Releases resources in reverse order, runs periodic work until it is closed, and limits concurrent
+ * work.
+ */
 
 type Release = () => void | Promise<void>;
 
 /**
- * Collects releases where resources are acquired and runs them in reverse order, each one awaited, all of them even if an
- * earlier one fails. Closing twice has the effect of closing once.
+ * Collects releases where resources are acquired and runs them in reverse order, each one awaited,
+ * all of them even if an earlier one fails. Closing twice has the effect of closing once.
  */
 export class Disposer {
   readonly #releases: { name: string; release: Release }[] = [];
@@ -36,7 +39,9 @@ export class Disposer {
 }
 
 export interface LoopOptions {
-  /** Milliseconds from the beginning of a run to that of the next; at least half of it is a pause. */
+  /**
+   * Milliseconds from the beginning of a run to that of the next; at least half of it is a pause.
+   */
   readonly intervalMs: number;
   /** One round of work; the signal aborts when the loop is closed. */
   readonly run: (signal: AbortSignal) => Promise<void>;
@@ -45,8 +50,8 @@ export interface LoopOptions {
 }
 
 /**
- * Periodic work, one round at a time. A wake-up during a round starts another round right after it (none is lost). Closing
- * aborts the pause and waits for the current round.
+ * Periodic work, one round at a time. A wake-up during a round starts another round right after it
+ * (none is lost). Closing aborts the pause and waits for the current round.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -101,15 +106,19 @@ export class Loop {
 }
 
 /**
- * Loops of one process begin their runs at the same moments, multiples of their intervals: a wake-up of the process and of
- * Postgres costs more than most runs do. The moments of two processes differ.
+ * Loops of one process begin their runs at the same moments, multiples of their intervals: a
+ * wake-up of the process and of Postgres costs more than most runs do. The moments of two processes
+ * differ.
  */
 function pauseMs(intervalMs: number): number {
   const untilNext = intervalMs - (performance.now() % intervalMs);
   return untilNext < intervalMs / 2 ? untilNext + intervalMs : untilNext;
 }
 
-/** Settles as `work` does, or rejects with the reason of `signal` as soon as it aborts; `work` goes on, and its result is dropped. */
+/**
+ * Settles as `work` does, or rejects with the reason of `signal` as soon as it aborts; `work` goes
+ * on, and its result is dropped.
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const abandon = () => reject(signal.reason);
@@ -120,9 +129,9 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /**
- * Work that waits for something scarce, such as a row's lock, would hold a connection or a thread meanwhile, and ten
- * customers of one case could keep all others from Postgres. Here it waits without one: one at a time for each key, `most`
- * in total, in the order of the calls.
+ * Work that waits for something scarce, such as a row's lock, would hold a connection or a thread
+ * meanwhile, and ten customers of one case could keep all others from Postgres. Here it waits
+ * without one: one at a time for each key, `most` in total, in the order of the calls.
  */
 export class KeyedLimiter {
   readonly #limit: number;
@@ -159,8 +168,8 @@ export class KeyedLimiter {
 }
 
 /**
- * Runs at most `most` works of one key at once; further ones wait in the order of the calls. Unlike KeyedLimiter it bounds
- * no total, and a work that need not wait begins at once.
+ * Runs at most `most` works of one key at once; further ones wait in the order of the calls. Unlike
+ * KeyedLimiter it bounds no total, and a work that need not wait begins at once.
  */
 export class TurnsByKey {
   readonly #most: number;

@@ -2,15 +2,18 @@ import { type Logger, pino, symbols } from 'pino';
 
 export type { Logger };
 
-/** Writes JSON lines to standard error, so that standard output remains for text that people paste. */
+/**
+ * Writes JSON lines to standard error, so that standard output remains for text that people paste.
+ */
 export function createLog(level: string): Logger {
   standardError ??= new GatheredLines(pino.destination({ dest: 2, sync: true }));
   return pino({ level, base: null, timestamp: timeField }, standardError);
 }
 
 /**
- * Writes one line, whose level must be on. For lines of the hot path: pino takes five times as long for the same line with
- * seven fields (measured: 1.6 µs against 0.3), because it inspects every field.
+ * Writes one line, whose level must be on. For lines of the hot path: pino takes five times as long
+ * for the same line with seven fields (measured: 1.6 µs against 0.3), because it inspects every
+ * field.
  */
 export function writeLine(log: Logger, level: 'debug' | 'info', fields: object, message: string): void {
   const {
@@ -47,9 +50,9 @@ const GATHER_MS = 10;
 const MAX_GATHERED = 64 * 1024;
 
 /**
- * Writes a line at once, and the lines of the next 10 ms together: on a busy node a system call for each request would cost
- * more than its line. A warning or worse is written immediately, with the lines before it. The rest is written when the
- * process ends; only a kill -9 loses the last 10 ms.
+ * Writes a line at once, and the lines of the next 10 ms together: on a busy node a system call for
+ * each request would cost more than its line. A warning or worse is written immediately, with the
+ * lines before it. The rest is written when the process ends; only a kill -9 loses the last 10 ms.
  */
 export class GatheredLines {
   readonly #destination: LineDestination;

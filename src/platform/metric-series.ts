@@ -3,8 +3,8 @@ import type { Counter, Histogram } from 'prom-client';
 type Labels = Readonly<Record<string, string | number>>;
 
 /**
- * One combination of a counter's labels, which prom-client takes 130 to 260 ns to find each time. Found once, it costs
- * an addition.
+ * One combination of a counter's labels, which prom-client takes 130 to 260 ns to find each time.
+ * Found once, it costs an addition.
  */
 export class CounterSeries {
   readonly #entry: CounterEntry;

@@ -1,6 +1,9 @@
 import { ApiError, type ErrorCondition } from '../../src/contract/protocol/errors.ts';
 
-/** The condition of the ApiError that `action` throws or rejects with; whatever else comes of it is an error. */
+/**
+ * The condition of the ApiError that `action` throws or rejects with; whatever else comes of it is
+ * an error.
+ */
 export async function refusal(action: () => unknown): Promise<ErrorCondition> {
   return (await refused(action)).condition;
 }

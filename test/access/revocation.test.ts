@@ -22,7 +22,10 @@ async function openNode(t: Teardown, urls: { postgres: string; redis: string }) 
   const tokens = await Tokens.open({ database });
   const authenticator = new Authenticator({ database, tokens, rights, monotonicNow: clock.now });
   const bearer = (credential: string) => authenticator.authenticate(`Bearer ${credential}`);
-  /** Whether the credential is known without a look-up, which is when it is served without asking Postgres. */
+  /**
+   * Whether the credential is known without a look-up, which is when it is served without asking
+   * Postgres.
+   */
   const remembers = (credential: string) => {
     const answer = bearer(credential);
     if (!(answer instanceof Promise)) return true;
@@ -60,8 +63,8 @@ t.test('revocation', async (t) => {
     const { key, id } = await rows.key();
     const hold = await holdReads(t, one.database);
 
-    // First that the trick is one: the read saw the key before it was revoked, and comes back after.
-    // The other node reads it: the checks of one node are read one after another.
+    // First that the trick is one: the read saw the key before it was revoked, and comes back
+    // after. The other node reads it: the checks of one node are read one after another.
     const stale = one.bearer(unannounced);
     await hold.reached(1);
     await rows.revoke(unannouncedId);
@@ -148,8 +151,8 @@ async function refusedBy(bearer: (key: string) => Principal | Promise<Principal>
 }
 
 /**
- * From here on every read of a principal waits in the middle of its statement, after its snapshot was taken: the roles
- * are behind a view that needs a lock which this test holds.
+ * From here on every read of a principal waits in the middle of its statement, after its snapshot
+ * was taken: the roles are behind a view that needs a lock which this test holds.
  */
 async function holdReads(t: Teardown, database: Database) {
   const holder = await database.pool.connect();

@@ -29,7 +29,8 @@ export async function openRights(engine: Engine, t: Teardown): Promise<Rights> {
 }
 
 /**
- * Inserts the rows of one account that a test needs; `accountId` and `roleId` are the ids of the account and its role.
+ * Inserts the rows of one account that a test needs; `accountId` and `roleId` are the ids of the
+ * account and its role.
  */
 export class AccountRows {
   readonly accountId = newId('account');

@@ -1,4 +1,7 @@
-/** Deactivating and activating users over REST, and the answers of an account without a subscription. */
+/**
+ * Deactivating and activating users over REST, and the answers of an account without a
+ * subscription.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

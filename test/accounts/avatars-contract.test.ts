@@ -1,4 +1,7 @@
-/** Avatars (docs/contract.md#avatars): set by an upload, shown in pages, removed with what they were replaced by. */
+/**
+ * Avatars (docs/contract.md#avatars): set by an upload, shown in pages, removed with what they were
+ * replaced by.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,7 @@
-/** The caller, users, roles, groups and entities by id, over HTTP and on open sockets (docs/contract.md#access). */
+/**
+ * The caller, users, roles, groups and entities by id, over HTTP and on open sockets
+ * (docs/contract.md#access).
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -48,8 +48,8 @@ export interface Guarded {
 }
 
 /**
- * Returns the refusals of this endpoint by kind of caller without the right; `agent` is omitted if agents are
- * permitted.
+ * Returns the refusals of this endpoint by kind of caller without the right; `agent` is omitted if
+ * agents are permitted.
  */
 export async function gatesOf(
   app: TestApp,

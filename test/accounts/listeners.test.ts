@@ -1,4 +1,7 @@
-/** What listens to events: a change is announced, and a node that receives no announcement misses no event either. */
+/**
+ * What listens to events: a change is announced, and a node that receives no announcement misses no
+ * event either.
+ */
 
 import t from 'tap';
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';

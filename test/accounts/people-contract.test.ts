@@ -1,4 +1,6 @@
-/** The people whom one may write to, and their presence over all nodes (docs/contract.md#people). */
+/**
+ * The people whom one may write to, and their presence over all nodes (docs/contract.md#people).
+ */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

@@ -1,4 +1,7 @@
-/** Files that agents write (`create_artifact`) and read (`read_doc`), on a whole server with object storage. */
+/**
+ * Files that agents write (`create_artifact`) and read (`read_doc`), on a whole server with object
+ * storage.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

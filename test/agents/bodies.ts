@@ -8,7 +8,9 @@ export type AgentPage = List<AgentDefinition>;
 
 let made = 0;
 
-/** A body that Create Agent takes, with a slug of its own; fields given as undefined are left out. */
+/**
+ * A body that Create Agent takes, with a slug of its own; fields given as undefined are left out.
+ */
 export function agentBody(fields: object = {}): Record<string, unknown> {
   made += 1;
   return {

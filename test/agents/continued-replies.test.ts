@@ -1,4 +1,7 @@
-/** The text and the files of a run around its pauses: one reply to a customer, files that are shown, one output. */
+/**
+ * The text and the files of a run around its pauses: one reply to a customer, files that are shown,
+ * one output.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
@@ -20,7 +23,9 @@ import { ReplyNode } from '../support/reply-node.ts';
 import { sealOf, streamedText } from '../support/streamed-text.ts';
 import { log } from '../support/timeline.ts';
 
-/** A turn of the model: its text, the text that it takes back first, and the tools that it calls. */
+/**
+ * A turn of the model: its text, the text that it takes back first, and the tools that it calls.
+ */
 interface Said {
   readonly takenBack?: string;
   readonly text?: string;

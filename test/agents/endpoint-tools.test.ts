@@ -1,4 +1,6 @@
-/** Endpoint tools on the routes of a whole server: agents get as far as their role, and no further. */
+/**
+ * Endpoint tools on the routes of a whole server: agents get as far as their role, and no further.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

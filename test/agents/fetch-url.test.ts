@@ -1,4 +1,6 @@
-/** `fetch_url` against attempts to reach addresses that are not public, and against hostile pages. */
+/**
+ * `fetch_url` against attempts to reach addresses that are not public, and against hostile pages.
+ */
 
 import { createServer, get, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,7 +22,10 @@ interface Page {
   readonly truncated: boolean;
 }
 
-/** The address of the one server that may be requested; canaries listen on the same port at other addresses. */
+/**
+ * The address of the one server that may be requested; canaries listen on the same port at other
+ * addresses.
+ */
 const FRIEND = '127.0.0.2';
 const { port } = await listen(FRIEND, 0, answerPages);
 const canaries = ownAddresses();
@@ -310,7 +315,10 @@ async function refusalOf(url: string, called = tool): Promise<string> {
   }
 }
 
-/** Those that were not refused for what they are: an attempt that failed on the network is none the less one. */
+/**
+ * Those that were not refused for what they are: an attempt that failed on the network is none the
+ * less one.
+ */
 async function acceptedOf(urls: readonly string[]): Promise<string[]> {
   const accepted: string[] = [];
   for (const url of urls) {

@@ -24,7 +24,9 @@ const V6 = [
   ...['2001:20::1', '3fff::1', '5f00::1', '64:ff9b:1::1', '64:ff9b:1:7f00:0:100::', '4000::1', 'ffff::1'],
 ];
 
-/** How the URL standard, an old C library or a sloppy parser reads one and the same IPv4 address. */
+/**
+ * How the URL standard, an old C library or a sloppy parser reads one and the same IPv4 address.
+ */
 export function spellingsOf(address: string): string[] {
   const octets = address.split('.').map(Number);
   const [a, b, c, d] = octets as [number, number, number, number];

@@ -32,7 +32,9 @@ const PROMPT: Prompt = {
   temperature: 0.2,
 };
 
-/** Records what a run would receive: the current text, and each failover with the discarded text. */
+/**
+ * Records what a run would receive: the current text, and each failover with the discarded text.
+ */
 function listen() {
   const heard = { text: '', failovers: [] as string[] };
   const listener: TurnListener = {

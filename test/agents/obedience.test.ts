@@ -9,8 +9,8 @@ import { accepted } from './bodies.ts';
 import { Runs } from './runs.ts';
 
 /**
- * A model that follows every instruction in a document: the only limits are its role and people's approval, not
- * anything that the model was instructed or could understand.
+ * A model that follows every instruction in a document: the only limits are its role and people's
+ * approval, not anything that the model was instructed or could understand.
  */
 const models = await ModelServer.start(t);
 const page = await serve(() => document);
@@ -97,7 +97,9 @@ function statuses(actions: readonly AgentRunAction[]): Record<string, string[]> 
   return byTool;
 }
 
-/** Reads and nothing else, with every tool there is in its hands; what it sends waits for a person. */
+/**
+ * Reads and nothing else, with every tool there is in its hands; what it sends waits for a person.
+ */
 async function reader() {
   const name = 'Only reads';
   const role = await app.call<{ id: string }>('POST', '/v1/roles', {
@@ -114,7 +116,8 @@ async function reader() {
 }
 
 /**
- * Returns the number of rows of everything that an agent could change, and the workflow and holds of conversations.
+ * Returns the number of rows of everything that an agent could change, and the workflow and holds
+ * of conversations.
  */
 async function everything({ database }: TestApp): Promise<Record<string, unknown>> {
   const [row] = await database.query(

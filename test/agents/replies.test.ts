@@ -1,5 +1,6 @@
 /**
- * The texts that runs write for people: pacing, ends, and drafts for customers (docs/realtime.md#streamed-replies).
+ * The texts that runs write for people: pacing, ends, and drafts for customers
+ * (docs/realtime.md#streamed-replies).
  */
 
 import { sql } from 'kysely';

@@ -1,4 +1,7 @@
-/** Runs of agents (docs/contract.md#runs): started by hand, listed, read, cancelled, and the events for others. */
+/**
+ * Runs of agents (docs/contract.md#runs): started by hand, listed, read, cancelled, and the events
+ * for others.
+ */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

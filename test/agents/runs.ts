@@ -11,7 +11,8 @@ import { AGENTS, accepted, createdAgent } from './bodies.ts';
 export const RUNS = '/v1/ai/runs';
 
 /**
- * Requests about runs of the demo account, and rows of runs that no endpoint makes. Grace is the caller by default.
+ * Requests about runs of the demo account, and rows of runs that no endpoint makes. Grace is the
+ * caller by default.
  */
 export class Runs {
   readonly #app: TestApp;
@@ -79,7 +80,10 @@ export class Runs {
     return id;
   }
 
-  /** Inserts a run that waits for people, with a call for each of `calls`; returns its id and theirs. */
+  /**
+   * Inserts a run that waits for people, with a call for each of `calls`; returns its id and
+   * theirs.
+   */
   async waiting(
     agentId: string,
     calls: readonly Partial<Insertable<Schema['agent_run_actions']>>[],

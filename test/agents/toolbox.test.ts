@@ -1,4 +1,7 @@
-/** The tools that result from an agent's settings and the catalogue, and the validation of a call's arguments. */
+/**
+ * The tools that result from an agent's settings and the catalogue, and the validation of a call's
+ * arguments.
+ */
 
 import t from 'tap';
 import { Type } from 'typebox';

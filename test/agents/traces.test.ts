@@ -1,4 +1,7 @@
-/** A trace continues from a request to the runs that it starts, and from these to models and other agents. */
+/**
+ * A trace continues from a request to the runs that it starts, and from these to models and other
+ * agents.
+ */
 
 import { pino } from 'pino';
 import t from 'tap';

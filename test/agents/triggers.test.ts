@@ -146,7 +146,8 @@ t.test(
     const byKey = await sendMessage(id, 'from a machine', { token: demo.api_key });
     t.equal((await settledRuns({ trigger_message_id: byKey.id })).length, 1, 'a key speaks for people');
 
-    // A node that died between the commit and the effects of a message, and one that died behind them.
+    // A node that died between the commit and the effects of a message, and one that died behind
+    // them.
     const copy = newId('message');
     await database.transaction(async (tx) => {
       await sql`INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility, channel,
@@ -394,7 +395,9 @@ async function join(conversationId: string, agent: Agent, listening: Listening):
   accepted(await app.call('POST', `${pathOf(conversationId)}/participants`, { body }), 201);
 }
 
-/** Sends a message, as ada unless another token is given; the other fields are those of the body. */
+/**
+ * Sends a message, as ada unless another token is given; the other fields are those of the body.
+ */
 async function sendMessage(
   conversationId: string,
   body: string,

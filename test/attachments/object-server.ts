@@ -12,8 +12,9 @@ export interface ObjectServerOptions {
 }
 
 /**
- * The part of S3's protocol that S3Store uses, over real HTTP: objects by path in one bucket, every request signed
- * (Signature Version 4, in the query or in a header, recomputed here from the bytes on the wire).
+ * The part of S3's protocol that S3Store uses, over real HTTP: objects by path in one bucket, every
+ * request signed (Signature Version 4, in the query or in a header, recomputed here from the bytes
+ * on the wire).
  */
 export class ObjectServer {
   readonly objects = new Map<string, { readonly bytes: Buffer; readonly type: string }>();
@@ -21,7 +22,10 @@ export class ObjectServer {
   readonly uploads = new Map<string, { readonly type: string; readonly parts: Map<number, Buffer> }>();
   /** `PUT upl_…`, and for presigned ones the headers under the signature. */
   readonly served: string[] = [];
-  /** What happens to every request in place of its answer: this status, silence, a reset, or bytes that are no HTTP. */
+  /**
+   * What happens to every request in place of its answer: this status, silence, a reset, or bytes
+   * that are no HTTP.
+   */
   failing: number | 'hang' | 'reset' | 'garbage' | undefined;
   readonly #options: ObjectServerOptions;
   #endpoint = '';

@@ -1,4 +1,7 @@
-/** The contract of every ObjectStore (src/core/attachments/storage.ts), tested over HTTP as browsers use it. */
+/**
+ * The contract of every ObjectStore (src/core/attachments/storage.ts), tested over HTTP as browsers
+ * use it.
+ */
 
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';

@@ -1,4 +1,7 @@
-/** Files of messages over HTTP, on a whole server: the URL, the upload, the message, the download (docs/contract.md#attachments). */
+/**
+ * Files of messages over HTTP, on a whole server: the URL, the upload, the message, the download
+ * (docs/contract.md#attachments).
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,7 @@
-/** The chain of the audit (docs/decisions.md#the-audit-is-one-chain-an-account): sealing, erasing, purging, verifying. */
+/**
+ * The chain of the audit (docs/decisions.md#the-audit-is-one-chain-an-account): sealing, erasing,
+ * purging, verifying.
+ */
 
 import t from 'tap';
 import { audit } from '../../src/core/audit/audit.ts';

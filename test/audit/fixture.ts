@@ -98,7 +98,10 @@ export class TestChain {
     return row?.unsealed ?? 0;
   }
 
-  /** Runs SQL on the rows of this account, as a person with full access to the database could: `$1` is the account. */
+  /**
+   * Runs SQL on the rows of this account, as a person with full access to the database could: `$1`
+   * is the account.
+   */
   async tamper(text: string, ...values: readonly (string | number)[]): Promise<void> {
     await this.#database.query({ name: `tamper-${hash('sha1', text)}`, text }, this.accountId, ...values);
   }

@@ -1,4 +1,6 @@
-/** `admin audit export` and `admin audit verify` (docs/operations.md#an-audit-that-can-be-trusted). */
+/**
+ * `admin audit export` and `admin audit verify` (docs/operations.md#an-audit-that-can-be-trusted).
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

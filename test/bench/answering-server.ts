@@ -1,4 +1,7 @@
-/** Answers every request at once; sends its port to its parent. For the test of the generator, which stops it. */
+/**
+ * Answers every request at once; sends its port to its parent. For the test of the generator, which
+ * stops it.
+ */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** The generator proves itself: what a stop of the server does to latency can be computed, and has to be seen. */
+/**
+ * The generator proves itself: what a stop of the server does to latency can be computed, and has
+ * to be seen.
+ */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +39,9 @@ t.test('a server that stops for a while is charged for every request that would 
   t.ok(p50 < analyticUs / 4, 'most requests never met it');
 });
 
-/** A schedule in whose middle the server is stopped, and how far its p99 is off what that comes to. */
+/**
+ * A schedule in whose middle the server is stopped, and how far its p99 is off what that comes to.
+ */
 async function measureStop(server: ChildProcess, connections: HttpConnections) {
   const request = postRequest('/', {}, '{}');
   const running = openLoop({
@@ -51,8 +56,9 @@ async function measureStop(server: ChildProcess, connections: HttpConnections) {
   server.kill('SIGCONT');
   const heldMs = performance.now() - stoppedMs;
   const report = await running;
-  // A request due at the beginning of the stop waited for all of it, one due at its end not at all. One in a hundred
-  // of all requests waited longer than the stop less a hundredth of the whole time.
+  // A request due at the beginning of the stop waited for all of it, one due at its end not at all.
+  // One in a hundred of all requests waited longer than the stop less a hundredth of the whole
+  // time.
   const analyticUs = (heldMs - DURATION_MS / 100) * 1_000;
   return { report, heldMs, analyticUs, off: report.latencyUs.p99 / analyticUs - 1 };
 }

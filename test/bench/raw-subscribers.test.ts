@@ -1,4 +1,7 @@
-/** The counter has to count right wherever a read cuts a frame: its figures are believed without a second look. */
+/**
+ * The counter has to count right wherever a read cuts a frame: its figures are believed without a
+ * second look.
+ */
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';

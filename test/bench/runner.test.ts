@@ -12,7 +12,9 @@ function row(work: string): Row {
   return { ...{ work, ours: '1', control: '2', ratio: null }, processor, goal: null };
 }
 
-/** Works that note which of their parts were measured, and whether what they started was released. */
+/**
+ * Works that note which of their parts were measured, and whether what they started was released.
+ */
 class Bench {
   readonly measured: string[] = [];
   readonly released: string[] = [];

@@ -1,4 +1,7 @@
-/** Starts a child that works for half a second of processor time; ends it on request. For the test of the meter. */
+/**
+ * Starts a child that works for half a second of processor time; ends it on request. For the test
+ * of the meter.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

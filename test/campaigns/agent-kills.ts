@@ -34,8 +34,9 @@ const TOKENS_PER_SECOND = 40;
 const READERS = 3;
 
 /**
- * Two nodes, agents that answer on one of them, and that one killed at a random token: every message ends, with the
- * text that was kept of it, and every reader, whichever node it was on, ends with what Postgres has.
+ * Two nodes, agents that answer on one of them, and that one killed at a random token: every
+ * message ends, with the text that was kept of it, and every reader, whichever node it was on, ends
+ * with what Postgres has.
  */
 export async function agentKills(t: Teardown, options: AgentKillsOptions): Promise<AgentKillsFigures> {
   const startedAt = performance.now();

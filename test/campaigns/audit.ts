@@ -29,8 +29,9 @@ export interface TamperedFigures {
 }
 
 /**
- * Tampers with a chain in the database, in a new way each time, and lets the service go on with it. The export is verified
- * against the one head that was kept: every tampering must be found, and a chain without any must verify.
+ * Tampers with a chain in the database, in a new way each time, and lets the service go on with it.
+ * The export is verified against the one head that was kept: every tampering must be found, and a
+ * chain without any must verify.
  */
 export async function tampered(
   t: Teardown,
@@ -45,7 +46,8 @@ export async function tampered(
   await other.act(5);
   await other.seal();
 
-  // A life: some links are purged around one on hold, some details erased, and heads were seen on the way.
+  // A life: some links are purged around one on hold, some details erased, and heads were seen on
+  // the way.
   const [held, erased] = [await chain.createConversation('held'), await chain.createConversation()];
   await chain.act(6);
   await chain.act(1, held);
@@ -121,9 +123,9 @@ export interface SealedOptions {
 }
 
 /**
- * Two nodes under a load of audited changes, one of which is killed again and again. In the end every row is in the one
- * chain of the account, the changes of each caller in the order in which they were answered, and the chain contains every
- * head that either node has ever shown.
+ * Two nodes under a load of audited changes, one of which is killed again and again. In the end
+ * every row is in the one chain of the account, the changes of each caller in the order in which
+ * they were answered, and the chain contains every head that either node has ever shown.
  */
 export async function sealedUnderKills(t: Teardown, options: SealedOptions): Promise<SealedFigures> {
   const { seed, callers, changesPerCaller, kills } = options;
@@ -143,7 +145,8 @@ export async function sealedUnderKills(t: Teardown, options: SealedOptions): Pro
   );
   const work = groups.map(async (id, caller) => {
     for (let n = 1; n <= changesPerCaller; n++) {
-      // A change whose answer was lost is made again: if it was committed, this one changes nothing.
+      // A change whose answer was lost is made again: if it was committed, this one changes
+      // nothing.
       await until(
         async () => {
           const node = cluster.nodes[caller % 2 === 0 ? 1 : ((n % 2) as 0 | 1)];
@@ -217,7 +220,9 @@ function delaysIn(lines: readonly string[], groups: readonly string[]): SealedFi
   return { p50: at(0.5), p99: at(0.99) };
 }
 
-/** Returns a line for each conversation whose renamings are not in their order, or not all there. */
+/**
+ * Returns a line for each conversation whose renamings are not in their order, or not all there.
+ */
 function disorderIn(lines: readonly string[], groups: readonly string[]): string[] {
   const titles = new Map<string, string[]>(groups.map((id) => [id, []]));
   for (const line of lines) {

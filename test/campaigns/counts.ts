@@ -43,10 +43,11 @@ const FEED = '/v1/messaging/notifications';
 const CONVERSATIONS = '/v1/messaging/conversations';
 
 /**
- * Random histories of conversations of three users over two nodes: sends, mentions, mutes, reading, marks as unread, marks of
- * one and of all notifications and conversations, deletions, some of them at the same moment. After each, the counts that
- * both nodes answer, of notifications, of a conversation's messages and of unread conversations, are those of a slow
- * re-count of what was acknowledged, and in the end those of the rows.
+ * Random histories of conversations of three users over two nodes: sends, mentions, mutes, reading,
+ * marks as unread, marks of one and of all notifications and conversations, deletions, some of them
+ * at the same moment. After each, the counts that both nodes answer, of notifications, of a
+ * conversation's messages and of unread conversations, are those of a slow re-count of what was
+ * acknowledged, and in the end those of the rows.
  */
 export async function counts(
   t: Teardown,
@@ -122,7 +123,9 @@ class User {
     this.id = id;
   }
 
-  /** Has an access token issued where the present one is not young: each ends after fifteen minutes. */
+  /**
+   * Has an access token issued where the present one is not young: each ends after fifteen minutes.
+   */
   async renew(node: TestNode): Promise<void> {
     if (performance.now() - this.#issuedAtMs < TOKEN_USED_MS) return;
     this.#issuedAtMs = performance.now();
@@ -298,7 +301,10 @@ class History {
     this.#did('readAll');
   }
 
-  /** Waits for nothing: what was acknowledged is counted at once, on both nodes. Returns how many answers were compared. */
+  /**
+   * Waits for nothing: what was acknowledged is counted at once, on both nodes. Returns how many
+   * answers were compared.
+   */
   async unreadAgreeing(): Promise<number> {
     let compared = 0;
     for (const user of this.#users) {
@@ -354,7 +360,10 @@ class History {
     this.#did('markAll');
   }
 
-  /** Whether the newest entries of the feed have, of this conversation, exactly the entries and states of the model. */
+  /**
+   * Whether the newest entries of the feed have, of this conversation, exactly the entries and
+   * states of the model.
+   */
   async #shows(user: User): Promise<boolean> {
     user.count();
     const page = await this.#call<List<Notification>>(200, 'GET', `${FEED}?limit=100`, undefined, user);
@@ -409,7 +418,9 @@ class History {
   }
 }
 
-/** Waits until both nodes answer the counts of the model. Returns how many answers were compared. */
+/**
+ * Waits until both nodes answer the counts of the model. Returns how many answers were compared.
+ */
 async function agreeing(nodes: readonly TestNode[], users: readonly User[]): Promise<number> {
   for (const user of users) {
     for (const node of nodes) {

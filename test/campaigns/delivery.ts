@@ -42,10 +42,11 @@ export interface DeliveryFigures {
 }
 
 /**
- * Two nodes under constant load while Redis is flushed, rewound, restarted, stopped and hung, single messages of it
- * are lost, and nodes are stopped and killed, in a seeded order. At the end every reader has what Postgres has, once
- * and in order, on the socket that it opened; so it has edits, deletions, notifications and conversations that
- * changed; everything acknowledged is there; every message has its notifications once; nothing is left in the outbox.
+ * Two nodes under constant load while Redis is flushed, rewound, restarted, stopped and hung,
+ * single messages of it are lost, and nodes are stopped and killed, in a seeded order. At the end
+ * every reader has what Postgres has, once and in order, on the socket that it opened; so it has
+ * edits, deletions, notifications and conversations that changed; everything acknowledged is there;
+ * every message has its notifications once; nothing is left in the outbox.
  */
 export async function delivery(t: Teardown, options: DeliveryOptions): Promise<DeliveryFigures> {
   const { seed, faults } = options;
@@ -201,7 +202,9 @@ async function joinAtTheEnd({ nodes, conversationId }: Cluster, random: Random):
   return random.pick(nodes).listen(conversationId, { afterSequence });
 }
 
-/** The first reader is held to everything, those that joined late to what came after they joined. */
+/**
+ * The first reader is held to everything, those that joined late to what came after they joined.
+ */
 async function checkAll(
   cluster: Cluster,
   first: Listener,
@@ -236,7 +239,8 @@ async function checkEffects({ databaseUrl }: Cluster): Promise<string[]> {
     await until(async () => (await client.query('SELECT FROM outbox LIMIT 1')).rowCount === 0, {
       what: 'an empty outbox',
     });
-    // Without statistics of the new rows the planner would look for each notification in a whole feed.
+    // Without statistics of the new rows the planner would look for each notification in a whole
+    // feed.
     await client.query('SET enable_nestloop = off');
     const { rows } = await client.query(`
       SELECT count(*)::int AS wrong FROM (

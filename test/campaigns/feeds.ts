@@ -30,8 +30,9 @@ const STEPS = 8;
 const PATH = '/v1/messaging/notifications';
 
 /**
- * Random histories of a conversation (sends alone and at once, mentions, mutes, edits, deletions, marks) against a slow
- * model: after each, the feeds of its three users, their pages, filters and counts are those of the model.
+ * Random histories of a conversation (sends alone and at once, mentions, mutes, edits, deletions,
+ * marks) against a slow model: after each, the feeds of its three users, their pages, filters and
+ * counts are those of the model.
  */
 export async function feeds(t: Teardown, { seed, histories }: FeedsOptions): Promise<FeedsFigures> {
   const app = await startTestApp(t);

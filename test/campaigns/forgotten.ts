@@ -33,7 +33,10 @@ export interface ForgottenFigures {
   readonly texts: number;
   /** Places of the database in which the texts were before. */
   readonly places: readonly string[];
-  /** From the answer until no read of either node showed the text: the worst, by way, in milliseconds. */
+  /**
+   * From the answer until no read of either node showed the text: the worst, by way, in
+   * milliseconds.
+   */
   readonly worstMs: Readonly<Record<string, number>>;
   readonly seconds: number;
   /** Empty: everything held. */
@@ -41,10 +44,11 @@ export interface ForgottenFigures {
 }
 
 /**
- * A text gets everywhere: into messages, files, links, revisions, notifications, stored answers, runs of an agent and the
- * caches of two nodes. After each way to remove it, no column of the database has it at the commit but the words of the
- * search index, which may have been written at that moment; and within a moment neither they, nor any read, resume or file
- * of either node, nor Redis.
+ * A text gets everywhere: into messages, files, links, revisions, notifications, stored answers,
+ * runs of an agent and the caches of two nodes. After each way to remove it, no column of the
+ * database has it at the commit but the words of the search index, which may have been written at
+ * that moment; and within a moment neither they, nor any read, resume or file of either node, nor
+ * Redis.
  */
 export async function forgotten(t: Teardown, options: ForgottenOptions): Promise<ForgottenFigures> {
   const { seed, rounds, ways = Object.keys(WAYS) as Way[] } = options;
@@ -294,12 +298,18 @@ class Text implements Written {
     return [`${name} Person`, `${address}@example.com`];
   }
 
-  /** Whether an agent answers, and quotes it: an erasure and a deletion leave the messages and runs of others as they are. */
+  /**
+   * Whether an agent answers, and quotes it: an erasure and a deletion leave the messages and runs
+   * of others as they are.
+   */
   get #isQuoted(): boolean {
     return this.way !== 'delete the messages' && this.way !== 'erase';
   }
 
-  /** Whether its answer is stored, where a deletion leaves it for a day (docs/contract.md#editing-and-deleting). */
+  /**
+   * Whether its answer is stored, where a deletion leaves it for a day
+   * (docs/contract.md#editing-and-deleting).
+   */
   get #isStored(): boolean {
     return this.way !== 'delete the messages';
   }

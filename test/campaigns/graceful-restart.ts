@@ -17,7 +17,8 @@ export interface GracefulRestartOptions {
   /** PARLEY_DRAIN_MS of the nodes. */
   readonly drainMs: number;
   /**
-   * Whether more than twice the even share is a problem. With few clients, or on a busy machine, it proves nothing.
+   * Whether more than twice the even share is a problem. With few clients, or on a busy machine, it
+   * proves nothing.
    */
   readonly evenly: boolean;
 }
@@ -54,9 +55,10 @@ export interface GracefulRestartFigures {
 }
 
 /**
- * Two nodes behind a balancer, clients of the SDK on both, messages all the while; one node is asked to stop
- * and started again. Nothing acknowledged is lost, every client ends with what Postgres has, each message once
- * and in order, and those that have to move do not come all at once.
+ * Two nodes behind a balancer, clients of the SDK on both, messages all the while; one node is
+ * asked to stop and started again. Nothing acknowledged is lost, every client ends with what
+ * Postgres has, each message once and in order, and those that have to move do not come all at
+ * once.
  */
 export async function gracefulRestart(
   t: Teardown,
@@ -157,7 +159,8 @@ async function stop({ running }: TestNode): Promise<{ code: number | null }> {
 }
 
 /**
- * Created by another user than the readers: otherwise the recent changes of their feeds would be part of the catch-up.
+ * Created by another user than the readers: otherwise the recent changes of their feeds would be
+ * part of the catch-up.
  */
 async function createConversations(node: TestNode, count: number): Promise<string[]> {
   const participants = [{ type: 'user', actor_id: node.demo.users.grace.id }];

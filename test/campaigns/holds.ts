@@ -46,9 +46,10 @@ const WIDTH = 8;
 const JITTER_MS = 30;
 
 /**
- * A legal hold is set at the same moment as messages are redacted, deleted, swept and erased and conversations are
- * deleted, over two nodes. What existed when the hold was answered is there in the end, files and revisions included,
- * and whatever is tried again is refused. Once released, everything goes.
+ * A legal hold is set at the same moment as messages are redacted, deleted, swept and erased and
+ * conversations are deleted, over two nodes. What existed when the hold was answered is there in
+ * the end, files and revisions included, and whatever is tried again is refused. Once released,
+ * everything goes.
  */
 export async function holds(t: Teardown, options: HoldsOptions): Promise<HoldsFigures> {
   const { seed, interleavings } = options;
@@ -98,7 +99,10 @@ interface Ground extends Stage {
   readonly refused: Record<string, number>;
 }
 
-/** What an act meets: a conversation with three messages, of which the first has a file and a revision. */
+/**
+ * What an act meets: a conversation with three messages, of which the first has a file and a
+ * revision.
+ */
 interface Scene {
   readonly ground: Ground;
   readonly conversationId: string;

@@ -33,10 +33,11 @@ export interface HostileFramesFigures {
 }
 
 /**
- * One node under frames that no honest client sends: every one that a socket can survive is answered once,
- * every other ends its socket, the process lives and does not grow, and honest neighbours on the same node get
- * every message in order and nothing else. The limits of how much a socket may ask are lifted, for they
- * would end each after ten such frames (test/gateway/commands.test.ts holds them).
+ * One node under frames that no honest client sends: every one that a socket can survive is
+ * answered once, every other ends its socket, the process lives and does not grow, and honest
+ * neighbours on the same node get every message in order and nothing else. The limits of how much a
+ * socket may ask are lifted, for they would end each after ten such frames
+ * (test/gateway/commands.test.ts holds them).
  */
 export async function hostileFrames(
   t: Teardown,

@@ -28,8 +28,9 @@ const NAMES = 40;
 const SIDE_BY_SIDE = 20;
 
 /**
- * Has webhooks sent to URLs that must not be requested: written in every way that we know, behind redirects, and under
- * names whose addresses change between look-ups. Those that the endpoint would refuse are put into the table.
+ * Has webhooks sent to URLs that must not be requested: written in every way that we know, behind
+ * redirects, and under names whose addresses change between look-ups. Those that the endpoint would
+ * refuse are put into the table.
  */
 export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: HostileUrlsOptions) {
   const random = new Random(seed);

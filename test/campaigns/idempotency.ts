@@ -26,9 +26,10 @@ export interface IdempotencyFigures {
 }
 
 /**
- * Keyed requests on two nodes, a third of them made by several callers at once, while one node is killed in the
- * middle: each key makes one row, whichever node answered; all answers to it are the same, byte for byte; the key with
- * another request is refused. Half of them are drafts, which differ in nothing but the key.
+ * Keyed requests on two nodes, a third of them made by several callers at once, while one node is
+ * killed in the middle: each key makes one row, whichever node answered; all answers to it are the
+ * same, byte for byte; the key with another request is refused. Half of them are drafts, which
+ * differ in nothing but the key.
  */
 export async function idempotency(t: Teardown, options: IdempotencyOptions): Promise<IdempotencyFigures> {
   const { seed, keys } = options;

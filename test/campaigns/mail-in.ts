@@ -47,8 +47,9 @@ export interface MailInFigures {
 type Transport = 'http' | 'smtp';
 
 /**
- * Every mail is sent twice to two nodes, over HTTP or SMTP, by senders that are killed in the middle and begin again until they are
- * acknowledged; a node is killed too. Each mail is exactly one message then, and each stored file has a row that a purge finds it by.
+ * Every mail is sent twice to two nodes, over HTTP or SMTP, by senders that are killed in the
+ * middle and begin again until they are acknowledged; a node is killed too. Each mail is exactly
+ * one message then, and each stored file has a row that a purge finds it by.
  */
 export async function mailIn(t: Teardown, options: MailInOptions): Promise<MailInFigures> {
   const { seed, mails, customers, width, kills } = options;
@@ -150,7 +151,9 @@ function mailOf(n: number, { address }: InboxRow, customers: number): string {
   return [...head, ...text, ...(n % 8 === 0 ? file : []), '--b--', ''].join('\r\n');
 }
 
-/** Returns whether the mail was acknowledged. `fate`: what the sender has done when it is killed. */
+/**
+ * Returns whether the mail was acknowledged. `fate`: what the sender has done when it is killed.
+ */
 async function send(
   transport: Transport,
   port: number,

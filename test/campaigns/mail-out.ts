@@ -49,9 +49,10 @@ export interface MailOutFigures {
 }
 
 /**
- * Two nodes, whose clock of tries runs a thousand times faster, send mail through an SMTP server that drops connections, defers, refuses,
- * takes mails without saying so, dies and comes back; a node is killed. Each mail arrives at least once, under one Message-ID, and none
- * is lost; what is refused for good has failed, and its author is notified.
+ * Two nodes, whose clock of tries runs a thousand times faster, send mail through an SMTP server
+ * that drops connections, defers, refuses, takes mails without saying so, dies and comes back; a
+ * node is killed. Each mail arrives at least once, under one Message-ID, and none is lost; what is
+ * refused for good has failed, and its author is notified.
  */
 export async function mailOut(t: Teardown, options: MailOutOptions): Promise<MailOutFigures> {
   const { seed, mails, cases, width, kills, restarts, outages, trouble } = options;

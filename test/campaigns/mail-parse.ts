@@ -30,8 +30,9 @@ export interface MailParseFigures {
 }
 
 /**
- * Reads mails of the corpus after random changes: none throws, none takes long, and what is read of each is what Postgres can store, what
- * a page may show, and the same in whatever pieces the mail arrives.
+ * Reads mails of the corpus after random changes: none throws, none takes long, and what is read of
+ * each is what Postgres can store, what a page may show, and the same in whatever pieces the mail
+ * arrives.
  */
 export async function mailParse({ seed, mails }: MailParseOptions): Promise<MailParseFigures> {
   const random = new Random(seed);
@@ -80,7 +81,10 @@ export async function mailParse({ seed, mails }: MailParseOptions): Promise<Mail
 
 const MAX_BYTES = 40_000;
 const MAX_PROBLEMS = 20;
-/** Nothing of this size takes a tenth of it on an idle machine: more is no load of neighbours, but a hang. */
+/**
+ * Nothing of this size takes a tenth of it on an idle machine: more is no load of neighbours, but a
+ * hang.
+ */
 const MAX_MS = 20_000;
 
 type Change = (random: Random, bytes: Buffer, others: readonly { readonly bytes: Buffer }[]) => Buffer;
@@ -286,7 +290,10 @@ function isMailbox(box: Mailbox | null): boolean {
   );
 }
 
-/** Whether the lines of `part` are lines of `whole`, in their order; the first and the last may be cut. */
+/**
+ * Whether the lines of `part` are lines of `whole`, in their order; the first and the last may be
+ * cut.
+ */
 function isWithin(part: string, whole: string): boolean {
   let at = 0;
   for (const line of part.split('\n')) {
@@ -297,7 +304,10 @@ function isWithin(part: string, whole: string): boolean {
   return true;
 }
 
-/** Returns what would run, load or leave its place; undefined: nothing. The sanitizer escapes angle brackets in texts and values. */
+/**
+ * Returns what would run, load or leave its place; undefined: nothing. The sanitizer escapes angle
+ * brackets in texts and values.
+ */
 function harmIn(html: string): string | undefined {
   for (const [tag, name = '', attributes = ''] of html.matchAll(/<([^\s<>/]+)([^<>]*)>/g)) {
     if (FORBIDDEN_TAGS.has(name.toLowerCase())) return tag;

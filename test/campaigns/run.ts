@@ -25,8 +25,8 @@ import { SHAPES, unread } from './unread.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
- * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes them
- * to .data/campaigns/<name>-<seed>.json; exits 1 when something did not hold.
+ * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes
+ * them to .data/campaigns/<name>-<seed>.json; exits 1 when something did not hold.
  */
 const CAMPAIGNS: Readonly<Record<string, (t: Teardown, seed: number) => Promise<Figures>>> = {
   'agent-kills': (t, seed) => agentKills(t, { seed, rounds: 50, runs: 3 }),

@@ -32,9 +32,10 @@ export interface ScheduleStormFigures {
 }
 
 /**
- * Many messages that become due within seconds, in several conversations and by two authors, over two nodes, of which
- * one is killed on the way and stays away until all is over. In the end each was sent once, none before its time, in
- * every conversation in the order of the times that were asked for, and the readers have the same.
+ * Many messages that become due within seconds, in several conversations and by two authors, over
+ * two nodes, of which one is killed on the way and stays away until all is over. In the end each
+ * was sent once, none before its time, in every conversation in the order of the times that were
+ * asked for, and the readers have the same.
  */
 export async function scheduleStorm(
   t: Teardown,
@@ -110,12 +111,15 @@ async function schedule(
   return ids;
 }
 
-/** Longer than the two seconds after which nodes look for jobs whose times were changed behind their backs. */
+/**
+ * Longer than the two seconds after which nodes look for jobs whose times were changed behind their
+ * backs.
+ */
 const LEAD_MS = 3_000;
 
 /**
- * Sets all times in one statement, as if they had been asked for: the requests take longer than the times may be apart.
- * Some are the same, since they are whole milliseconds.
+ * Sets all times in one statement, as if they had been asked for: the requests take longer than the
+ * times may be apart. Some are the same, since they are whole milliseconds.
  */
 async function setTimes(
   postgres: pg.Pool,
@@ -168,7 +172,9 @@ function problemsOf(rows: readonly StoredRow[]): string[] {
   ];
 }
 
-/** The listener of each conversation has each of its messages once, in the order of their numbers. */
+/**
+ * The listener of each conversation has each of its messages once, in the order of their numbers.
+ */
 function readerProblems(
   groups: readonly string[],
   rows: readonly StoredRow[],

@@ -21,7 +21,10 @@ export interface ScheduledFigures {
   readonly scheduled: number;
   readonly sent: number;
   readonly canceled: number;
-  /** From the time that was asked for to the entry into the timeline, by fault: the worst, in milliseconds. */
+  /**
+   * From the time that was asked for to the entry into the timeline, by fault: the worst, in
+   * milliseconds.
+   */
   readonly worstLatenessMs: Readonly<Record<string, number>>;
   readonly seconds: number;
   /** Empty: everything held. */
@@ -29,9 +32,10 @@ export interface ScheduledFigures {
 }
 
 /**
- * Two nodes, and messages that become due while one of them is killed or stopped, or Redis goes. Some are
- * canceled or put off meanwhile. In the end each was sent once and none before its time, what was canceled
- * was not, every reader has the timeline in order, and every message has its notifications once.
+ * Two nodes, and messages that become due while one of them is killed or stopped, or Redis goes.
+ * Some are canceled or put off meanwhile. In the end each was sent once and none before its time,
+ * what was canceled was not, every reader has the timeline in order, and every message has its
+ * notifications once.
  */
 export async function scheduled(t: Teardown, options: ScheduledOptions): Promise<ScheduledFigures> {
   const { seed, faults, messages } = options;
@@ -135,7 +139,10 @@ class Round {
     this.#dueAt = (await this.#now()) + LEAD_MS + SPREAD_MS;
   }
 
-  /** Cancels some and puts some off, as late as when they are due. The node may be the one that dies. */
+  /**
+   * Cancels some and puts some off, as late as when they are due. The node may be the one that
+   * dies.
+   */
   async interfere(): Promise<void> {
     const { cluster, random, messages } = this.#options;
     const chosen = Array.from({ length: Math.ceil(messages / 5) }, () => ({

@@ -30,7 +30,10 @@ export interface SlowReadersFigures {
   readonly doubled: number;
   /** How connections ended, as their clients saw it. */
   readonly closed: Readonly<Record<string, number>>;
-  /** The server's maximum memory while all read, and its growth while some did not; null if /proc is not available. */
+  /**
+   * The server's maximum memory while all read, and its growth while some did not; null if /proc is
+   * not available.
+   */
   readonly readingMb: number | null;
   readonly grownMb: number | null;
   readonly allowedMb: number;
@@ -40,10 +43,11 @@ export interface SlowReadersFigures {
 }
 
 /**
- * One node, clients of the SDK on one conversation, messages all the while. Some are on a second conversation
- * too, which is flooded: once while they read, once while they do not. Those are closed with 4001, the server
- * holds 1 MiB for each at most, and when they read again they end with everything; the others are not
- * touched. What that costs the others in time is the bench's (bench/slow-readers.ts).
+ * One node, clients of the SDK on one conversation, messages all the while. Some are on a second
+ * conversation too, which is flooded: once while they read, once while they do not. Those are
+ * closed with 4001, the server holds 1 MiB for each at most, and when they read again they end with
+ * everything; the others are not touched. What that costs the others in time is the bench's
+ * (bench/slow-readers.ts).
  */
 export async function slowReaders(t: Teardown, options: SlowReadersOptions): Promise<SlowReadersFigures> {
   const startedAt = performance.now();
@@ -126,8 +130,8 @@ export async function slowReaders(t: Teardown, options: SlowReadersOptions): Pro
 
 const ENVIRONMENT = {
   PARLEY_SOCKET_SOCKETS_PER_ACTOR: '100000',
-  // A reader that stops answers no heartbeat either, which must not close its socket here; nor must the cut after
-  // 4001.
+  // A reader that stops answers no heartbeat either, which must not close its socket here; nor must
+  // the cut after 4001.
   PARLEY_SOCKET_HEARTBEAT_MS: '600000',
   PARLEY_SOCKET_CUT_MS: '300000',
 };
@@ -152,7 +156,10 @@ async function createConversation(node: TestNode): Promise<string> {
   return String(body.id);
 }
 
-/** Returns what the two kernels may buffer of a connection between the server and a reader that has stopped. */
+/**
+ * Returns what the two kernels may buffer of a connection between the server and a reader that has
+ * stopped.
+ */
 function kernelBytes(): number {
   try {
     const most = (name: string) => Number(readFileSync(`/proc/sys/net/ipv4/${name}`, 'utf8').split(/\s+/)[2]);

@@ -50,10 +50,11 @@ export interface SocketsFigures {
 }
 
 /**
- * Two nodes, each behind a link of its own to Redis that is cut, delayed, hung, put out of order and loses frames,
- * sockets that are reset, nodes that go and come back: every client ends with what Postgres has in each of its
- * conversations, each message once and in order, over however many connections; so it has edits, deletions,
- * notifications and conversations that changed since it was live first.
+ * Two nodes, each behind a link of its own to Redis that is cut, delayed, hung, put out of order
+ * and loses frames, sockets that are reset, nodes that go and come back: every client ends with
+ * what Postgres has in each of its conversations, each message once and in order, over however many
+ * connections; so it has edits, deletions, notifications and conversations that changed since it
+ * was live first.
  */
 export async function sockets(t: Teardown, options: SocketsOptions): Promise<SocketsFigures> {
   const startedAt = performance.now();
@@ -119,9 +120,14 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
 /** Random subscriptions of each socket. */
 const SUBSCRIPTIONS = 5;
 const QUIET_CONVERSATIONS = 3;
-/** Of this many messages one is edited and another one deleted, each as soon as it is acknowledged. */
+/**
+ * Of this many messages one is edited and another one deleted, each as soon as it is acknowledged.
+ */
 const CHANGED_OF = 20;
-/** Once in so many messages a conversation is renamed: seldom, so that no later title hides that one was missed. */
+/**
+ * Once in so many messages a conversation is renamed: seldom, so that no later title hides that one
+ * was missed.
+ */
 const RENAMED_OF = 200;
 /** As long as effects are late at times, which are sent while some clients are away. */
 const MOST_AWAY_MS = 15_000;
@@ -251,8 +257,8 @@ class Ground {
   }
 
   /**
-   * One fault after the other until everything is sent, on the links and, independently, on the sockets: a client
-   * that goes while events are late or lost is what cursors are for.
+   * One fault after the other until everything is sent, on the links and, independently, on the
+   * sockets: a client that goes while events are late or lost is what cursors are for.
    */
   async breakThings(clients: readonly SocketClient[]): Promise<void> {
     const random = new Random(this.#options.seed + 7);
@@ -272,12 +278,18 @@ class Ground {
     ]);
   }
 
-  /** One goes when a third is sent, asked to; the other at two thirds, killed, also where the first is not back yet. */
+  /**
+   * One goes when a third is sent, asked to; the other at two thirds, killed, also where the first
+   * is not back yet.
+   */
   async restartNodes(): Promise<void> {
     await Promise.all([this.#replace(0, 'SIGTERM', 1 / 3), this.#replace(1, 'SIGKILL', 2 / 3)]);
   }
 
-  /** Ends the faults and the changes. The last of each kind of change are lost, and nothing behind them shows that. */
+  /**
+   * Ends the faults and the changes. The last of each kind of change are lost, and nothing behind
+   * them shows that.
+   */
   async end(): Promise<void> {
     heal(this.links);
     await this.losses.during(this.links, 1, 0, () => this.quiet.pass());

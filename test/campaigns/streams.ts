@@ -15,8 +15,8 @@ export interface StreamsOptions {
   /** In each conversation, one behind the end of the reply to the other. */
   readonly questions: number;
   /**
-   * Readers of each conversation: half of them from the start, the others arrive later, one in each of the first
-   * replies.
+   * Readers of each conversation: half of them from the start, the others arrive later, one in each
+   * of the first replies.
    */
   readonly readers: number;
   /** Default: one of its own. Behind links, with the models `first` and `second`. */
@@ -30,7 +30,10 @@ export interface StreamsFigures {
   readonly runs: Readonly<Record<string, number>>;
   readonly failovers: number;
   readonly readers: number;
-  /** Ends that readers saw of texts which were written before their eyes; of them, whose pieces made the text. */
+  /**
+   * Ends that readers saw of texts which were written before their eyes; of them, whose pieces made
+   * the text.
+   */
   readonly watched: number;
   readonly whole: number;
   /** Frames between nodes that were overtaken by later ones. */
@@ -43,16 +46,18 @@ export interface StreamsFigures {
 
 const TOKENS = 60;
 /**
- * Tokens of the last reply at which everything is cut, and at which it waits until all readers have the text so far.
+ * Tokens of the last reply at which everything is cut, and at which it waits until all readers have
+ * the text so far.
  */
 const [CUT_AT, HELD_AT] = [15, 54];
 const TOKENS_PER_SECOND = 50;
 
 /**
- * Agents that answer on two nodes while the nodes' links to Redis and the readers' own to the nodes are cut, delayed,
- * hung and put out of order, and models fail over: every reader ends with what Postgres has, and each reply has its
- * notification once. Then one more reply each, in the middle of which everything is cut once and other readers join:
- * all of them have the text again before it ends, and to each the pieces make exactly what is sealed.
+ * Agents that answer on two nodes while the nodes' links to Redis and the readers' own to the nodes
+ * are cut, delayed, hung and put out of order, and models fail over: every reader ends with what
+ * Postgres has, and each reply has its notification once. Then one more reply each, in the middle
+ * of which everything is cut once and other readers join: all of them have the text again before it
+ * ends, and to each the pieces make exactly what is sealed.
  */
 export async function streams(t: Teardown, options: StreamsOptions): Promise<StreamsFigures> {
   const startedAt = performance.now();
@@ -149,7 +154,10 @@ class Ground {
     );
   }
 
-  /** One question in each conversation; everything is cut in the middle of the reply, and some readers join there. */
+  /**
+   * One question in each conversation; everything is cut in the middle of the reply, and some
+   * readers join there.
+   */
   async talkOnce(): Promise<void> {
     const restored = Promise.withResolvers<void>();
     this.#hold = { at: HELD_AT, until: restored.promise };

@@ -32,7 +32,10 @@ export interface UnreadOptions {
 
 export interface ShapeFigures {
   readonly shape: string;
-  /** Resident memory of the node in megabytes: before, by how much it grew at most, and some seconds behind the end. */
+  /**
+   * Resident memory of the node in megabytes: before, by how much it grew at most, and some seconds
+   * behind the end.
+   */
   readonly beforeMb: number | undefined;
   readonly grownMb: number | undefined;
   readonly behindMb: number | undefined;
@@ -42,7 +45,10 @@ export interface ShapeFigures {
   readonly sockets: Readonly<Record<string, number>>;
   /** Statuses of the pages; `none`: cut before one. */
   readonly pages: Readonly<Record<string, number>>;
-  /** Requests of others beside it, those that were refused, and the p99 in milliseconds before and meanwhile. */
+  /**
+   * Requests of others beside it, those that were refused, and the p99 in milliseconds before and
+   * meanwhile.
+   */
   readonly others: number;
   readonly refused: number;
   readonly p99Ms: readonly [before: number, meanwhile: number];
@@ -71,9 +77,10 @@ export const SHAPES: readonly Shape[] = [
 ];
 
 /**
- * A node, a conversation of large messages, and two members who ask for it over and over without reading: replays on
- * sockets, and pages. Each shape has a node of its own, since a process rarely gives memory back. The sockets end as slow
- * readers, no page is refused, a socket that reads gets everything, and the others are served as before.
+ * A node, a conversation of large messages, and two members who ask for it over and over without
+ * reading: replays on sockets, and pages. Each shape has a node of its own, since a process rarely
+ * gives memory back. The sockets end as slow readers, no page is refused, a socket that reads gets
+ * everything, and the others are served as before.
  */
 export async function unread(t: Teardown, options: UnreadOptions): Promise<UnreadFigures> {
   const startedAt = performance.now();
@@ -114,8 +121,8 @@ async function runShape(t: Teardown, run: Run): Promise<ShapeFigures> {
   const quiet = await createConversation(node, [node.demo.users.vera.id]);
   const others = new Others(node, quiet);
   const port = Number(new URL(node.baseUrl).port);
-  // One reader takes everything first, so that what is compared is what those that do not read add: reading 240 MB
-  // makes the heap of a fresh process grow, and others wait for it as well.
+  // One reader takes everything first, so that what is compared is what those that do not read add:
+  // reading 240 MB makes the heap of a fresh process grow, and others wait for it as well.
   const measuring = others.measure(measuredMs);
   await readAll(t, node, port, conversation, messages);
   await measuring;
@@ -325,7 +332,10 @@ function countBy(values: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** An application of the account, which sends and reads in a conversation of its own at a steady pace. */
+/**
+ * An application of the account, which sends and reads in a conversation of its own at a steady
+ * pace.
+ */
 class Others {
   count = 0;
   refused = 0;

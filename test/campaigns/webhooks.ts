@@ -41,10 +41,11 @@ export interface WebhooksFigures {
 }
 
 /**
- * Two nodes under load, whose clock of retries runs a thousand times faster, with three receivers: one is down a third of
- * the time, one is slow, one lies (it takes events and answers with an error, with nothing, or with garbage). Nodes are
- * killed. Every event is accepted at least once by each. Meanwhile no claim of completeness covers what was not
- * accepted, and everything that was not is outside of what is claimed: a receiver that compares finds it.
+ * Two nodes under load, whose clock of retries runs a thousand times faster, with three receivers:
+ * one is down a third of the time, one is slow, one lies (it takes events and answers with an
+ * error, with nothing, or with garbage). Nodes are killed. Every event is accepted at least once by
+ * each. Meanwhile no claim of completeness covers what was not accepted, and everything that was
+ * not is outside of what is claimed: a receiver that compares finds it.
  */
 export async function webhooks(t: Teardown, options: WebhooksOptions): Promise<WebhooksFigures> {
   const { seed, events, conversations, width, kills } = options;
@@ -373,7 +374,10 @@ class Check {
     }
   }
 
-  /** Waits until each receiver has everything, and all of it is claimed. Returns how often something was replayed. */
+  /**
+   * Waits until each receiver has everything, and all of it is claimed. Returns how often something
+   * was replayed.
+   */
   async everything(acknowledged: ReadonlyMap<string, number>): Promise<number> {
     let replays = 0;
     const lastMs = Math.max(...acknowledged.values());

@@ -1,4 +1,7 @@
-/** A conversation as a page shows it, against the real gateway: its timeline, local echoes, activity and uploads. */
+/**
+ * A conversation as a page shows it, against the real gateway: its timeline, local echoes, activity
+ * and uploads.
+ */
 
 import t from 'tap';
 import {
@@ -331,7 +334,8 @@ t.test('the caller, people, members, search and what is unread', async (t) => {
   await sendMany(id, 2, 'lanterns');
   await until(() => conversation.messages.length === 2, { what: 'the messages' });
   await until(async () => (await client.conversations.summary()).unread > 0, { what: 'something unread' });
-  // The counts of a second are sent together, and not where they are those of before: so nothing is read until then.
+  // The counts of a second are sent together, and not where they are those of before: so nothing is
+  // read until then.
   await until(() => counts.length > 0, { what: 'new counts' });
   await conversation.markRead();
   await conversation.markUnread(2);
@@ -424,8 +428,8 @@ t.test('in any order of answers and events, each message is shown once', async (
 });
 
 /**
- * Own messages, some with the same text, and those of others; events arrive in order, answers at any time, some are refused.
- * Returns what is wrong.
+ * Own messages, some with the same text, and those of others; events arrive in order, answers at
+ * any time, some are refused. Returns what is wrong.
  */
 function shuffledTimeline(random: Random): string | undefined {
   const timeline = new Timeline({ actor: () => ({ id: 'act_me' }) as never });

@@ -170,7 +170,8 @@ t.test('presence is declared again on a new connection, and typing waits for one
   network.target = app.baseUrl;
   await late;
   await until(of('typing', { state: 'start' }), { what: 'typing behind the break' });
-  // A new reader receives the current presence, which contains only what the new connection has declared.
+  // A new reader receives the current presence, which contains only what the new connection has
+  // declared.
   const newcomer = open(t, app.baseUrl);
   const shown: EventOf[] = [];
   newcomer.subscribe(group, { onMessage() {}, onEvent: (event) => shown.push(event) });

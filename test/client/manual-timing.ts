@@ -1,6 +1,9 @@
 import type { Timing } from '../../src/contract/client/index.ts';
 
-/** A clock that stands still: due work runs when the test advances it. Random numbers are always one half. */
+/**
+ * A clock that stands still: due work runs when the test advances it. Random numbers are always one
+ * half.
+ */
 export class ManualTiming implements Timing {
   readonly #due: Due[] = [];
 

@@ -1,7 +1,8 @@
 /**
- * Acts as a page, without a browser: loads the SDK's modules over HTTP and runs them with only the globals that
- * browsers have. `node --experimental-vm-modules page-child.ts <entry URL> <token> <account> <conversation>` prints
- * one JSON line when it is live and one for each message.
+ * Acts as a page, without a browser: loads the SDK's modules over HTTP and runs them with only the
+ * globals that browsers have.
+ * `node --experimental-vm-modules page-child.ts <entry URL> <token> <account> <conversation>`
+ * prints one JSON line when it is live and one for each message.
  */
 
 import { createContext, type Module, SourceTextModule } from 'node:vm';

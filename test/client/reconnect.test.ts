@@ -1,4 +1,6 @@
-/** The SDK's reaction to connections that end, move or stall, with a server that does so on demand. */
+/**
+ * The SDK's reaction to connections that end, move or stall, with a server that does so on demand.
+ */
 
 import t, { type Test } from 'tap';
 import { afterClose } from '../../src/contract/client/after-close.ts';

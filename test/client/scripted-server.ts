@@ -3,7 +3,9 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
-/** A gateway of the test for behaviour that is rare in a real one: each socket answers as scripted. */
+/**
+ * A gateway of the test for behaviour that is rare in a real one: each socket answers as scripted.
+ */
 export class ScriptedServer {
   readonly sockets: ScriptedSocket[] = [];
   /** Cuts every new connection. */

@@ -1,4 +1,6 @@
-/** Several subscriptions to one conversation, and one that follows another: what each of them gets. */
+/**
+ * Several subscriptions to one conversation, and one that follows another: what each of them gets.
+ */
 
 import t, { type Test } from 'tap';
 import { DeliveredVersions } from '../../src/contract/client/delivered-versions.ts';

@@ -1,4 +1,6 @@
-/** The SDK's types: tsc checks this file, and each line of `Checks` fails to compile if it is false. */
+/**
+ * The SDK's types: tsc checks this file, and each line of `Checks` fails to compile if it is false.
+ */
 
 import t from 'tap';
 import type {

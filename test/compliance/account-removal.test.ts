@@ -1,4 +1,7 @@
-/** `admin account delete` (docs/operations.md#deleting-an-account), and what nodes do with such an account. */
+/**
+ * `admin account delete` (docs/operations.md#deleting-an-account), and what nodes do with such an
+ * account.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';

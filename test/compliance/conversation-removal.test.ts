@@ -1,4 +1,7 @@
-/** Deleting and restoring a conversation over HTTP and sockets (docs/contract.md#deleting-a-conversation). */
+/**
+ * Deleting and restoring a conversation over HTTP and sockets
+ * (docs/contract.md#deleting-a-conversation).
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,7 @@
-/** The erasure of a person over HTTP, and that nothing of it is left (docs/contract.md#erasing-a-person). */
+/**
+ * The erasure of a person over HTTP, and that nothing of it is left
+ * (docs/contract.md#erasing-a-person).
+ */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -321,7 +324,10 @@ t.test('refusals', async (t) => {
   );
 });
 
-/** A new user in a new conversation of ada's and grace's, with a name and a text that occur nowhere else. */
+/**
+ * A new user in a new conversation of ada's and grace's, with a name and a text that occur nowhere
+ * else.
+ */
 async function member(audience: 'internal' | 'customer' = 'internal') {
   persons += 1;
   const name = `Zenobia Quux${persons}`;

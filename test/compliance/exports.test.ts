@@ -1,4 +1,7 @@
-/** Exports of conversations and persons over HTTP, their files, and the command that checks them (docs/contract.md#exports). */
+/**
+ * Exports of conversations and persons over HTTP, their files, and the command that checks them
+ * (docs/contract.md#exports).
+ */
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

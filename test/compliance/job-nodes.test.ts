@@ -1,4 +1,7 @@
-/** Exports and erasures over two nodes: both are killed in the middle, and what one erases is gone on the other. */
+/**
+ * Exports and erasures over two nodes: both are killed in the middle, and what one erases is gone
+ * on the other.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** What a purge removes, and what the numbers of a conversation do afterwards (docs/decisions.md#numbers-after-a-purge). */
+/**
+ * What a purge removes, and what the numbers of a conversation do afterwards
+ * (docs/decisions.md#numbers-after-a-purge).
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,7 @@
-/** Redact Message over HTTP (docs/contract.md#redaction): what is gone, what is refused, and who learns what. */
+/**
+ * Redact Message over HTTP (docs/contract.md#redaction): what is gone, what is refused, and who
+ * learns what.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

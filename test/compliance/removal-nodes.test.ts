@@ -1,4 +1,7 @@
-/** What one node redacts or deletes is gone on the other: over REST, on open sockets and on those that come back. */
+/**
+ * What one node redacts or deletes is gone on the other: over REST, on open sockets and on those
+ * that come back.
+ */
 
 import t from 'tap';
 import { connect, type Message } from '../../src/contract/client/index.ts';

@@ -1,4 +1,7 @@
-/** Retention policies (docs/contract.md#retention) over HTTP, and the sweep that carries them out, on a whole server. */
+/**
+ * Retention policies (docs/contract.md#retention) over HTTP, and the sweep that carries them out,
+ * on a whole server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
@@ -401,7 +404,9 @@ async function upload(size: number): Promise<string> {
   return s3_key;
 }
 
-/** Makes the messages of a conversation so many days old, up to a number, with their notifications. */
+/**
+ * Makes the messages of a conversation so many days old, up to a number, with their notifications.
+ */
 async function age(conversationId: string, days: number, through = 1_000): Promise<void> {
   await ageMessages(database, conversationId, days, through);
 }

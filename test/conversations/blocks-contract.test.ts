@@ -1,4 +1,7 @@
-/** Blocks of customers and between users (docs/contract.md#blocks) over HTTP and sockets, on a whole server. */
+/**
+ * Blocks of customers and between users (docs/contract.md#blocks) over HTTP and sockets, on a whole
+ * server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';

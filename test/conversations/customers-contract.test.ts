@@ -1,4 +1,7 @@
-/** Customers by their addresses, owners of groups that API keys begin, and the texts of refusals, over HTTP. */
+/**
+ * Customers by their addresses, owners of groups that API keys begin, and the texts of refusals,
+ * over HTTP.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

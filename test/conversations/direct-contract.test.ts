@@ -1,4 +1,7 @@
-/** Direct messages, hidden conversations, and which messages bring them back, over HTTP on a whole server. */
+/**
+ * Direct messages, hidden conversations, and which messages bring them back, over HTTP on a whole
+ * server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';

@@ -1,4 +1,6 @@
-/** Events of conversations and participants on sockets (docs/realtime.md#events), on a whole server. */
+/**
+ * Events of conversations and participants on sockets (docs/realtime.md#events), on a whole server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -5,7 +5,10 @@ import type { CallAnswer, CallOptions, TestApp } from '../support/app.ts';
 
 export const PATH = '/v1/messaging/conversations';
 
-/** Requests about conversations that must succeed; ada is the caller unless `options` state otherwise. */
+/**
+ * Requests about conversations that must succeed; ada is the caller unless `options` state
+ * otherwise.
+ */
 export class Conversations {
   readonly #app: TestApp;
 

@@ -1,4 +1,7 @@
-/** The list of conversations in the order of activity and its filters (docs/contract.md#the-inbox), on a whole server. */
+/**
+ * The list of conversations in the order of activity and its filters (docs/contract.md#the-inbox),
+ * on a whole server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

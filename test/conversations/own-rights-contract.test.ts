@@ -1,4 +1,7 @@
-/** A caller's lesser permission for its own state and messages, which does not apply to those of others. */
+/**
+ * A caller's lesser permission for its own state and messages, which does not apply to those of
+ * others.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

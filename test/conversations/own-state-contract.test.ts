@@ -1,4 +1,7 @@
-/** Each member's own state, and the customer's token (docs/contract.md#own-state) over HTTP, on a whole server. */
+/**
+ * Each member's own state, and the customer's token (docs/contract.md#own-state) over HTTP, on a
+ * whole server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

@@ -1,4 +1,6 @@
-/** The participants of a conversation (docs/contract.md#participants) over HTTP, on a whole server. */
+/**
+ * The participants of a conversation (docs/contract.md#participants) over HTTP, on a whole server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

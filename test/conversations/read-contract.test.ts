@@ -1,4 +1,7 @@
-/** Get Conversation and List Conversations (docs/contract.md#conversations) over HTTP, on a whole server. */
+/**
+ * Get Conversation and List Conversations (docs/contract.md#conversations) over HTTP, on a whole
+ * server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';

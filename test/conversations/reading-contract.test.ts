@@ -1,4 +1,7 @@
-/** Snoozes, mutes that end, read positions and former members (docs/contract.md#own-state) over HTTP, on a whole server. */
+/**
+ * Snoozes, mutes that end, read positions and former members (docs/contract.md#own-state) over
+ * HTTP, on a whole server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';

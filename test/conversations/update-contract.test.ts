@@ -1,4 +1,7 @@
-/** Update Conversation and a conversation's audit (docs/contract.md#updating-a-conversation) over HTTP, on a whole server. */
+/**
+ * Update Conversation and a conversation's audit (docs/contract.md#updating-a-conversation) over
+ * HTTP, on a whole server.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

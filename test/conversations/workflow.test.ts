@@ -91,7 +91,8 @@ t.test('the events and messages of each move', async (t) => {
       ['conversation.updated', 'moved waiting_external resolved', 'The conversation was resolved.'],
     ],
     ['resolve', []],
-    // A draft on a resolved case neither reopens nor, when it is decided, resolves: customers would see it.
+    // A draft on a resolved case neither reopens nor, when it is decided, resolves: customers would
+    // see it.
     ['draft_opened', ['conversation.updated']],
     ['drafts_decided', ['conversation.updated']],
     ['draft_opened', ['conversation.updated']],

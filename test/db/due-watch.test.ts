@@ -1,4 +1,7 @@
-/** One statement finds out which loops of a node have something to do (src/platform/db/due-watch.ts). */
+/**
+ * One statement finds out which loops of a node have something to do
+ * (src/platform/db/due-watch.ts).
+ */
 
 import t from 'tap';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';

@@ -1,4 +1,7 @@
-/** The values of the columns that have only certain ones, as the rows' types say: the compiler compares both. */
+/**
+ * The values of the columns that have only certain ones, as the rows' types say: the compiler
+ * compares both.
+ */
 
 import type { Selectable } from 'kysely';
 import type { Schema } from '../../src/platform/db/schema.ts';

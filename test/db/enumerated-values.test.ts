@@ -1,8 +1,10 @@
 /**
- * No SQL compares a column of an enumeration with a value that it cannot have: such a condition is always true or always
- * false, and no type checks it. Kysely's own conditions are typed by the columns. Looked at are
+ * No SQL compares a column of an enumeration with a value that it cannot have: such a condition is
+ * always true or always false, and no type checks it. Kysely's own conditions are typed by the
+ * columns. Looked at are
  *
- * - every text that `statement()` is given while the modules of src/ load, with all that is put together in it,
+ * - every text that `statement()` is given while the modules of src/ load, with all that is put
+ *   together in it,
  * - every template in src/ as it is written, fragments of Kysely among them,
  * - the functions and the indexes of the database.
  */
@@ -86,7 +88,10 @@ t.test('finds a value that the column cannot have', async (t) => {
   for (const text of right) t.equal(found(text), 0, text);
 });
 
-/** Fails for each comparison with a value that the column cannot have, and if there are fewer comparisons than `atLeast`. */
+/**
+ * Fails for each comparison with a value that the column cannot have, and if there are fewer
+ * comparisons than `atLeast`.
+ */
 function judge(t: Test, texts: readonly Sql[], atLeast: number): void {
   const compared = texts.flatMap(({ text }) => comparisonsIn(text, tables)).filter(isEnumerated);
   t.ok(compared.length >= atLeast, `${compared.length} comparisons`);
@@ -114,7 +119,10 @@ function valuesOf(comparison: Comparison): ReadonlySet<string> {
   return new Set(ownersOf(comparison).flatMap((table) => [...enumeratedColumns.get(table)!.get(column)!]));
 }
 
-/** Returns the tables that the column may be of: those of the text, else all enumerations of that name. */
+/**
+ * Returns the tables that the column may be of: those of the text, else all enumerations of that
+ * name.
+ */
 function ownersOf({ tables, column }: Comparison): string[] {
   const named = tables.filter((table) => columns.get(table)?.has(column));
   if (named.length > 0) return named;
@@ -157,7 +165,10 @@ async function loadStatements(): Promise<Sql[]> {
   return [...found].map(([place, text]) => ({ place, text }));
 }
 
-/** Returns what stands between backticks and has the words of SQL. Of a template within another it returns both halves. */
+/**
+ * Returns what stands between backticks and has the words of SQL. Of a template within another it
+ * returns both halves.
+ */
 function templatesIn(source: string, place: string): Sql[] {
   const code = source.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '');
   return code

@@ -1,4 +1,6 @@
-/** That nothing grows unnoticed: docs/operations.md#what-grows, and outbox rows that keep failing. */
+/**
+ * That nothing grows unnoticed: docs/operations.md#what-grows, and outbox rows that keep failing.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -21,8 +21,8 @@ const log = createLog('silent');
 const FOLDER = resolve(import.meta.dirname, '../../migrations');
 
 /**
- * A migration that was released is never edited again: databases that have it would silently lack the change. A new
- * migration adds its line here.
+ * A migration that was released is never edited again: databases that have it would silently lack
+ * the change. A new migration adds its line here.
  */
 const CHECKSUMS: Readonly<Record<string, string>> = {
   '0001_first.ts': 'f2cc8733a7e0b869',
@@ -59,7 +59,10 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0032_tokens_ended.ts': 'a7b32538ff309884',
 };
 
-/** States that databases of earlier commits are in: the migrations that they have run, where they differ from today's. */
+/**
+ * States that databases of earlier commits are in: the migrations that they have run, where they
+ * differ from today's.
+ */
 const EARLIER: Readonly<Record<string, Readonly<Record<string, Migration | 'today'>>>> = {
   '30e0873': { '0001_first': first, '0002_agents': 'today' },
   '9f9779f': { '0001_first': 'today', '0002_agents': 'today', '0003_contract': 'today' },
@@ -99,7 +102,8 @@ t.test('a new read position stays in the page of its participant', async (t) => 
       SELECT 'prt_' || n, 'acc_1', 'cnv_' || n / 4, 'act_' || n, 'user', 'member' FROM generate_series(1, 2000) n`.execute(
       kysely,
     );
-    // A few in each page: pages without room would move them to others, which every index has to follow.
+    // A few in each page: pages without room would move them to others, which every index has to
+    // follow.
     await sql`UPDATE participants SET read_sequence = 7 WHERE right(id, 2) IN ('00', '50')`.execute(kysely);
     const { rows } = await sql<{ updated: number; in_place: number }>`
       SELECT pg_stat_get_xact_tuples_updated('participants'::regclass) AS updated,
@@ -396,7 +400,10 @@ async function buildOf(database: Database): Promise<number | undefined> {
   return row?.pid;
 }
 
-/** A line for each thing of the schema that Parley's own migrations make. The order of columns does not count. */
+/**
+ * A line for each thing of the schema that Parley's own migrations make. The order of columns does
+ * not count.
+ */
 async function schemaOf({ kysely }: Database): Promise<string[]> {
   const { rows } = await sql<{ line: string }>`
     SELECT 'column ' || c.relname || '.' || a.attname || ': ' || format_type(a.atttypid, a.atttypmod)

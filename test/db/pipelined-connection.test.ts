@@ -32,7 +32,8 @@ for (const gather of [1, 8]) {
       const { url } = await createTestDatabase(t);
       const connection = await open(t, url, { gather });
       const count = { name: 'count_later', text: 'SELECT count(*) AS n FROM later' };
-      // Sent together, those behind the first would fail for another reason: there is no statement of the name.
+      // Sent together, those behind the first would fail for another reason: there is no statement
+      // of the name.
       const answers = await Promise.all(
         Array.from({ length: 5 }, () => connection.query(count).catch((error) => error.code)),
       );

@@ -1,4 +1,6 @@
-/** The embedded Postgres on machines that the tests do not run on: only its decisions are tested. */
+/**
+ * The embedded Postgres on machines that the tests do not run on: only its decisions are tested.
+ */
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

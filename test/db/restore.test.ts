@@ -29,7 +29,8 @@ t.test(
     const { cursor } = await original.listen(conversationId);
     await original.kill('SIGTERM');
 
-    // What a restored dump is: the same rows in a database of its own, with transactions that are not reached yet.
+    // What a restored dump is: the same rows in a database of its own, with transactions that are
+    // not reached yet.
     await admin.query('CREATE DATABASE restored TEMPLATE original');
     const restored = await connect(t, urlOf('restored'));
     const tables = await streamedTables(restored);

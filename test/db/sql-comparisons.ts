@@ -1,6 +1,6 @@
 /**
- * The comparisons of columns with constants in a text of SQL, by patterns: near enough for SQL as this project writes it.
- * What it cannot resolve it judges by every table that has such a column.
+ * The comparisons of columns with constants in a text of SQL, by patterns: near enough for SQL as
+ * this project writes it. What it cannot resolve it judges by every table that has such a column.
  */
 
 /** A column that is compared with a constant. */
@@ -21,7 +21,10 @@ export function comparisonsIn(sql: string, tables: ReadonlySet<string>): Compari
   }));
 }
 
-/** Returns the names of tables and their aliases, each with the tables that it stands for somewhere in the text. */
+/**
+ * Returns the names of tables and their aliases, each with the tables that it stands for somewhere
+ * in the text.
+ */
 function namesIn(text: string, tables: ReadonlySet<string>): Map<string, string[]> {
   const names = new Map<string, string[]>();
   for (const [, table = '', alias = table] of text.matchAll(NAMES)) {

@@ -1,4 +1,7 @@
-/** What a pipelined connection does with the bytes of the protocol: the same as pg, however they arrive. */
+/**
+ * What a pipelined connection does with the bytes of the protocol: the same as pg, however they
+ * arrive.
+ */
 
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';

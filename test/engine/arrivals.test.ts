@@ -367,7 +367,8 @@ t.test('by chance: every loss is reported, and nothing else', async (t) => {
       else if (chance < 66 && lossy) {
         answerAll();
         link.lose(channel);
-        // A frame that is lost in the second of the subscription, before others, may stay unnoticed.
+        // A frame that is lost in the second of the subscription, before others, may stay
+        // unnoticed.
         if (joined.has(channel)) {
           expected.add(channel);
           settle();

@@ -430,7 +430,10 @@ async function countersContract(t: Test, connect: ConnectNodes): Promise<void> {
   });
 }
 
-/** The contract for a link that loses nothing; losses are tested in redis-engine.test.ts and arrivals.test.ts. */
+/**
+ * The contract for a link that loses nothing; losses are tested in redis-engine.test.ts and
+ * arrivals.test.ts.
+ */
 async function lossesContract(t: Test, connect: ConnectNodes): Promise<void> {
   const { a, b } = await connect(t);
   const missed: Missed[] = [];

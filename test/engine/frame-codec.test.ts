@@ -57,8 +57,8 @@ const REPORT: PresenceReport = {
 };
 
 /**
- * Recorded from the version in which one header stood for every kind of frame (68f2c8c). Nodes of one deployment may
- * be of two versions during a roll, so each must read what the other writes.
+ * Recorded from the version in which one header stood for every kind of frame (68f2c8c). Nodes of
+ * one deployment may be of two versions during a roll, so each must read what the other writes.
  */
 const RECORDED: readonly { readonly what: string; readonly frame: Frame; readonly hex: string }[] = [
   {

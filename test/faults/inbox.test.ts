@@ -1,4 +1,6 @@
-/** The inbox over two nodes: a node that dies before its rows are written, and walks beside writes. */
+/**
+ * The inbox over two nodes: a node that dies before its rows are written, and walks beside writes.
+ */
 
 import pg from 'pg';
 import t from 'tap';

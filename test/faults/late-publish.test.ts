@@ -1,4 +1,7 @@
-/** A node commits while Redis, or its link to it, is away: the change is published late, and every client receives it. */
+/**
+ * A node commits while Redis, or its link to it, is away: the change is published late, and every
+ * client receives it.
+ */
 
 import pg from 'pg';
 import t from 'tap';
@@ -36,13 +39,15 @@ t.test(
     });
     await until(isOutboxEmpty, { what: 'its effects' });
 
-    // When a node falls silent, the others read what it may have published. Here that is over before the deletion.
+    // When a node falls silent, the others read what it may have published. Here that is over
+    // before the deletion.
     const repaired = await reader.metric('parley_repaired_streams_total');
     link!.refuse();
     await until(async () => (await reader.metric('parley_repaired_streams_total')) > repaired, {
       what: 'the repair of what the silent node may have published',
     });
-    // As if the sweeps of the silent node took each row first, and failed, for as long as the test needs.
+    // As if the sweeps of the silent node took each row first, and failed, for as long as the test
+    // needs.
     await sql.query("ALTER TABLE outbox ALTER due_at SET DEFAULT clock_timestamp() + interval '1 hour'");
     const deleted = await writer.call('DELETE', `/v1/messaging/messages/${id}`);
     t.equal(deleted.status, 200);

@@ -1,4 +1,7 @@
-/** Single deliveries between nodes are lost on a link that stays up: readers get them all the same, on the open socket. */
+/**
+ * Single deliveries between nodes are lost on a link that stays up: readers get them all the same,
+ * on the open socket.
+ */
 
 import pg from 'pg';
 import t from 'tap';
@@ -122,7 +125,8 @@ t.test(
     async function loseOneOfMany(): Promise<void> {
       const ids = await Promise.all(Array.from({ length: 12 }, newGroup));
       const readers = await Promise.all(ids.map((id) => near.listen(id, { token: near.demo.api_key })));
-      // Not the question for presence that this node asked on the channel itself: its own frames it does not miss.
+      // Not the question for presence that this node asked on the channel itself: its own frames it
+      // does not miss.
       const isMessage = isEvent('message.created');
       loseNext(link!, (pushed) => pushed.channel.endsWith(`:${ids[0]}`) && isMessage(pushed));
       await Promise.all(ids.map((id) => far.send(id)));
@@ -225,8 +229,9 @@ t.test('presence that is lost is requested', async (t) => {
 });
 
 /**
- * Runs again where a node lost its link to Redis meanwhile, as nodes of a busy machine do: what is lost with the link
- * is repaired in all streams, and the other node counts what could not be published.
+ * Runs again where a node lost its link to Redis meanwhile, as nodes of a busy machine do: what is
+ * lost with the link is repaired in all streams, and the other node counts what could not be
+ * published.
  */
 async function withWholeLinks<T>(run: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -264,7 +269,8 @@ async function sendOne(conversationId: string): Promise<string> {
 }
 
 /**
- * Returns the number that a client resumes after: its last message, else the head in the answer to its subscription.
+ * Returns the number that a client resumes after: its last message, else the head in the answer to
+ * its subscription.
  */
 function lastSeen(listener: Listener): number {
   const reply = listener.frames.find(({ type }) => type === 'reply') as

@@ -12,8 +12,8 @@ t.test(
     const { nodes, conversationId } = cluster;
     const listener = await nodes[1].listen(conversationId);
 
-    // The insert waits for this lock; the node is stopped before the lock is released, so that Postgres commits a row
-    // whose result the node never receives.
+    // The insert waits for this lock; the node is stopped before the lock is released, so that
+    // Postgres commits a row whose result the node never receives.
     const lock = await connect(t, cluster.databaseUrl);
     await lock.query('BEGIN; LOCK TABLE attachments, messages IN SHARE MODE');
     const sending = nodes[0].send(conversationId, { client_message_id: 'orphan' }).catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * Nodes of the release before, of this one and of a later one beside each other, over one Postgres and one Redis, as
- * during an upgrade and where one is taken back (docs/operations.md#upgrading).
+ * Nodes of the release before, of this one and of a later one beside each other, over one Postgres
+ * and one Redis, as during an upgrade and where one is taken back (docs/operations.md#upgrading).
  */
 
 import { promises as fs, readFileSync } from 'node:fs';

@@ -16,11 +16,13 @@ for (const fault of ['killed', 'hung'] as const) {
       node.send(conversationId, { client_message_id: `${what} it was ${fault}` });
     t.equal((await send('before')).status, 201);
 
-    // The test's server acknowledges before it writes; what has been acknowledged is to survive here.
+    // The test's server acknowledges before it writes; what has been acknowledged is to survive
+    // here.
     await checkpoint();
     if (fault === 'killed') await postgres.kill();
     else await postgres.hang();
-    // Under the same id again and again, as a client does: one of them may be the one that is committed.
+    // Under the same id again and again, as a client does: one of them may be the one that is
+    // committed.
     const caught = send('while');
     await until(async () => (await statusOf('/readyz')) === 503, { what: 'the node to notice' });
     const refused = await send('while');

@@ -1,4 +1,7 @@
-/** Nodes behind nginx, with the settings that docker-compose.yml has for it, are restarted in turn under load. */
+/**
+ * Nodes behind nginx, with the settings that docker-compose.yml has for it, are restarted in turn
+ * under load.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -39,7 +39,8 @@ t.test('2,000 concurrent sends over two nodes reach every subscriber once, in or
     [],
   );
   for (const listener of listeners) t.equal(listener.created().length, 2_000);
-  // At least once: a node that is stopped for seconds may publish again what another has taken over.
+  // At least once: a node that is stopped for seconds may publish again what another has taken
+  // over.
   const notified = (listener: Listener) => new Set(listener.notifications().map(({ data }) => data?.id)).size;
   await until(() => listeners.every((listener) => notified(listener) >= 2_000), {
     what: 'a notification of every message on both nodes',
@@ -104,7 +105,8 @@ t.test('a draft that is approved on two nodes at once is sent once', async (t) =
     t.strictSame(answers.map(({ status }) => status).sort(), [200, 409, 409, 409], `round ${round}`);
     sent.push(...answers.filter(({ status }) => status === 200));
   }
-  // The customer writes through the other node at that moment: an approval that has not seen it is refused.
+  // The customer writes through the other node at that moment: an approval that has not seen it is
+  // refused.
   for (let round = 0; round < 6; round++) {
     const { id } = await draft(nodes[0]);
     const seen = sent.reduce((most, { body }) => Math.max(most, Number(body.sequence)), 0);

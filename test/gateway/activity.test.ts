@@ -1,4 +1,7 @@
-/** Typing, read positions and presence over sockets (docs/realtime.md#events), and how they are shed (docs/realtime.md#guarantees, 4). */
+/**
+ * Typing, read positions and presence over sockets (docs/realtime.md#events), and how they are shed
+ * (docs/realtime.md#guarantees, 4).
+ */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';

@@ -124,7 +124,10 @@ function ask(raw: RawSocket, conversationId: string, after?: number): void {
   raw.frame(1, JSON.stringify(frame));
 }
 
-/** Publishes numbered events, a few in each turn of the loop, until so many bytes are out; returns how many. */
+/**
+ * Publishes numbered events, a few in each turn of the loop, until so many bytes are out; returns
+ * how many.
+ */
 async function flood(
   conversationId: string,
   bytes: number,

@@ -1,4 +1,7 @@
-/** Requests and replies (docs/realtime.md#requests), and rights that end while a socket is open (docs/architecture.md#rights-that-end). */
+/**
+ * Requests and replies (docs/realtime.md#requests), and rights that end while a socket is open
+ * (docs/architecture.md#rights-that-end).
+ */
 
 import { pino } from 'pino';
 import t from 'tap';

@@ -144,7 +144,8 @@ t.test(
       group,
     );
     const committedAtMs = Date.now();
-    // Cursors are made of snapshots that are taken every second: two of them have seen the commit by then.
+    // Cursors are made of snapshots that are taken every second: two of them have seen the commit
+    // by then.
     const { cursor } = await client.frame(
       ({ type, t }) => type === 'ping' && Number(t) > committedAtMs + 2_200,
     );

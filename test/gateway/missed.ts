@@ -84,8 +84,8 @@ export function eventOf(frames: readonly ReceivedFrame[], name: string): Receive
 }
 
 /**
- * Returns the frames of one conversation, without those that exist only because the conversation is younger than the
- * cursor.
+ * Returns the frames of one conversation, without those that exist only because the conversation is
+ * younger than the cursor.
  */
 export function timelineOf(frames: readonly ReceivedFrame[], id: string): ReceivedFrame[] {
   return frames.filter(

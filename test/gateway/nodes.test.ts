@@ -1,4 +1,7 @@
-/** Two nodes over one Postgres and one Redis: rights that end (docs/architecture.md#rights-that-end), and ephemeral events (docs/realtime.md#events). */
+/**
+ * Two nodes over one Postgres and one Redis: rights that end
+ * (docs/architecture.md#rights-that-end), and ephemeral events (docs/realtime.md#events).
+ */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

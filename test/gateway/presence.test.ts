@@ -115,7 +115,10 @@ t.test('of several states the strongest counts', async (t) => {
   t.ok(known.empty);
 });
 
-/** A node's presence with the conversation open on it; all share one engine under names of their own. */
+/**
+ * A node's presence with the conversation open on it; all share one engine under names of their
+ * own.
+ */
 async function openNode(t: Teardown, engine: MemoryEngine, nodeId: string) {
   const told: string[] = [];
   const presence = new Presence({

@@ -42,7 +42,8 @@ t.test('an unmasked frame is never a command, and its socket ends with the heart
     t.equal(socket.closeCode, 4002, name);
     t.notMatch(socket.texts.join('\n'), 'unmasked', name);
 
-    // With bytes behind it the library takes the first four of the payload for the mask, and what comes out is no JSON.
+    // With bytes behind it the library takes the first four of the payload for the mask, and what
+    // comes out is no JSON.
     const busy = await RawSocket.open(port, ground.headers());
     for (let n = 0; n < 50; n++) busy.unmaskedFrame(TEXT, request);
     await until(() => busy.ended, { what: `the end of the busy socket, ${name}` });

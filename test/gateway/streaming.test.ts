@@ -1,6 +1,6 @@
 /**
- * Texts while they are written, over two nodes (docs/realtime.md#streamed-replies): readers that join at different
- * times, and miss different pieces.
+ * Texts while they are written, over two nodes (docs/realtime.md#streamed-replies): readers that
+ * join at different times, and miss different pieces.
  */
 
 import t from 'tap';
@@ -314,7 +314,10 @@ function isText(kind?: 'delta' | 'reset' | 'snapshot') {
   return ({ event }: ReceivedFrame) => event !== undefined && names.includes(event);
 }
 
-/** Accepts nothing until it is released. Published frames never reach it: only frames sent to it alone count here. */
+/**
+ * Accepts nothing until it is released. Published frames never reach it: only frames sent to it
+ * alone count here.
+ */
 class SlowReader implements Reader {
   readonly audience = 'team';
   readonly version = NEWEST_VERSION;

@@ -145,7 +145,8 @@ t.test('replay runs into live without a gap or a double, under load', async (t) 
         head = Math.max(...(await Promise.all(Array.from({ length: 5 }, () => send()))));
       }
     })();
-    // From behind the head as it is now: from a fixed number a quick sender would leave too many behind.
+    // From behind the head as it is now: from a fixed number a quick sender would leave too many
+    // behind.
     const reader = { recorder: new Recorder(node), after: head - n * 5 };
     readers.push(reader);
     await (await node.streams.join(ground.conversationId, reader.recorder, reader.after)).run();

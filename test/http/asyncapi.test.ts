@@ -1,4 +1,7 @@
-/** The document of the socket and its page, held against the tables they are made of and against real frames. */
+/**
+ * The document of the socket and its page, held against the tables they are made of and against
+ * real frames.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

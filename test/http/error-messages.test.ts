@@ -209,7 +209,10 @@ interface Message {
   readonly message: string;
 }
 
-/** The texts that the errors of a file are made with: in place, as a constant, or handed to a function that makes one. */
+/**
+ * The texts that the errors of a file are made with: in place, as a constant, or handed to a
+ * function that makes one.
+ */
 function messagesIn(code: string, path: string): Message[] {
   const makers = [
     ...code.matchAll(/function (\w+)\([^)]*\bmessage: string[^)]*\)[^{]*\{\s*return new ApiError\(/g),

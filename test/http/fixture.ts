@@ -4,7 +4,7 @@ import { Body, OneOf } from '../../src/contract/protocol/schema.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
 import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
 import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
-import type { ExchangeLimits } from '../../src/platform/http/exchange.ts';
+import type { ExchangeLimits } from '../../src/platform/http/connection.ts';
 import type { HeldLimits } from '../../src/platform/http/held-answers.ts';
 import { defineList, PageQuery, readPage, toList } from '../../src/platform/http/pagination.ts';
 import { createHttp, type HttpOptions } from '../../src/platform/http/pipeline.ts';

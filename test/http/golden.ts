@@ -7,8 +7,9 @@ import { VERSIONS, type Version, versionNamed } from '../../src/contract/protoco
 const FROZEN: readonly Version[] = ['1.0.harbor', '1.1.harbor', '1.2.harbor'];
 
 /**
- * The version whose part of the golden files is written anew: `GOLDEN_REWRITE=1.3.harbor npx tap …`, once, by the
- * commit that promotes it (docs/how-to.md#promoting-a-preview), which then adds it to FROZEN.
+ * The version whose part of the golden files is written anew:
+ * `GOLDEN_REWRITE=1.3.harbor npx tap …`, once, by the commit that promotes it
+ * (docs/how-to.md#promoting-a-preview), which then adds it to FROZEN.
  */
 const REWRITTEN = rewritten(process.env.GOLDEN_REWRITE);
 
@@ -22,7 +23,10 @@ export class Golden {
     this.#known = existsSync(this.#path) ? JSON.parse(readFileSync(this.#path, 'utf8')) : {};
   }
 
-  /** Fails where a version says something else than the file, or once where it was absent and is written into it. */
+  /**
+   * Fails where a version says something else than the file, or once where it was absent and is
+   * written into it.
+   */
   check(t: Test, version: Version, actual: object): void {
     const known = version === REWRITTEN ? undefined : this.#known[version];
     if (known !== undefined) {

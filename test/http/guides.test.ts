@@ -1,4 +1,7 @@
-/** The examples of the guides run, as a reader would paste them: the JavaScript of a page as one module, its shell as one script. */
+/**
+ * The examples of the guides run, as a reader would paste them: the JavaScript of a page as one
+ * module, its shell as one script.
+ */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

@@ -96,7 +96,8 @@ t.test('an Idempotency-Key beyond printable ASCII', async (t) => {
       `POST /v1/things/x/notes HTTP/1.1\r\nHost: a\r\n${HEADER_LINES}Idempotency-Key: ${key}\r\n` +
         'Connection: close\r\nContent-Length: 12\r\n\r\n{"text":"x"}',
     );
-  // Documented limit (docs/decisions.md): the library cuts these bytes off the end of every header's value.
+  // Documented limit (docs/decisions.md): the library cuts these bytes off the end of every
+  // header's value.
   for (const end of ['\xe9', '\xc3\xa9', '\xff']) await post(port, `ordre-${end}`).closed;
   t.same(keys, ['ordre-', 'ordre-', 'ordre-']);
 

@@ -8,8 +8,9 @@ export interface HostileRequest {
   /** The bytes after it. */
   readonly rest: string;
   /**
-   * `handler`: uWebSockets.js would serve it, so it is ours to refuse. `library`: its parser refuses it, some
-   * with an answer of its own, some by cutting the connection after ten silent seconds.
+   * `handler`: uWebSockets.js would serve it, so it is ours to refuse. `library`: its parser
+   * refuses it, some with an answer of its own, some by cutting the connection after ten silent
+   * seconds.
    */
   readonly refusedBy: 'handler' | 'library';
 }
@@ -18,11 +19,15 @@ export interface HostileRequest {
 export const LAST_REQUESTS: readonly string[] = [
   `GET /v1/things/last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${HEADER_LINES}\r\n`,
   `POST /v1/things/last/notes HTTP/1.1\r\nHost: a\r\nConnection: x, Close\r\nContent-Length: 12\r\n${HEADER_LINES}\r\n{"text":"x"}`,
-  // Without a length where there might be one: the parser does not show what stands behind the nameless header.
+  // Without a length where there might be one: the parser does not show what stands behind the
+  // nameless header.
   `DELETE /v1/things/last HTTP/1.1\r\nHost: a\r\n: x\r\nContent-Length: 100\r\n${HEADER_LINES}\r\n`,
 ];
 
-/** The request that would run if the previous one ended in the wrong place. A line feed ends any line before it. */
+/**
+ * The request that would run if the previous one ended in the wrong place. A line feed ends any
+ * line before it.
+ */
 export function smuggledIn(id: string): string {
   return `GET /v1/things/smuggled-${id} HTTP/1.1\r\nHost: a\r\n${HEADER_LINES}\r\n`;
 }

@@ -51,7 +51,8 @@ t.test('hostile requests through a real proxy', async (t) => {
     t.same(await answer.json(), { id }, `${request.name}: the next caller gets its own answer`);
   }
 
-  // A request that the proxy turns into a correct one may run: then its sender, and no other client, has the answer.
+  // A request that the proxy turns into a correct one may run: then its sender, and no other
+  // client, has the answer.
   const ran = (id: string) =>
     fixture.handled.filter((line) => line.endsWith(`-${id}`) && !line.includes('victim')).length;
   const granted = (client: RawClient) => client.statuses.filter((status) => status < 300).length;
@@ -142,7 +143,8 @@ t.test("the wait for a body has the configured length, whatever the library's ow
 });
 
 t.test('a connection that is slow to send its first request, or its next one, is kept open', async (t) => {
-  // The library would close it 8 to 12 s after its acceptance, under the request that its client sends just then.
+  // The library would close it 8 to 12 s after its acceptance, under the request that its client
+  // sends just then.
   const fixture = await serve(t, { limits: { idleMs: 60_000 } });
   const clients = Array.from({ length: 20 }, () => open(fixture));
   const halfSent = open(fixture).send('GET /v1/things/half HTTP/1.1\r\nHost: a\r\n');

@@ -1,4 +1,7 @@
-/** Filters of lists and of the search by ids: one that names nothing for the caller is refused, whatever it is an id of. */
+/**
+ * Filters of lists and of the search by ids: one that names nothing for the caller is refused,
+ * whatever it is an id of.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

@@ -1,6 +1,7 @@
 /**
- * The rules of bodies that no schema says: each is broken once at a resource that does not exist, and the rule is the
- * answer, not the 404. A route with a body is missing here until its rules are listed, or that it has none.
+ * The rules of bodies that no schema says: each is broken once at a resource that does not exist,
+ * and the rule is the answer, not the 404. A route with a body is missing here until its rules are
+ * listed, or that it has none.
  */
 
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * Every list, over its filters: rows that exist at the start come once and in order, forward and back, while rows are
- * added.
+ * Every list, over its filters: rows that exist at the start come once and in order, forward and
+ * back, while rows are added.
  */
 
 import t from 'tap';
@@ -47,7 +47,10 @@ interface Subject {
   readonly token?: string;
   /** Default: the demo account's. */
   readonly version?: string;
-  /** For many others it is only checked that they page in the same way: messages and tools have tests of their own. */
+  /**
+   * For many others it is only checked that they page in the same way: messages and tools have
+   * tests of their own.
+   */
   readonly rows: number;
 }
 
@@ -422,7 +425,10 @@ for (const subject of SUBJECTS) {
   });
 }
 
-/** Occurrences, revisions, reactions and pins have no id: they are identified by their time, number, emoji and message. */
+/**
+ * Occurrences, revisions, reactions and pins have no id: they are identified by their time, number,
+ * emoji and message.
+ */
 interface Item {
   readonly id?: string;
   readonly due_at?: string;

@@ -1,6 +1,7 @@
 /**
- * Every endpoint against every way of not being allowed to use it (docs/contract.md#order-of-checks), and
- * every id of another account in every place of a path or body: answered byte for byte like an absent one.
+ * Every endpoint against every way of not being allowed to use it
+ * (docs/contract.md#order-of-checks), and every id of another account in every place of a path or
+ * body: answered byte for byte like an absent one.
  */
 
 import t from 'tap';

@@ -1,4 +1,6 @@
-/** The library shows no header behind a line `: x`. What such headers can do, and what stops them. */
+/**
+ * The library shows no header behind a line `: x`. What such headers can do, and what stops them.
+ */
 
 import t from 'tap';
 import { startNginx } from '../support/nginx.ts';
@@ -93,7 +95,8 @@ t.test('nginx in front refuses them all', async (t) => {
   t.same(handled, []);
 });
 
-// Documented limit (docs/decisions.md): the library cuts the connection before this server sees the second request.
+// Documented limit (docs/decisions.md): the library cuts the connection before this server sees the
+// second request.
 t.test('requests that do not wait for the answer before them', async (t) => {
   const { port, handled, open } = await serve(t);
   open();

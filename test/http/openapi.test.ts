@@ -1,4 +1,7 @@
-/** The API document and its pages, which are derived from the route table, so that the contract is written once. */
+/**
+ * The API document and its pages, which are derived from the route table, so that the contract is
+ * written once.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** A resource names what it can expand, so that a reader that expands nothing still knows it (docs/how-to.md). */
+/**
+ * A resource names what it can expand, so that a reader that expands nothing still knows it
+ * (docs/how-to.md).
+ */
 
 import t from 'tap';
 import { derivedId, newId, timedId } from '../../src/contract/protocol/ids.ts';

@@ -1,6 +1,7 @@
 /**
- * Readers × conversations × ways in: whichever endpoint shows messages or conversations, a reader gets the same of them. What
- * a reader may read is asked of Get Message and Get Conversation. Every endpoint that shows either is classified here.
+ * Readers × conversations × ways in: whichever endpoint shows messages or conversations, a reader
+ * gets the same of them. What a reader may read is asked of Get Message and Get Conversation. Every
+ * endpoint that shows either is classified here.
  */
 
 import t, { type Test } from 'tap';
@@ -118,7 +119,10 @@ interface Readable {
   readonly reader: Reader;
   readonly conversations: ReadonlySet<string>;
   readonly messages: ReadonlySet<string>;
-  /** The same without direct messages of others that a caller of the whole account may read by their ids. */
+  /**
+   * The same without direct messages of others that a caller of the whole account may read by their
+   * ids.
+   */
   readonly listed: ReadonlySet<string>;
 }
 
@@ -128,7 +132,10 @@ type Way = (t: Test, readable: Readable) => Promise<void>;
 const ids = (messages: readonly Written[]) => messages.map(({ id }) => id).sort();
 const own = new Set(written.map(({ id }) => id));
 
-/** Of every readable conversation, the messages that fit; where it is not readable, the endpoint refuses. */
+/**
+ * Of every readable conversation, the messages that fit; where it is not readable, the endpoint
+ * refuses.
+ */
 function ofConversations(
   pathOf: (id: string) => string,
   fits: (message: Written) => boolean,
@@ -275,7 +282,10 @@ const RUN =
 const WEBHOOKS =
   'It is for those that may have every event of the account sent, with include_direct where they want it.';
 
-/** Endpoints that show messages or conversations, or name them: how they are looked through, or why they are not. */
+/**
+ * Endpoints that show messages or conversations, or name them: how they are looked through, or why
+ * they are not.
+ */
 const ENDPOINTS: Readonly<Record<string, Way | string>> = {
   list_conversations: inbox,
   get_inbox_summary: summary,

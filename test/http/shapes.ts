@@ -2,7 +2,10 @@ import { schemaAt, sinceOf } from '../../src/contract/protocol/since.ts';
 import { covers, SOCKETS_SINCE, type Version } from '../../src/contract/protocol/versions.ts';
 import { nameOf, type SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
 
-/** Returns what exists at a version: operations and frames, and the schemas with names that these refer to. */
+/**
+ * Returns what exists at a version: operations and frames, and the schemas with names that these
+ * refer to.
+ */
 export function shapesAt(
   version: Version,
   { paths, components }: OpenApi,

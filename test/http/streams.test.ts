@@ -3,7 +3,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { BodyStream } from '../../src/platform/http/body-stream.ts';
-import { type Connection, Exchange, type ExchangeHost } from '../../src/platform/http/exchange.ts';
+import type { Connection } from '../../src/platform/http/connection.ts';
+import type { ExchangeHost } from '../../src/platform/http/exchange.ts';
+import { Exchange } from '../../src/platform/http/exchange.ts';
 import { HeldAnswers } from '../../src/platform/http/held-answers.ts';
 import type { PublicRoutes } from '../../src/platform/http/public-routes.ts';
 import { readHead } from '../../src/platform/http/request-head.ts';

@@ -78,7 +78,8 @@ t.test('bodies: code and param of what is wrong', async (t) => {
     [{ title: 'a', constructor: 1 }, 'validation_failed constructor'],
     [{ title: 'a', toString: 1 }, 'validation_failed toString'],
     [JSON.parse('{"title":"a","__proto__":{"x":1}}'), 'validation_failed __proto__'],
-    // Several at once: the missing first, then the unknown, then the others in the order of the schema.
+    // Several at once: the missing first, then the unknown, then the others in the order of the
+    // schema.
     [{ flag: 1, what: 1 }, 'missing_field title'],
     [{ what: 1, title: 5 }, 'validation_failed what'],
     [{ items: 5, flag: 5, title: 5 }, 'invalid_format title'],

@@ -1,4 +1,7 @@
-/** The effects of `Since` (src/contract/protocol/since.ts), on resources of the test and on those of the service. */
+/**
+ * The effects of `Since` (src/contract/protocol/since.ts), on resources of the test and on those of
+ * the service.
+ */
 
 import t from 'tap';
 import { type TSchema, Type } from 'typebox';

@@ -152,8 +152,8 @@ t.test('closing waits for a limited time, and then releases the jobs to other no
   t.match(job, { locked_at: null, attempts: 1 });
 });
 
-// The library's worker ends with an unhandled rejection if it cannot mark a job as done, and stops waiting for jobs if
-// its first query fails.
+// The library's worker ends with an unhandled rejection if it cannot mark a job as done, and stops
+// waiting for jobs if its first query fails.
 t.test('Postgres unavailable: the worker continues when it is back', async (t) => {
   const postgres = await startPostgres(t);
   const database = await open(t, postgres.url);

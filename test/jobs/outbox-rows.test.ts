@@ -1,4 +1,7 @@
-/** Which node handles an outbox row: its writer as long as it goes on, then the sweep that takes it over. */
+/**
+ * Which node handles an outbox row: its writer as long as it goes on, then the sweep that takes it
+ * over.
+ */
 
 import t from 'tap';
 import { OverdueRows } from '../../src/app/jobs/overdue-rows.ts';
@@ -88,7 +91,8 @@ t.test('a row in flight is renewed, and stays with its node until it is released
   await until(() => isRenewed(slow), { what: 'a renewal' });
   t.notOk(await isRenewed(failed));
   await until(async () => (await sweep()).length > 0, { what: 'the row that failed' });
-  // A row that is younger, and that no node renews, is taken: the other one would have been by then.
+  // A row that is younger, and that no node renews, is taken: the other one would have been by
+  // then.
   const younger = await write();
   await until(async () => (await sweep()).includes(younger), { what: 'a younger row' });
   t.strictSame(taken, [failed, younger]);

@@ -1,4 +1,7 @@
-/** Two whole servers that write mail to each other: the event, agents that mail starts, and the wall against loops. */
+/**
+ * Two whole servers that write mail to each other: the event, agents that mail starts, and the wall
+ * against loops.
+ */
 
 import t from 'tap';
 import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';

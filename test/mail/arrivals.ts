@@ -17,7 +17,10 @@ import type { Teardown } from '../support/teardown.ts';
 import { createGround, type Ground, log } from '../support/timeline.ts';
 import { addInbox } from './fixture.ts';
 
-/** An Intake over a real Postgres and a real store, with what happens behind it in a few lines, so that it can fail at will. */
+/**
+ * An Intake over a real Postgres and a real store, with what happens behind it in a few lines, so
+ * that it can fail at will.
+ */
 export interface Arrivals {
   readonly ground: Ground;
   readonly inbox: InboxRow;

@@ -1,6 +1,7 @@
 /**
- * What a trusted server says against a sender holds, however it is written. Of a note the sender chooses its own address, the
- * name of its machine and some of its signature, and many servers write these without quotes.
+ * What a trusted server says against a sender holds, however it is written. Of a note the sender
+ * chooses its own address, the name of its machine and some of its signature, and many servers
+ * write these without quotes.
  */
 
 import t from 'tap';
@@ -145,7 +146,10 @@ t.test(
   },
 );
 
-/** What a sender tries: the ends and beginnings of comments, quotes and results, and other character sets. */
+/**
+ * What a sender tries: the ends and beginnings of comments, quotes and results, and other character
+ * sets.
+ */
 const PIECES = [
   ...[
     '(',
@@ -177,13 +181,17 @@ function textOf(random: Random): string {
   return Array.from({ length: random.below(7) }, () => random.pick(PIECES)).join('');
 }
 
-/** Returns the headers of a server that says of DMARC, or without it of SPF, that the mail of bank.example is forged. */
+/**
+ * Returns the headers of a server that says of DMARC, or without it of SPF, that the mail of
+ * bank.example is forged.
+ */
 function failingNotes(random: Random): string[] {
   const hasDmarc = random.below(3) > 0;
   const written = () => {
     const text = textOf(random);
     if (random.below(6) === 0) return `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
-    // A server without DMARC that writes semicolons without quotes lets the sender write a result of DMARC.
+    // A server without DMARC that writes semicolons without quotes lets the sender write a result
+    // of DMARC.
     return hasDmarc ? text : text.replaceAll(';', '');
   };
   const comment = () => (random.below(3) === 0 ? ` (${textOf(random).replaceAll(/[()\\]/g, '')})` : '');

@@ -1,4 +1,7 @@
-/** Whether the sender of a mail is proven: checks of our own, and what a server in front of us has noted. */
+/**
+ * Whether the sender of a mail is proven: checks of our own, and what a server in front of us has
+ * noted.
+ */
 
 import { generateKeyPairSync } from 'node:crypto';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';

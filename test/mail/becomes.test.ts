@@ -1,4 +1,7 @@
-/** What becomes of every mail of the corpus, and of mails that arrive in every order and more than once. */
+/**
+ * What becomes of every mail of the corpus, and of mails that arrive in every order and more than
+ * once.
+ */
 
 import { sql } from 'kysely';
 import t from 'tap';

@@ -1,4 +1,7 @@
-/** What a bridged case is to the rest of the server: its inbox, its persona, the mails of its messages. */
+/**
+ * What a bridged case is to the rest of the server: its inbox, its persona, the mails of its
+ * messages.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

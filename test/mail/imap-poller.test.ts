@@ -1,4 +1,7 @@
-/** Mail from a mailbox, with a real IMAP server: taken once, in the face of everything that breaks off. */
+/**
+ * Mail from a mailbox, with a real IMAP server: taken once, in the face of everything that breaks
+ * off.
+ */
 
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';

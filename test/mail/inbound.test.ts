@@ -1,4 +1,7 @@
-/** Mail over HTTP: the signature, the limits, and what is left behind (docs/contract.md#mail-that-comes-in). */
+/**
+ * Mail over HTTP: the signature, the limits, and what is left behind
+ * (docs/contract.md#mail-that-comes-in).
+ */
 
 import { randomBytes } from 'node:crypto';
 import t from 'tap';

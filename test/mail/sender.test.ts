@@ -1,4 +1,6 @@
-/** The loop that sends mail: what is bounded, what is left to other nodes, and what is never lost. */
+/**
+ * The loop that sends mail: what is bounded, what is left to other nodes, and what is never lost.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

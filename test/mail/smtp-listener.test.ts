@@ -1,4 +1,6 @@
-/** The listener for SMTP and LMTP: what it takes, what it refuses, and what a client may do to it. */
+/**
+ * The listener for SMTP and LMTP: what it takes, what it refuses, and what a client may do to it.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -271,7 +273,10 @@ class SmtpClient extends RawClient {
     return client;
   }
 
-  /** Sends a line, or several, and returns the answer. Rejects if it has another code. `answers`: how many there will be. */
+  /**
+   * Sends a line, or several, and returns the answer. Rejects if it has another code. `answers`:
+   * how many there will be.
+   */
   async ask(line: string, code: number, answers = 1): Promise<string> {
     const from = this.received.length;
     this.send(`${line}\r\n`);

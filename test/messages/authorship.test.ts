@@ -1,6 +1,6 @@
 /**
- * A message's fields about its author and times, since 1.2.harbor and before, for each reader: over REST and
- * sockets alike.
+ * A message's fields about its author and times, since 1.2.harbor and before, for each reader: over
+ * REST and sockets alike.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -196,7 +196,10 @@ async function everySocket(conversationId: string, customerToken: string, after?
   return { team: await pair(ada.access_token), customer: await pair(customerToken) };
 }
 
-/** Checks that the events of a message equal what REST returns to the same reader in the same version. */
+/**
+ * Checks that the events of a message equal what REST returns to the same reader in the same
+ * version.
+ */
 async function agree(
   t: Test,
   sockets: Readonly<Record<'team' | 'customer', Pair>>,

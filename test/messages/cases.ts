@@ -121,7 +121,9 @@ export class Cases {
     return rows.filter(({ details }) => 'message_id' in details);
   }
 
-  /** Sets columns of the conversation behind the API: what decides under its lock sees them at once. */
+  /**
+   * Sets columns of the conversation behind the API: what decides under its lock sees them at once.
+   */
   async set(
     conversationId: string,
     columns: { status?: 'active' | 'archived'; legal_hold?: 'held' | 'released' },
@@ -133,7 +135,10 @@ export class Cases {
       .execute();
   }
 
-  /** Changes a participant behind the API. Before the conversation was read for the first time: it is cached. */
+  /**
+   * Changes a participant behind the API. Before the conversation was read for the first time: it
+   * is cached.
+   */
   async setParticipant(
     conversationId: string,
     actorId: string,

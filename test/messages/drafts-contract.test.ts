@@ -438,7 +438,8 @@ t.test('of concurrent decisions one counts', async (t) => {
     const winner = answers.findIndex(({ status }) => status === 200);
     t.equal((await listed(id)).length - before, names[winner] === 'approve' ? 1 : 0);
   }
-  // The customer writes at the moment of the approval: either it is seen, or it comes behind the reply.
+  // The customer writes at the moment of the approval: either it is seen, or it comes behind the
+  // reply.
   for (let round = 0; round < 5; round++) {
     const [newest] = await listed(id, 'limit=1');
     const draft = await cases.draft(id);

@@ -127,7 +127,10 @@ async function read(
   return rows.map(({ sequence }) => sequence);
 }
 
-/** The database, with the names of its statements; `onAnswer` runs before the rows of a statement are returned. */
+/**
+ * The database, with the names of its statements; `onAnswer` runs before the rows of a statement
+ * are returned.
+ */
 function watched(onAnswer: () => Promise<void> = async () => {}): {
   readonly database: Database;
   readonly statements: string[];

@@ -1,4 +1,7 @@
-/** One message over HTTP: reading, editing, deleting, canceling, its outcome (docs/contract.md#editing-and-deleting). */
+/**
+ * One message over HTTP: reading, editing, deleting, canceling, its outcome
+ * (docs/contract.md#editing-and-deleting).
+ */
 
 import t from 'tap';
 import { WebSocket } from 'ws';
@@ -1086,7 +1089,9 @@ function revisions(messageId: string) {
     .execute();
 }
 
-/** Inserts a sent message as if it were written earlier, independent of the current right to write. */
+/**
+ * Inserts a sent message as if it were written earlier, independent of the current right to write.
+ */
 async function insertSent(
   conversation: string,
   author: string | null,

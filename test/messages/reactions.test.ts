@@ -1,4 +1,7 @@
-/** What belongs to a message and changes without it: reactions, threads, pins (docs/contract.md#reactions and behind). */
+/**
+ * What belongs to a message and changes without it: reactions, threads, pins
+ * (docs/contract.md#reactions and behind).
+ */
 
 import t from 'tap';
 import { toEmoji } from '../../src/contract/protocol/emoji.ts';

@@ -1,6 +1,6 @@
 /**
- * Recipients are worked out before the commit, from a cache that may be behind: what was acknowledged before a send
- * holds for it nevertheless (docs/architecture.md#recipients).
+ * Recipients are worked out before the commit, from a cache that may be behind: what was
+ * acknowledged before a send holds for it nevertheless (docs/architecture.md#recipients).
  */
 
 import t from 'tap';
@@ -56,7 +56,8 @@ t.test(
           );
           for (const { id, mentions } of messages) expected.set(id, roster.recipients(mentions ?? []));
           await Promise.all(messages.map((message) => nodes[random.below(2)]!.send(message)));
-          // A change that follows may hold for these messages too, as long as their effects are under way.
+          // A change that follows may hold for these messages too, as long as their effects are
+          // under way.
           await Promise.all(nodes.map((node) => node.idle()));
         }
       }),

@@ -1,4 +1,7 @@
-/** Sends are written without being looked for first; what turns out to be a resend costs a number, within bounds. */
+/**
+ * Sends are written without being looked for first; what turns out to be a resend costs a number,
+ * within bounds.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

@@ -1,4 +1,7 @@
-/** Scheduled messages as a client meets them: over HTTP and on sockets, on a whole server with its queue. */
+/**
+ * Scheduled messages as a client meets them: over HTTP and on sockets, on a whole server with its
+ * queue.
+ */
 
 import t from 'tap';
 import { WebSocket } from 'ws';

@@ -1,4 +1,7 @@
-/** What keeps the index of the search whole: one node at a time, deaths, holes, purges, and messages from before it. */
+/**
+ * What keeps the index of the search whole: one node at a time, deaths, holes, purges, and messages
+ * from before it.
+ */
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';

@@ -1,6 +1,6 @@
 /**
- * Readers × messages × states: a search finds exactly what the reader may read message by message. What it may read is
- * asked of Get Message, which has its own statements and rules.
+ * Readers × messages × states: a search finds exactly what the reader may read message by message.
+ * What it may read is asked of Get Message, which has its own statements and rules.
  */
 
 import t, { type Test } from 'tap';
@@ -32,7 +32,10 @@ interface Reader {
   readonly name: string;
   readonly token: string;
   readonly account?: string;
-  /** The reader reads conversations that it is not in, but finds direct messages of others only where it names them. */
+  /**
+   * The reader reads conversations that it is not in, but finds direct messages of others only
+   * where it names them.
+   */
   readonly isWhole?: true;
 }
 

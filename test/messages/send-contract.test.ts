@@ -1,6 +1,6 @@
 /**
- * Send Message (docs/contract.md#sending-a-message) as a client meets it: over HTTP, on a whole server. One long file
- * because its last test counts what all the others were allowed to send.
+ * Send Message (docs/contract.md#sending-a-message) as a client meets it: over HTTP, on a whole
+ * server. One long file because its last test counts what all the others were allowed to send.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -566,7 +566,8 @@ t.test('an answer that a node of an earlier version has stored is replayed as it
   t.equal(replayed.text, first.text);
 });
 
-// Every request below must be refused: a number, even of a void, would reveal one that was accepted.
+// Every request below must be refused: a number, even of a void, would reveal one that was
+// accepted.
 t.test('bad input', async (t) => {
   const before = await sent(supportCase, {}, as(ada));
   const rows = await count({ conversation_id: supportCase });
@@ -1221,7 +1222,10 @@ function valuesNot(type: string): unknown[] {
   return Object.entries(VALUES).flatMap(([name, values]) => (name === type ? [] : values));
 }
 
-/** undefined in place of null, at any depth: JSON leaves it out, and the defaults of `send` do not stand in for it. */
+/**
+ * undefined in place of null, at any depth: JSON leaves it out, and the defaults of `send` do not
+ * stand in for it.
+ */
 function withoutNulls(fields: Fields): Fields {
   const clean = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(clean);

@@ -1,4 +1,7 @@
-/** The digest of what stayed unseen (docs/contract.md#digests): what is queued and when, and the text of the mail. */
+/**
+ * The digest of what stayed unseen (docs/contract.md#digests): what is queued and when, and the
+ * text of the mail.
+ */
 
 import t from 'tap';
 import { runAdmin } from '../../src/app/admin/run.ts';

@@ -576,7 +576,10 @@ async function follow(url: string | null, token: string, options: CallOptions = 
   return body;
 }
 
-/** The feed, as soon as it has as many rows as messages: they come behind the answer to the send, by the outbox. */
+/**
+ * The feed, as soon as it has as many rows as messages: they come behind the answer to the send, by
+ * the outbox.
+ */
 function arrived(token: string, messageIds: readonly string[], query = ''): Promise<Page> {
   return until(
     async () => {
@@ -600,7 +603,9 @@ function insert(reader: Reader, row: Row): Promise<string> {
   return insertRow(app, reader, row);
 }
 
-/** At times of the same few microseconds: many share one, and new rows come between the old ones. */
+/**
+ * At times of the same few microseconds: many share one, and new rows come between the old ones.
+ */
 async function insertMany(reader: Reader, random: Random, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await insert(reader, { created_at: `2026-11-21T01:02:03.00000${random.below(6)}Z` });

@@ -1,4 +1,7 @@
-/** See, read, dismiss, mark-all and the summary (docs/contract.md#notifications) over HTTP, on a whole server. */
+/**
+ * See, read, dismiss, mark-all and the summary (docs/contract.md#notifications) over HTTP, on a
+ * whole server.
+ */
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
@@ -183,7 +186,8 @@ t.test('the feed’s socket receives each change as REST answered it, and nothin
   for (const name of ['see', 'see', 'read', 'see', 'read', 'dismiss', 'dismiss'] as const) {
     const answer = await move(reader, id, name);
     answers.push(answer);
-    // An event shows its resource as it is by then, which on a busy machine may be after the next change.
+    // An event shows its resource as it is by then, which on a busy machine may be after the next
+    // change.
     await client.frame(({ data }) => data?.updated_at === answer.updated_at);
   }
   const changes = answers.filter((answer, index) => answer.updated_at !== answers[index - 1]?.updated_at);

@@ -1,4 +1,6 @@
-/** How Postgres finds the rows of a feed of 200,000 notifications: each query is explained and run. */
+/**
+ * How Postgres finds the rows of a feed of 200,000 notifications: each query is explained and run.
+ */
 
 import pg from 'pg';
 import t, { type Test } from 'tap';
@@ -147,7 +149,10 @@ t.test('inserts and their repetition', async (t) => {
   await along(t, 'of another cause', 20 * 20, insert, { index: 'actors_pkey' });
 });
 
-/** Asserts that each table is read by look-ups in an index, without sorting a feed, and how many blocks that takes. */
+/**
+ * Asserts that each table is read by look-ups in an index, without sorting a feed, and how many
+ * blocks that takes.
+ */
 async function along(
   t: Test,
   what: string,

@@ -1,4 +1,7 @@
-/** What producers notify of: alerts (docs/contract.md#alerts) and notifications (docs/contract.md#producing-notifications). */
+/**
+ * What producers notify of: alerts (docs/contract.md#alerts) and notifications
+ * (docs/contract.md#producing-notifications).
+ */
 
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';

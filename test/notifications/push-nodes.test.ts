@@ -17,7 +17,8 @@ t.test('every notification is pushed, although a node dies with pushes under way
   const { grace } = other.demo.users;
   const conversationId = await createGroup(dying, 'Pier');
   const [browser, desk] = [service.browser(), service.browser()];
-  // The first node keeps in memory that no user has subscribed, and the subscriptions are made on the other one.
+  // The first node keeps in memory that no user has subscribed, and the subscriptions are made on
+  // the other one.
   await dying.send(conversationId, { body: 'before' });
   for (const one of [browser, desk]) {
     const newest = other.at('1.2.harbor');

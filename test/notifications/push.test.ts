@@ -1,4 +1,7 @@
-/** Web push (docs/contract.md#web-push): subscriptions over HTTP, and what browsers receive from a push service that decrypts. */
+/**
+ * Web push (docs/contract.md#web-push): subscriptions over HTTP, and what browsers receive from a
+ * push service that decrypts.
+ */
 
 import { createECDH, randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
@@ -414,7 +417,8 @@ t.test('an endpoint of this machine is not connected to', async (t) => {
     const reader = await newReader(app);
     const body = service.browser().toJSON();
     t.equal((await ask('POST', PATH, reader, { body })).status, 201);
-    // As after a change of what the operator allows: such an endpoint is refused when it is registered.
+    // As after a change of what the operator allows: such an endpoint is refused when it is
+    // registered.
     await app.database.kysely
       .updateTable('push_subscriptions')
       .set({ endpoint: `https://${host}:${port}/push`, origin: `https://${host}:${port}` })

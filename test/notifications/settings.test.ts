@@ -212,7 +212,10 @@ t.test('channels and muting', async (t) => {
   );
 });
 
-/** Instants around the hours: quiet or not. Clocks of Berlin, New York, Lord Howe (30 minutes) and Sydney are changed. */
+/**
+ * Instants around the hours: quiet or not. Clocks of Berlin, New York, Lord Howe (30 minutes) and
+ * Sydney are changed.
+ */
 const INSTANTS: [hours: string, timezone: string, instants: [at: string, quiet: boolean][]][] = [
   [
     '09:00-17:30',
@@ -224,7 +227,8 @@ const INSTANTS: [hours: string, timezone: string, instants: [at: string, quiet: 
       ['2026-05-05T12:00:00Z', false],
     ],
   ],
-  // Winter time from 01:00Z on the last Sunday of October, summer time from 01:00Z on the last one of March.
+  // Winter time from 01:00Z on the last Sunday of October, summer time from 01:00Z on the last one
+  // of March.
   [
     '22:00-07:00',
     'Europe/Berlin',

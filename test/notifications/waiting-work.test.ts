@@ -1,4 +1,7 @@
-/** What waits for a person notifies those that can act, until one has (docs/contract.md#work-that-waits). */
+/**
+ * What waits for a person notifies those that can act, until one has
+ * (docs/contract.md#work-that-waits).
+ */
 
 import t from 'tap';
 import type { List } from '../../src/contract/protocol/lists.ts';

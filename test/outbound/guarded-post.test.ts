@@ -1,4 +1,6 @@
-/** POST to hosts that accounts name: connections that are kept, odd responses, time, and addresses. */
+/**
+ * POST to hosts that accounts name: connections that are kept, odd responses, time, and addresses.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

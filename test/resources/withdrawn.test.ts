@@ -1,4 +1,7 @@
-/** Two nodes that show the same rows: content that is withdrawn on one leaves the memory of the other. */
+/**
+ * Two nodes that show the same rows: content that is withdrawn on one leaves the memory of the
+ * other.
+ */
 
 import t from 'tap';
 import type { List } from '../../src/contract/protocol/lists.ts';

@@ -1,4 +1,7 @@
-/** SIGHUP: new connections get the certificate that is in the files by then, and what is open goes on. */
+/**
+ * SIGHUP: new connections get the certificate that is in the files by then, and what is open goes
+ * on.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

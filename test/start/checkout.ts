@@ -14,8 +14,9 @@ export const UNPRIVILEGED: Owner = { uid: 65_534, gid: 65_534 };
 export const isRoot = process.getuid?.() === 0;
 
 /**
- * Copies the files of this checkout that `npm start` needs to a separate directory: accessible only to its owner
- * (0700), or with `owner` owned by that user. Files are linked if the file system allows it: node_modules is large.
+ * Copies the files of this checkout that `npm start` needs to a separate directory: accessible only
+ * to its owner (0700), or with `owner` owned by that user. Files are linked if the file system
+ * allows it: node_modules is large.
  */
 export function copyCheckout(t: Teardown, owner?: Owner): string {
   const directory = freshDirectory(t);

@@ -186,7 +186,8 @@ const ACCEPTED: readonly (readonly [Environment, Partial<Config>])[] = [
     { socket: { ...SOCKET_LIMITS, heartbeatMs: 100, badFramesPerMinute: 3 } },
   ],
   [{ PATH: '/bin', npm_config_cache: '/x' }, { port: 8080 }],
-  // Near a known name, but too short to be a misspelling, too far, or beside the name that is meant.
+  // Near a known name, but too short to be a misspelling, too far, or beside the name that is
+  // meant.
   [{ POST: 'x', HOSTS: 'x', HOSTNAME: 'x', PORTS: 'x', SORT: 'x' }, { port: 8080 }],
   [{ TEST_DATABASE_URL: 'x', DATABASE: 'x', OPENAI_API_BASE: 'x' }, { databaseUrl: null }],
   [{ DATABASE_URI: 'x', DATABASE_URL: 'postgres://db/x' }, { databaseUrl: 'postgres://db/x' }],

@@ -227,7 +227,10 @@ t.test('without it everybody; a fatal error: logged, an orderly stop, exit code 
   t.match(stderr, /"stopped"/, 'everything was released');
 });
 
-/** Returns the rejection of a start in this process, which `main` prints in the line that the tests above check. */
+/**
+ * Returns the rejection of a start in this process, which `main` prints in the line that the tests
+ * above check.
+ */
 async function refusalOf(t: Test, env: Environment): Promise<string> {
   const said: string[] = [];
   const log = pino({ level: 'warn' }, { write: (line) => void said.push(line) });
@@ -243,8 +246,8 @@ async function refusalOf(t: Test, env: Environment): Promise<string> {
 }
 
 /**
- * The limit is on the process's own processor time, whatever else the machine does, so it does not depend on the
- * clock.
+ * The limit is on the process's own processor time, whatever else the machine does, so it does not
+ * depend on the clock.
  */
 function isOneLine(t: Test, { code, stdout, stderr }: Finished, words: RegExp): void {
   t.equal(code, 1);
@@ -261,7 +264,10 @@ function isNoLogRecord(line: string): boolean {
   return !line.startsWith('{"level":30');
 }
 
-/** Accepts every login and answers each statement with its version, as far as Postgres's protocol requires. */
+/**
+ * Accepts every login and answers each statement with its version, as far as Postgres's protocol
+ * requires.
+ */
 function oldPostgres(socket: Socket): void {
   const message = (type: string, ...parts: readonly Buffer[]) => {
     const body = Buffer.concat(parts);

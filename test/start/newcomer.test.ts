@@ -1,4 +1,7 @@
-/** `npm start` as a stranger meets it: what it prints works when pasted, and nothing is left when it ends. */
+/**
+ * `npm start` as a stranger meets it: what it prints works when pasted, and nothing is left when it
+ * ends.
+ */
 
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';

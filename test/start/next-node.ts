@@ -9,8 +9,8 @@ export const NEXT_NODE = 24;
 const EXACT = '24.21.0';
 
 /**
- * Returns the program, which is installed at first use: `npm ci` does not fetch these 50 MB. Undefined if that is not
- * possible.
+ * Returns the program, which is installed at first use: `npm ci` does not fetch these 50 MB.
+ * Undefined if that is not possible.
  */
 export async function nextNode(): Promise<string | undefined> {
   const place = join(ROOT, 'node_modules/.cache/parley', `node-${EXACT}`);

@@ -93,7 +93,9 @@ export interface StartOptions extends SpawnOptions {
   readonly command?: readonly [file: string, ...args: string[]];
 }
 
-/** Starts it in a process group of its own; it is gone, with all its children, when the test ends. */
+/**
+ * Starts it in a process group of its own; it is gone, with all its children, when the test ends.
+ */
 export function startParley(t: Teardown, env: NodeJS.ProcessEnv, options: StartOptions = {}): Running {
   const { command, ...spawnOptions } = options;
   const [file, args] = inCleanEnvironment(command ?? [...PARLEY, 'start'], env);
@@ -162,8 +164,8 @@ export function canConnect(host: string, port: number): Promise<boolean> {
 }
 
 /**
- * Uses env(1), which becomes the command: tap puts its hooks into the environment of every child, whatever environment
- * was given. PARLEY_* variables are removed too.
+ * Uses env(1), which becomes the command: tap puts its hooks into the environment of every child,
+ * whatever environment was given. PARLEY_* variables are removed too.
  */
 function inCleanEnvironment(command: readonly string[], env: NodeJS.ProcessEnv): [string, string[]] {
   const all = { PATH: process.env.PATH, HOME: process.env.HOME, ...env };

@@ -1,4 +1,7 @@
-/** The results of loading that bin/quick-load.cjs keeps from one start to the next, and when they serve. */
+/**
+ * The results of loading that bin/quick-load.cjs keeps from one start to the next, and when they
+ * serve.
+ */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

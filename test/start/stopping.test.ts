@@ -1,4 +1,7 @@
-/** A stop is announced by `/readyz` for a while, in which the node serves on, so that balancers can turn away. */
+/**
+ * A stop is announced by `/readyz` for a while, in which the node serves on, so that balancers can
+ * turn away.
+ */
 
 import t from 'tap';
 import { freePort } from '../support/free-port.ts';

@@ -1,7 +1,10 @@
 import type { Db } from '../../src/platform/db/handle.ts';
 import { statement } from '../../src/platform/db/statement.ts';
 
-/** Makes messages of a conversation and their notifications so many days older, those up to this number and those without one. */
+/**
+ * Makes messages of a conversation and their notifications so many days older, those up to this
+ * number and those without one.
+ */
 export async function ageMessages(
   db: Db,
   conversationId: string,

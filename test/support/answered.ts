@@ -9,9 +9,9 @@ export interface Request {
 }
 
 /**
- * Repeats a request until it is accepted, each time through the node that `nodeOf` returns for the number of failed
- * attempts, and returns the body of the answer. Rejects if the request is refused, except for the repetition of a
- * deletion: the attempt without an answer may have succeeded.
+ * Repeats a request until it is accepted, each time through the node that `nodeOf` returns for the
+ * number of failed attempts, and returns the body of the answer. Rejects if the request is refused,
+ * except for the repetition of a deletion: the attempt without an answer may have succeeded.
  */
 export async function answered(
   nodeOf: (failures: number) => TestNode,

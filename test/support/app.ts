@@ -35,7 +35,10 @@ export interface Refusal {
   readonly error: ErrorObject;
 }
 
-/** The whole server in this process, with the demo account, on a free port and with its own database. */
+/**
+ * The whole server in this process, with the demo account, on a free port and with its own
+ * database.
+ */
 export interface TestApp {
   readonly baseUrl: string;
   /** Of its Postgres, for commands of the operator. */
@@ -114,7 +117,10 @@ export async function startTestApp(
   };
 }
 
-/** Returns `400 missing_field body`: everything that a client branches on, on one line for tables of refusals. */
+/**
+ * Returns `400 missing_field body`: everything that a client branches on, on one line for tables of
+ * refusals.
+ */
 export function refusalOf({ status, body }: CallAnswer<Refusal>): string {
   return `${status} ${body.error?.code} ${body.error?.param}`;
 }
@@ -138,8 +144,8 @@ function sent(headers: Readonly<Record<string, string | undefined>>): Record<str
 }
 
 /**
- * The welcome is for people at a terminal; standard output here is TAP. Only that one text is removed: all other
- * output passes.
+ * The welcome is for people at a terminal; standard output here is TAP. Only that one text is
+ * removed: all other output passes.
  */
 async function withoutWelcome<T>(start: () => Promise<T>): Promise<T> {
   const { stdout } = process;

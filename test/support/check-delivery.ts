@@ -1,6 +1,6 @@
 /**
- * Compares what one reader of a conversation received with what Postgres has. Each problem is a line; an empty result
- * passes.
+ * Compares what one reader of a conversation received with what Postgres has. Each problem is a
+ * line; an empty result passes.
  */
 export function deliveryProblems(got: readonly number[], stored: readonly number[]): string[] {
   const problems: string[] = [];
@@ -24,8 +24,8 @@ export interface Received {
 }
 
 /**
- * The same check for whole messages: under each number the message that Postgres has there, and no message under two
- * numbers.
+ * The same check for whole messages: under each number the message that Postgres has there, and no
+ * message under two numbers.
  */
 export function historyProblems(got: readonly Received[], stored: readonly Received[]): string[] {
   const problems = deliveryProblems(

@@ -5,13 +5,19 @@ import type { Teardown } from './teardown.ts';
 
 export interface Child {
   readonly process: ChildProcess;
-  /** The JSON that the script printed as its first line; rejects with its last output if it printed none. */
+  /**
+   * The JSON that the script printed as its first line; rejects with its last output if it printed
+   * none.
+   */
   readonly output: Promise<Record<string, unknown>>;
   /** Resolves when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** Runs `test/support/<script>` in a separate process that a test can kill; it ends with the test at the latest. */
+/**
+ * Runs `test/support/<script>` in a separate process that a test can kill; it ends with the test at
+ * the latest.
+ */
 export function startChild(
   t: Teardown,
   script: string,

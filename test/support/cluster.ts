@@ -77,8 +77,8 @@ export async function onFreshGroup(cluster: Cluster): Promise<Cluster> {
 }
 
 /**
- * Creates a group of people of the demo account, by default all three; returns its id. Retries while the node is not
- * ready.
+ * Creates a group of people of the demo account, by default all three; returns its id. Retries
+ * while the node is not ready.
  */
 export async function createGroup(
   node: TestNode,
@@ -111,13 +111,14 @@ export interface LoadOptions {
 }
 
 /**
- * Callers without pauses, or that are refused all the time, would take the whole processor from the code under test.
+ * Callers without pauses, or that are refused all the time, would take the whole processor from the
+ * code under test.
  */
 const PAUSE_MS = 10;
 
 /**
- * Keeps `width` callers sending to a node until stopped, each send tried once. A send without an answer counts as not
- * acknowledged.
+ * Keeps `width` callers sending to a node until stopped, each send tried once. A send without an
+ * answer counts as not acknowledged.
  */
 export class Load {
   readonly sent: Sent[] = [];
@@ -159,8 +160,8 @@ export class Load {
 }
 
 /**
- * Waits until every listener has received all that Postgres has, and returns the problems: of any listener's order, of
- * any acknowledged send, of any page.
+ * Waits until every listener has received all that Postgres has, and returns the problems: of any
+ * listener's order, of any acknowledged send, of any page.
  */
 export async function checkCluster(
   cluster: Cluster,

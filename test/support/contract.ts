@@ -25,9 +25,9 @@ export interface WireAnswer {
 }
 
 /**
- * Checks every answer that a test receives against the OpenAPI document that the server publishes: an undocumented
- * status, an extra field or one of the wrong type, a field newer than the caller's version, or an error that is not in
- * the table fails the test that made the request.
+ * Checks every answer that a test receives against the OpenAPI document that the server publishes:
+ * an undocumented status, an extra field or one of the wrong type, a field newer than the caller's
+ * version, or an error that is not in the table fails the test that made the request.
  */
 export class Contract {
   static #ofProcess: Promise<Contract> | undefined;
@@ -97,7 +97,10 @@ export class Contract {
     return sent === undefined ? undefined : this.#requestProblem(operation, spoken, sent);
   }
 
-  /** A request that the server has accepted must match the document as well. A null counts as absent. */
+  /**
+   * A request that the server has accepted must match the document as well. A null counts as
+   * absent.
+   */
   #requestProblem({ requestBody }: Operation, version: Version, sent: unknown): string | undefined {
     if (requestBody === undefined) return undefined;
     const { schema } = requestBody.content['application/json'];
@@ -148,8 +151,8 @@ interface Operation extends DocumentedOperation {
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Clients ignore unknown fields; the server under test must not send any. Objects that consist of several parts are
- * closed as a whole.
+ * Clients ignore unknown fields; the server under test must not send any. Objects that consist of
+ * several parts are closed as a whole.
  */
 function closed(schema: Schema, isPart = false): Schema {
   const copy: Record<string, unknown> = { ...schema };
@@ -174,7 +177,10 @@ function requiredOf({ required = [] }: { readonly required?: unknown }): readonl
   return required as readonly string[];
 }
 
-/** Callers of a newer version always get its fields, although the schema for all versions cannot require them. */
+/**
+ * Callers of a newer version always get its fields, although the schema for all versions cannot
+ * require them.
+ */
 function newerOf(properties: Schema): string[] {
   return Object.entries(properties).flatMap(([name, property]) =>
     sinceOf(property as object) === undefined ? [] : name,
@@ -196,8 +202,8 @@ function isSchema(value: unknown): value is Schema {
 }
 
 /**
- * Returns a problem unless code, type, status and transience are one line of the error table, and the route documents
- * it.
+ * Returns a problem unless code, type, status and transience are one line of the error table, and
+ * the route documents it.
  */
 function errorProblem(status: number, body: unknown, documented?: readonly string[]): string | undefined {
   const { error } = body as { readonly error?: Readonly<Record<string, unknown>> };

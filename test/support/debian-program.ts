@@ -12,12 +12,18 @@ export interface DebianProgram {
   readonly advice: string;
 }
 
-/** Returns the path of a program that tests run, and installs its package where it is missing and this machine allows that. */
+/**
+ * Returns the path of a program that tests run, and installs its package where it is missing and
+ * this machine allows that.
+ */
 export async function findProgram(program: DebianProgram): Promise<string> {
   return (await findOnPath(program.names)) ?? install(program);
 }
 
-/** Returns the first of these programs that is there. Also searches where Debian installs servers, which is not on every PATH. */
+/**
+ * Returns the first of these programs that is there. Also searches where Debian installs servers,
+ * which is not on every PATH.
+ */
 export async function findOnPath(names: readonly string[]): Promise<string | undefined> {
   for (const name of names) {
     for (const directory of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {

@@ -14,8 +14,9 @@ export interface EarlierCheckout {
 }
 
 /**
- * Extracts a commit into a directory of this test, with today's dependencies if they are the same. A clone without the
- * commit fails the test: skipped, it would be missed by everyone whose checks clone shallowly.
+ * Extracts a commit into a directory of this test, with today's dependencies if they are the same.
+ * A clone without the commit fails the test: skipped, it would be missed by everyone whose checks
+ * clone shallowly.
  */
 export async function checkOutEarlier(t: Teardown, commit: string): Promise<EarlierCheckout> {
   await run('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: ROOT }).catch((cause) => {

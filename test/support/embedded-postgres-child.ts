@@ -1,6 +1,7 @@
 /**
- * Owns an embedded Postgres that a test kills: `node embedded-postgres-child.ts <data dir> [<module>]`. Prints `{url,
- * pid}` when it runs; stops it when standard input ends.
+ * Owns an embedded Postgres that a test kills:
+ * `node embedded-postgres-child.ts <data dir> [<module>]`. Prints `{url, pid}` when it runs; stops
+ * it when standard input ends.
  */
 
 const [dataDir = '', module = '../../src/platform/db/postgres/embedded-postgres.ts'] = process.argv.slice(2);

@@ -19,22 +19,22 @@ export interface Faults {
   /** Milliseconds between two cuts, each of one random connection; 0: none. */
   cutEveryMs: number;
   /**
-   * The probability, from 0 to 1, that a chunk is the last one that passes: its connection stays open and silent from
-   * then on, in both directions, as if a peer or a router had disappeared. (TCP never loses a single chunk: what it
-   * cannot deliver it never delivers.)
+   * The probability, from 0 to 1, that a chunk is the last one that passes: its connection stays
+   * open and silent from then on, in both directions, as if a peer or a router had disappeared.
+   * (TCP never loses a single chunk: what it cannot deliver it never delivers.)
    */
   dropRate: number;
   /**
-   * For Redis only: how long one pushed message (`message`, `smessage`) is held while later ones pass, in
-   * milliseconds; 0: not at all; Infinity: it is dropped, and the connection stays open. A connection that opens while
-   * this is undefined is not inspected.
+   * For Redis only: how long one pushed message (`message`, `smessage`) is held while later ones
+   * pass, in milliseconds; 0: not at all; Infinity: it is dropped, and the connection stays open. A
+   * connection that opens while this is undefined is not inspected.
    */
   holdMs: ((pushed: Pushed, random: Random) => number) | undefined;
 }
 
 /**
- * A TCP proxy that breaks the connections that it carries, for tests, campaigns and client authors (`npm run faults`).
- * Random choices depend on the seed and on how the bytes arrive.
+ * A TCP proxy that breaks the connections that it carries, for tests, campaigns and client authors
+ * (`npm run faults`). Random choices depend on the seed and on how the bytes arrive.
  */
 export class FaultProxy {
   readonly faults: Faults;
@@ -196,8 +196,9 @@ class Connection {
   reset(): void {
     const { client, server } = this.#options;
     for (const socket of [client, server]) {
-      // A connecting socket has no peer to reset yet. A socket whose end is being sent cannot be reset: Node leaks the
-      // handle that libuv refuses, and a process with such a handle spins instead of exiting.
+      // A connecting socket has no peer to reset yet. A socket whose end is being sent cannot be
+      // reset: Node leaks the handle that libuv refuses, and a process with such a handle spins
+      // instead of exiting.
       const isEnding = socket.writableEnded && !socket.writableFinished;
       if (socket.connecting || isEnding) socket.destroy();
       else socket.resetAndDestroy();
@@ -240,7 +241,9 @@ class Connection {
   }
 }
 
-/** One direction of a connection: the queued chunks, in order, and the end of the stream after them. */
+/**
+ * One direction of a connection: the queued chunks, in order, and the end of the stream after them.
+ */
 class Lane {
   readonly #from: Socket;
   readonly #to: Socket;
@@ -249,7 +252,9 @@ class Lane {
   #timer: NodeJS.Timeout | undefined;
   #isPaused = false;
 
-  /** `receive` is called with every chunk, null for the end of the stream, and puts what is to pass. */
+  /**
+   * `receive` is called with every chunk, null for the end of the stream, and puts what is to pass.
+   */
   constructor(from: Socket, to: Socket, faults: Faults, receive: (chunk: Buffer | null) => void) {
     this.#from = from;
     this.#to = to;

@@ -1,4 +1,7 @@
-/** `npm run faults`: a FaultProxy in a separate process, in front of a server that a client is tested against. */
+/**
+ * `npm run faults`: a FaultProxy in a separate process, in front of a server that a client is
+ * tested against.
+ */
 
 import { parseArgs } from 'node:util';
 import { FaultProxy } from './fault-proxy.ts';

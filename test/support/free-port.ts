@@ -1,6 +1,9 @@
 import { createServer } from 'node:net';
 
-/** Returns a port of this machine that nothing listened on a moment ago, for servers that cannot take one themselves. */
+/**
+ * Returns a port of this machine that nothing listened on a moment ago, for servers that cannot
+ * take one themselves.
+ */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -28,8 +28,8 @@ const OVERTAKEN: Faults['holdMs'] = ({ channel }, random) =>
   channel.includes(':cnv_') && random.below(10) === 0 ? 1 + random.below(60) : 0;
 
 /**
- * Drops the next message to a node that `matches`. A node's own frames return over its link too, and are ignored
- * there: `matches` must describe a frame that only another node publishes.
+ * Drops the next message to a node that `matches`. A node's own frames return over its link too,
+ * and are ignored there: `matches` must describe a frame that only another node publishes.
  */
 export function loseNext(link: FaultProxy, matches: (pushed: Pushed) => boolean): void {
   const { lost } = link.counts;
@@ -104,7 +104,10 @@ const LOST_KINDS = [
 /** Not undefined, so that connections are inspected from the start. */
 const IN_ORDER: NonNullable<Faults['holdMs']> = () => 0;
 
-/** Faults by name in which single messages are lost on a link that stays open; each is over when it resolves. */
+/**
+ * Faults by name in which single messages are lost on a link that stays open; each is over when it
+ * resolves.
+ */
 export function lossFaults(links: readonly FaultProxy[], random: Random, losses: Losses) {
   return {
     'some frames lost': () =>

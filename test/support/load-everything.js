@@ -1,6 +1,7 @@
 /**
- * Loads every module of src/ and every migration, with the addon replaced by a stub: the addon exists only for the
- * pinned Node. Run by another Node, it shows whether anything else depends on the pinned one.
+ * Loads every module of src/ and every migration, with the addon replaced by a stub: the addon
+ * exists only for the pinned Node. Run by another Node, it shows whether anything else depends on
+ * the pinned one.
  */
 
 import { once } from 'node:events';
@@ -19,7 +20,8 @@ module.registerHooks({
     url === ADDON ? { format: 'module', source: stub(), shortCircuit: true } : next(url, context),
 });
 
-// Modules that run something when they are loaded: the command, and the workers, which get some input.
+// Modules that run something when they are loaded: the command, and the workers, which get some
+// input.
 const MAIN = 'src/app/main.ts';
 const HTML_WORKER = 'src/features/agents/tools/html-worker.ts';
 const MAIL_WORKER = 'src/features/mail/reading/reader-worker.ts';

@@ -1,6 +1,7 @@
 /**
- * A provider of language models for tests: the OpenAI chat-completions protocol over real HTTP. Each request is
- * answered by the next script that fits, and kept, so that tests see what the model received.
+ * A provider of language models for tests: the OpenAI chat-completions protocol over real HTTP.
+ * Each request is answered by the next script that fits, and kept, so that tests see what the model
+ * received.
  *
  *     const models = await ModelServer.start(t);
  *     models.reply('Hello there.');                                 // the next request, whichever model
@@ -32,7 +33,9 @@ export interface ModelReply {
   readonly tokensPerSecond?: number;
   /** Delay before the first token; the response's head is sent at once. */
   readonly firstTokenMs?: number;
-  /** Waits before this token (from 0) until the promise settles, so that a test can look in between. */
+  /**
+   * Waits before this token (from 0) until the promise settles, so that a test can look in between.
+   */
   readonly hold?: { readonly at: number; readonly until: Promise<unknown> };
   /** Default: one a token, and 10 for the prompt. Null: the provider reports none. */
   readonly usage?: { readonly input: number; readonly output: number } | null;
@@ -66,7 +69,9 @@ export interface ModelRequest {
   readonly lastUserText: string;
   /** Names of the tools that were offered. */
   readonly tools: readonly string[];
-  /** Resolves when the answer is over: `complete`, or `aborted` if the caller closed the connection. */
+  /**
+   * Resolves when the answer is over: `complete`, or `aborted` if the caller closed the connection.
+   */
   readonly over: Promise<'complete' | 'aborted'>;
 }
 
@@ -125,8 +130,8 @@ export class ModelServer {
   }
 
   /**
-   * Sets the answer to the next request, or, with `model`, to the next one to that model. Requests take their scripts
-   * in order.
+   * Sets the answer to the next request, or, with `model`, to the next one to that model. Requests
+   * take their scripts in order.
    */
   reply(script: Script, model?: string): this {
     this.#queue.push({ script, model });
@@ -220,7 +225,9 @@ class Stream {
   readonly #calls: readonly (ScriptedCall & { readonly id: string })[];
   readonly #tokens: readonly string[];
   readonly #withUsage: boolean;
-  /** The bytes before and after a token: made once, because 200 of these run at 100 tokens a second. */
+  /**
+   * The bytes before and after a token: made once, because 200 of these run at 100 tokens a second.
+   */
   readonly #before: string;
   readonly #startsAtMs: number;
   #paceSinceMs: number | undefined;

@@ -3,7 +3,10 @@ import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
 /** What counts as a description. */
 export const THREE_WORDS = /\w+\W+\w+\W+\w+/;
 
-/** Returns the fields of a schema, at any depth, that have no description. Schemas without a type are conditions. */
+/**
+ * Returns the fields of a schema, at any depth, that have no description. Schemas without a type
+ * are conditions.
+ */
 export function muteFields(schema: SchemaObject, at: string): string[] {
   const { properties = {}, items, additionalProperties: values, anyOf = [], oneOf = [] } = schema;
   const inner = [items, values, ...anyOf, ...oneOf].filter((part) => typeof part === 'object');

@@ -11,8 +11,8 @@ import type { Teardown } from './teardown.ts';
 import { until } from './until.ts';
 
 /**
- * Starts nginx in front of `upstreamPort`. Its connections to the upstream are few and kept alive: an extra answer on
- * one of them would go to another client.
+ * Starts nginx in front of `upstreamPort`. Its connections to the upstream are few and kept alive:
+ * an extra answer on one of them would go to another client.
  */
 export function startNginx(
   t: Teardown,
@@ -28,11 +28,13 @@ export interface StartedNginx {
 }
 
 /**
- * Starts nginx in the foreground with the content of a `http` block for its port; it ends with the test at the latest.
+ * Starts nginx in the foreground with the content of a `http` block for its port; it ends with the
+ * test at the latest.
  */
 export async function startNginxWith(t: Teardown, content: (port: number) => string): Promise<StartedNginx> {
   const program = await findNginx();
-  // A free port may be taken before nginx has it: by another test's server, or by any connection that goes out.
+  // A free port may be taken before nginx has it: by another test's server, or by any connection
+  // that goes out.
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort();
     const { isListening, readErrors } = await run(t, program, content(port));
@@ -66,7 +68,8 @@ async function run(
   const kill = () => child.kill('SIGKILL');
   process.once('exit', kill);
   t.teardown(() => stop(child, kill));
-  // nginx writes the file once its port is bound. A connection would not tell its server from another one there.
+  // nginx writes the file once its port is bound. A connection would not tell its server from
+  // another one there.
   const pidFile = join(directory, 'nginx.pid');
   await until(() => hasEnded(child) || existsSync(pidFile), { what: 'nginx listens' });
   if (hasEnded(child)) await closed;

@@ -1,4 +1,7 @@
-/** Holds the node lock until a test kills it: `node node-lock-child.ts <url> <mode>`. Prints `{held}`. */
+/**
+ * Holds the node lock until a test kills it: `node node-lock-child.ts <url> <mode>`. Prints
+ * `{held}`.
+ */
 
 import { acquireNodeLock } from '../../src/platform/db/node-lock.ts';
 import { createLog } from '../../src/platform/log.ts';

@@ -19,7 +19,10 @@ export interface NodeOptions {
   readonly dataDir?: string;
   /** Runs something else that composes a node. Default: `npm start`. */
   readonly command?: readonly [file: string, ...args: string[]];
-  /** Runs the code of an earlier commit. Its answers are not checked against the contract, which is that of today. */
+  /**
+   * Runs the code of an earlier commit. Its answers are not checked against the contract, which is
+   * that of today.
+   */
   readonly earlier?: EarlierCheckout;
 }
 
@@ -77,7 +80,8 @@ export class TestNode {
   }
 
   /**
-   * Sends a request with the demo account's admin key, or `token`. Rejects if the answer does not match the contract.
+   * Sends a request with the demo account's admin key, or `token`. Rejects if the answer does not
+   * match the contract.
    */
   async call(
     method: string,
@@ -87,7 +91,8 @@ export class TestNode {
   ): Promise<{ status: number; body: Record<string, unknown>; headers: Headers }> {
     const response = await fetch(`${this.baseUrl}${path}`, {
       method,
-      // On a kept-alive connection this busy process could learn too late that the server closed it as idle.
+      // On a kept-alive connection this busy process could learn too late that the server closed it
+      // as idle.
       headers: { ...this.headers(token), Connection: 'close' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(60_000),
@@ -135,7 +140,10 @@ export class TestNode {
     return Listener.try(this, conversationId, options);
   }
 
-  /** Returns the value on the line of /metrics that begins with `name`, labels included; 0 if there is none. */
+  /**
+   * Returns the value on the line of /metrics that begins with `name`, labels included; 0 if there
+   * is none.
+   */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.baseUrl}/metrics`)).text();
     const line = text.split('\n').find((line) => line.startsWith(`${name} `));
@@ -205,8 +213,8 @@ export class Listener {
   readonly #notifications: Frame[] = [];
 
   /**
-   * Reconnects like a client if it is refused: a node whose link or database is in doubt, or that gets too little of
-   * the processor to answer in time, accepts no sockets.
+   * Reconnects like a client if it is refused: a node whose link or database is in doubt, or that
+   * gets too little of the processor to answer in time, accepts no sockets.
    */
   static async open(node: TestNode, conversationId: string, options: ListenOptions): Promise<Listener> {
     return until(

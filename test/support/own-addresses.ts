@@ -8,7 +8,10 @@ export function interfaceAddresses(): string[] {
     .filter((address) => !/^(127\.|fe80:|::1$)/.test(address));
 }
 
-/** Returns addresses of this machine at which a canary can listen: several of loopback, and those of its interfaces. */
+/**
+ * Returns addresses of this machine at which a canary can listen: several of loopback, and those of
+ * its interfaces.
+ */
 export function ownAddresses(): string[] {
   return ['127.0.0.1', '127.0.1.1', '127.127.127.127', '::1', ...interfaceAddresses()];
 }

@@ -17,7 +17,10 @@ export interface TestPgBouncer {
   start(): Promise<void>;
 }
 
-/** Starts PgBouncer in front of the Postgres of a URL, with its defaults but for the mode and the size of its pool. */
+/**
+ * Starts PgBouncer in front of the Postgres of a URL, with its defaults but for the mode and the
+ * size of its pool.
+ */
 export async function startPgBouncer(
   t: Teardown,
   { databaseUrl, mode }: { readonly databaseUrl: string; readonly mode: 'session' | 'transaction' },

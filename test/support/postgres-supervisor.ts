@@ -1,9 +1,10 @@
 /**
- * Runs the Postgres that test files share, in a separate process: it starts the server, makes the template, clones it
- * on request, and ends when there has been no lease (a connection) for a while. When a test process ends, in whatever
- * way, its lease ends and its databases are dropped.
+ * Runs the Postgres that test files share, in a separate process: it starts the server, makes the
+ * template, clones it on request, and ends when there has been no lease (a connection) for a while.
+ * When a test process ends, in whatever way, its lease ends and its databases are dropped.
  *
- * Run by postgres.ts: `node postgres-supervisor.ts <directory>`. Exit code 0 if another supervisor owns the directory.
+ * Run by postgres.ts: `node postgres-supervisor.ts <directory>`. Exit code 0 if another supervisor
+ * owns the directory.
  */
 
 import { chmod, mkdir, readdir, rm, stat } from 'node:fs/promises';
@@ -114,7 +115,8 @@ async function supervise(): Promise<void> {
 }
 
 /**
- * The data is not made to survive a crash of the machine, so it is created again if the server does not start on it.
+ * The data is not made to survive a crash of the machine, so it is created again if the server does
+ * not start on it.
  */
 async function start(): Promise<EmbeddedPostgres> {
   const options = { dataDir, durable: false, log, maxConnections: 200 };

@@ -1,6 +1,7 @@
 /**
- * Real Postgres for tests: one server for all test files of a run (in a supervisor process, postgres-supervisor.ts)
- * with one clone of a migrated template per call, and private servers that a test can stop and kill.
+ * Real Postgres for tests: one server for all test files of a run (in a supervisor process,
+ * postgres-supervisor.ts) with one clone of a migrated template per call, and private servers that
+ * a test can stop and kill.
  */
 
 import { spawn } from 'node:child_process';
@@ -28,7 +29,8 @@ export async function createTestDatabase(t: Teardown): Promise<{ url: string }> 
   t.teardown(async () => {
     await current.request({ op: 'drop', name });
   });
-  // On a busy machine, opening a connection may take longer than the second that a request waits for one.
+  // On a busy machine, opening a connection may take longer than the second that a request waits
+  // for one.
   return { url: `${url}?connect_timeout=60` };
 }
 
@@ -46,8 +48,8 @@ export interface TestPostgres {
 }
 
 /**
- * Starts a server for this test alone. Not durable. By default it is reached over TCP, as in a deployment: the path of
- * its data is too long for a socket.
+ * Starts a server for this test alone. Not durable. By default it is reached over TCP, as in a
+ * deployment: the path of its data is too long for a socket.
  */
 export async function startPostgres(t: Teardown, over: 'tcp' | 'socket' = 'tcp'): Promise<TestPostgres> {
   const dataDir = await mkdtemp(
@@ -127,7 +129,8 @@ class Lease {
       if (socket !== undefined) return new Lease(socket);
       if (starting?.exitCode) throw new Error(await complaint(directory));
       if (Date.now() > deadline) throw new Error('the test Postgres does not come up within 120 s');
-      // It ended without an error: another supervisor owns the data, and is starting or stopping. Retry.
+      // It ended without an error: another supervisor owns the data, and is starting or stopping.
+      // Retry.
       if (starting?.ended) await delay(150);
       if (starting === undefined || starting.ended) starting = await startSupervisor(directory);
       await delay(10);
@@ -146,8 +149,8 @@ class Lease {
 }
 
 /**
- * One directory per user, checkout and state of the migrations: changed migrations use another server with another
- * template. The supervisor removes the directories of earlier states.
+ * One directory per user, checkout and state of the migrations: changed migrations use another
+ * server with another template. The supervisor removes the directories of earlier states.
  */
 async function sharedDirectory(): Promise<string> {
   const root = resolve(import.meta.dirname, '../..');

@@ -14,9 +14,10 @@ export interface QuietWritesOptions {
 }
 
 /**
- * Makes every kind of change in conversations that are otherwise quiet, so that no later message shows what a reader
- * missed: the key renames, grace sends, edits and deletes, and ada reads a notification. One change after the other,
- * each repeated until it is acknowledged, with the nodes in turn by round.
+ * Makes every kind of change in conversations that are otherwise quiet, so that no later message
+ * shows what a reader missed: the key renames, grace sends, edits and deletes, and ada reads a
+ * notification. One change after the other, each repeated until it is acknowledged, with the nodes
+ * in turn by round.
  */
 export class QuietWrites {
   readonly conversationIds: readonly string[];
@@ -52,7 +53,10 @@ export class QuietWrites {
     });
   }
 
-  /** Resolves when every kind of change was made once more through each node; rejects if one was refused. */
+  /**
+   * Resolves when every kind of change was made once more through each node; rejects if one was
+   * refused.
+   */
   async pass(): Promise<void> {
     // One round is in progress.
     const target = this.#rounds + 1 + this.#options.nodes().length;

@@ -11,8 +11,8 @@ import { freePort } from './free-port.ts';
 import type { Teardown } from './teardown.ts';
 
 /**
- * Returns REDIS_URL if it is set, else the URL of a private server. A shared Redis is not emptied: random conversation
- * ids isolate the tests sufficiently.
+ * Returns REDIS_URL if it is set, else the URL of a private server. A shared Redis is not emptied:
+ * random conversation ids isolate the tests sufficiently.
  */
 export async function testRedisUrl(t: Teardown): Promise<string> {
   return process.env.REDIS_URL || (await startRedis(t)).url;

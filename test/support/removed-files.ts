@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import { until } from './until.ts';
 
-/** Has files of deleted messages removed now, in place of a minute after their deletion, and waits for it. */
+/**
+ * Has files of deleted messages removed now, in place of a minute after their deletion, and waits
+ * for it.
+ */
 export async function removeWithdrawnFiles(postgres: pg.Pool): Promise<void> {
   await postgres.query(
     "UPDATE uploads SET withdrawn_at = withdrawn_at - interval '2 minutes' WHERE withdrawn_at IS NOT NULL",

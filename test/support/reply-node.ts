@@ -26,7 +26,8 @@ import type { Teardown } from './teardown.ts';
 import { log, NO_LISTENERS, NO_WATCH, newMessage } from './timeline.ts';
 
 /**
- * The part of a node that writes replies, in the name of the demo account's agent, without the part that runs agents.
+ * The part of a node that writes replies, in the name of the demo account's agent, without the part
+ * that runs agents.
  */
 export class ReplyNode {
   readonly ground: Ground;

@@ -1,4 +1,7 @@
-/** The part of Redis's protocol (RESP2 and RESP3) that is needed to find single pushed messages in a stream. */
+/**
+ * The part of Redis's protocol (RESP2 and RESP3) that is needed to find single pushed messages in a
+ * stream.
+ */
 
 /** A message that Redis pushes to a subscriber. */
 export interface Pushed {
@@ -10,7 +13,10 @@ export interface Pushed {
 export class RespSplitter {
   #pending: Buffer = Buffer.alloc(0);
 
-  /** Returns the values that `chunk` completes, byte for byte. Throws a RangeError on anything but RESP. */
+  /**
+   * Returns the values that `chunk` completes, byte for byte. Throws a RangeError on anything but
+   * RESP.
+   */
   split(chunk: Buffer): Buffer[] {
     const bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     const values: Buffer[] = [];

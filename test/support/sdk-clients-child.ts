@@ -1,4 +1,6 @@
-/** The process behind SdkClients (sdk-clients.ts): takes orders from its parent, and ends with it. */
+/**
+ * The process behind SdkClients (sdk-clients.ts): takes orders from its parent, and ends with it.
+ */
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { WebSocket } from 'ws';

@@ -41,8 +41,8 @@ export type Word =
   | { readonly receivedByAll: { readonly conversationId: string; readonly sequence: number } };
 
 /**
- * Many clients of the SDK in a separate process, each with its own connection, so that counting what arrives does not
- * delay the server under test.
+ * Many clients of the SDK in a separate process, each with its own connection, so that counting
+ * what arrives does not delay the server under test.
  */
 export class SdkClients {
   /** Requested by `stall`: the last message by conversation that all readers have received. */
@@ -87,7 +87,10 @@ export class SdkClients {
     await this.#order({ op: 'unstall' });
   }
 
-  /** Waits until each client has all messages of its conversations, and returns the report. `stored` is in order. */
+  /**
+   * Waits until each client has all messages of its conversations, and returns the report. `stored`
+   * is in order.
+   */
   async finish(stored: ReadonlyMap<string, readonly Received[]>): Promise<SdkReport> {
     const report = await this.#order({ op: 'finish', stored: Object.fromEntries(stored) });
     if (report === null) throw new Error('the clients did not report');

@@ -8,12 +8,13 @@ import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-p
 import { createLog } from '../../src/platform/log.ts';
 
 /**
- * Puts a new cluster into a data directory by copying one that was made once per checkout: 60 ms, where initdb takes
- * most of a second. startEmbeddedPostgres then uses it.
+ * Puts a new cluster into a data directory by copying one that was made once per checkout: 60 ms,
+ * where initdb takes most of a second. startEmbeddedPostgres then uses it.
  */
 export async function seedCluster(dataDir: string): Promise<void> {
   const seed = join(await seedDirectory(), 'postgres');
-  // A symbolic link: Postgres cannot reach the temporary directory, and one cluster must not serve two tests.
+  // A symbolic link: Postgres cannot reach the temporary directory, and one cluster must not serve
+  // two tests.
   if (!(await lstat(seed)).isDirectory()) return;
   await promisify(execFile)('cp', ['-a', seed, dataDir]);
 }

@@ -58,8 +58,8 @@ export async function clockSeconds(databaseUrl: string): Promise<number> {
 }
 
 /**
- * Compares readers with Postgres once all writes have ended: the last state of everything that changed since they
- * connected. Waits a minute for each reader.
+ * Compares readers with Postgres once all writes have ended: the last state of everything that
+ * changed since they connected. Waits a minute for each reader.
  */
 export async function checkShown(
   databaseUrl: string,

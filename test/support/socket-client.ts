@@ -26,9 +26,10 @@ interface Frame {
 }
 
 /**
- * The simplest client that still receives everything: it reconnects whenever its socket ends, to any node. It
- * subscribes after its last number until it was live once; from then on it resumes from the last cursor that it
- * received while nothing was unsettled. A message that arrives twice, on one socket or on two, is twice in its history.
+ * The simplest client that still receives everything: it reconnects whenever its socket ends, to
+ * any node. It subscribes after its last number until it was live once; from then on it resumes
+ * from the last cursor that it received while nothing was unsettled. A message that arrives twice,
+ * on one socket or on two, is twice in its history.
  */
 export class SocketClient {
   /** Received messages by conversation, in the order of arrival. */
@@ -40,7 +41,10 @@ export class SocketClient {
   connections = 0;
   readonly #options: SocketClientOptions;
   #socket: WebSocket | undefined;
-  /** Requests that this socket has not completed yet: ids of conversations, or RESUME. Empty: the client is live. */
+  /**
+   * Requests that this socket has not completed yet: ids of conversations, or RESUME. Empty: the
+   * client is live.
+   */
   readonly #unsettled = new Set<string>();
   /** The cursor to resume from; undefined: it was never live. */
   #cursor: string | undefined;
@@ -65,7 +69,9 @@ export class SocketClient {
     return this.#cursor !== undefined;
   }
 
-  /** Ends the socket without a close frame. The client reconnects after `awayMs` at the earliest. */
+  /**
+   * Ends the socket without a close frame. The client reconnects after `awayMs` at the earliest.
+   */
   reset(awayMs = 0): void {
     this.#awayMs = awayMs;
     this.#socket?.terminate();

@@ -13,8 +13,8 @@ export interface SteadyLoadOptions {
 }
 
 /**
- * Messages of ada at a steady pace, independent of the results of earlier ones: each is retried until it is
- * acknowledged.
+ * Messages of ada at a steady pace, independent of the results of earlier ones: each is retried
+ * until it is acknowledged.
  */
 export class SteadyLoad {
   /** Ids of messages that were answered 201. */

@@ -1,7 +1,10 @@
 import pg from 'pg';
 import type { Received } from './check-delivery.ts';
 
-/** Returns the sent messages of each of these conversations in Postgres, in order: the reference for every reader. */
+/**
+ * Returns the sent messages of each of these conversations in Postgres, in order: the reference for
+ * every reader.
+ */
 export async function storedMessages(
   databaseUrl: string,
   conversationIds: readonly string[],

@@ -3,10 +3,11 @@ import type { Db } from '../../src/platform/db/handle.ts';
 import { until } from './until.ts';
 
 /**
- * Returns the columns of the whole database in which some row contains the text, as `schema.table.column` in order: an
- * empty list means that the text is gone. Looks into every column of a text, JSON, array or bytea type of every table,
- * those of the job queue included, so that a table that is added later is searched too. The text must be plain ASCII
- * without quotes and backslashes, which JSON would escape. An answer that is stored encrypted is not found.
+ * Returns the columns of the whole database in which some row contains the text, as
+ * `schema.table.column` in order: an empty list means that the text is gone. Looks into every
+ * column of a text, JSON, array or bytea type of every table, those of the job queue included, so
+ * that a table that is added later is searched too. The text must be plain ASCII without quotes and
+ * backslashes, which JSON would escape. An answer that is stored encrypted is not found.
  */
 export async function storedText(db: Db, text: string): Promise<string[]> {
   if (!/^[\w .:@-]+$/.test(text)) throw new RangeError('JSON would escape this text, so it could be missed');
@@ -25,8 +26,8 @@ export async function storedText(db: Db, text: string): Promise<string[]> {
 }
 
 /**
- * Like `storedText`, of a text that was removed. A block of the search index that was being written at that moment has its
- * words until the next round, so they count only if they stay.
+ * Like `storedText`, of a text that was removed. A block of the search index that was being written
+ * at that moment has its words until the next round, so they count only if they stay.
  */
 export async function textLeft(db: Db, text: string): Promise<string[]> {
   await until(async () => !(await storedText(db, text)).includes('public.search_blocks.terms'), {

@@ -1,5 +1,6 @@
 /**
- * Stands in for `tap` in a test file that runs together with others: loaded once for each file, with its URL in `of`.
+ * Stands in for `tap` in a test file that runs together with others: loaded once for each file,
+ * with its URL in `of`.
  */
 
 import { subtests } from './together.ts';

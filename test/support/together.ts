@@ -1,7 +1,8 @@
 /**
- * Runs the test files of one directory in one process, one after another: loading the server takes 1.5 s of processor
- * time, most of the time of an ordinary file. The files are unchanged and also run alone: what they import as `tap` is
- * a subtest here, so everything that one sets up is torn down before the next one begins.
+ * Runs the test files of one directory in one process, one after another: loading the server takes
+ * 1.5 s of processor time, most of the time of an ordinary file. The files are unchanged and also
+ * run alone: what they import as `tap` is a subtest here, so everything that one sets up is torn
+ * down before the next one begins.
  */
 
 import { readdirSync } from 'node:fs';
@@ -12,7 +13,9 @@ import t, { type Test } from 'tap';
 // Imported before the hook, which slows down the loading of every module.
 import './app.ts';
 
-/** `directory`: of test/. package.json (tap, exclude) keeps its files from being run alone as well. */
+/**
+ * `directory`: of test/. package.json (tap, exclude) keeps its files from being run alone as well.
+ */
 export async function runTogether(directory: string): Promise<void> {
   const folder = join(import.meta.dirname, '..', directory);
   const names = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));

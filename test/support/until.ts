@@ -8,9 +8,9 @@ export interface UntilOptions {
 }
 
 /**
- * Polls until the result is truthy, and resolves with it. The pauses grow, because the awaited work needs the
- * processor too. Gives up after a minute, however soon the result is expected: a test that fails because a machine is
- * busy shows nothing about the code. Speed is measured in bench/.
+ * Polls until the result is truthy, and resolves with it. The pauses grow, because the awaited work
+ * needs the processor too. Gives up after a minute, however soon the result is expected: a test
+ * that fails because a machine is busy shows nothing about the code. Speed is measured in bench/.
  */
 export async function until<T>(
   condition: () => T | Promise<T>,

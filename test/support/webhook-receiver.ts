@@ -20,7 +20,9 @@ export interface ReceivedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What a receiver answers: a status, or what it does with the response; nothing: it never answers. */
+/**
+ * What a receiver answers: a status, or what it does with the response; nothing: it never answers.
+ */
 export type Answering = (
   received: Received,
 ) => number | ((response: ServerResponse) => void) | undefined | Promise<number>;

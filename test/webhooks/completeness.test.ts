@@ -1,4 +1,7 @@
-/** Random histories of messages and deliveries: what is claimed to be delivered against a slow recount. */
+/**
+ * Random histories of messages and deliveries: what is claimed to be delivered against a slow
+ * recount.
+ */
 
 import t from 'tap';
 import type { DeliveryStatus } from '../../src/contract/protocol/resources/webhook-delivery.ts';
@@ -310,7 +313,10 @@ class History {
     }
   }
 
-  /** A retention policy removes the first messages of a conversation; what was to be sent of them finds nothing. */
+  /**
+   * A retention policy removes the first messages of a conversation; what was to be sent of them
+   * finds nothing.
+   */
   async #purge(): Promise<void> {
     const places = this.#placesOf(this.#random.pick(this.#conversations));
     const first = places.slice(0, 3);

@@ -1,4 +1,6 @@
-/** Tries of deliveries, their retries and what follows from failures, on receivers of every kind. */
+/**
+ * Tries of deliveries, their retries and what follows from failures, on receivers of every kind.
+ */
 
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';

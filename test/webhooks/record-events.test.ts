@@ -1,4 +1,7 @@
-/** From a committed event to its deliveries: which are recorded, once, and what the payload is read from. */
+/**
+ * From a committed event to its deliveries: which are recorded, once, and what the payload is read
+ * from.
+ */
 
 import type { Selectable } from 'kysely';
 import t from 'tap';

@@ -1,4 +1,7 @@
-/** The syntax of the command line: commands of one or two words, with options that all take a value, most of them by name. */
+/**
+ * The syntax of the command line: commands of one or two words, with options that all take a value,
+ * most of them by name.
+ */
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '../../contract/protocol/nearest-name.ts';
@@ -27,8 +30,8 @@ export interface Command<Context> {
   /** It uses nothing but the configuration and files: no database is looked for or started. */
   readonly offline?: true;
   /**
-   * Resolves with the object to print; undefined if it has printed by itself. Required options are present, and every value
-   * has passed its check.
+   * Resolves with the object to print; undefined if it has printed by itself. Required options are
+   * present, and every value has passed its check.
    */
   readonly run: (context: Context, options: Options) => Promise<object | undefined>;
 }
@@ -61,7 +64,9 @@ export function parseCommand<Context>(
   return { command, options };
 }
 
-/** Returns one line for each command that begins with `args`, and the options if there is only one. */
+/**
+ * Returns one line for each command that begins with `args`, and the options if there is only one.
+ */
 export function usageOf<Context>(
   commands: Commands<Context>,
   program: string,
@@ -145,8 +150,9 @@ function parseStrictly(
 }
 
 /**
- * Joins an option and a value that begins with a dash, as one in 64 public keys does: parseArgs would take the value for an
- * option and call it ambiguous. What looks like an option stays one, so that a misspelt name is still found.
+ * Joins an option and a value that begins with a dash, as one in 64 public keys does: parseArgs
+ * would take the value for an option and call it ambiguous. What looks like an option stays one, so
+ * that a misspelt name is still found.
  */
 function withDashedValues(args: readonly string[], options: Readonly<Record<string, unknown>>): string[] {
   const joined: string[] = [];
@@ -160,7 +166,10 @@ function withDashedValues(args: readonly string[], options: Readonly<Record<stri
   return joined;
 }
 
-/** A value without the name of its option: it was probably meant for the first one that is required and was not given. */
+/**
+ * A value without the name of its option: it was probably meant for the first one that is required
+ * and was not given.
+ */
 function unnamedValue(args: readonly string[], name: string, options: Command<unknown>['options']): string {
   const named = new Set(args.map((arg) => arg.split('=')[0]));
   const value = args.find((arg, i) => !arg.startsWith('-') && !/^--[^=]+$/.test(args[i - 1] ?? '')) ?? '';

@@ -1,4 +1,7 @@
-/** The operator's commands. Modules of a command are loaded when it runs, because each call is a process of its own. */
+/**
+ * The operator's commands. Modules of a command are loaded when it runs, because each call is a
+ * process of its own.
+ */
 
 import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
 import type { AccountList } from '../../core/accounts/account-list.ts';
@@ -31,7 +34,8 @@ const LIMIT: Option = {
     test: (text) => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= MAX_ROWS,
   },
 };
-// Repeats contract/protocol/resources/account.ts, which takes a tenth of a second to load; the types check that they are equal.
+// Repeats contract/protocol/resources/account.ts, which takes a tenth of a second to load; the
+// types check that they are equal.
 const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
 const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
   'active',

@@ -8,10 +8,11 @@ import { parseCommand } from './command-line.ts';
 import { type AdminContext, COMMANDS } from './commands.ts';
 
 /**
- * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print; undefined if the command has
- * printed by itself. Uses DATABASE_URL, else the embedded Postgres of a Parley that runs on the same data directory, else
- * starts that Postgres for the duration. Rejects with UsageError, or with an Error of one line; a command that rejects has
- * changed nothing.
+ * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print;
+ * undefined if the command has printed by itself. Uses DATABASE_URL, else the embedded Postgres of
+ * a Parley that runs on the same data directory, else starts that Postgres for the duration.
+ * Rejects with UsageError, or with an Error of one line; a command that rejects has changed
+ * nothing.
  */
 export async function runAdmin(
   args: readonly string[],

@@ -1,4 +1,6 @@
-/** What the people of the demo account said during one day, as data. src/app/demo/day.ts writes it. */
+/**
+ * What the people of the demo account said during one day, as data. src/app/demo/day.ts writes it.
+ */
 
 export type Person = 'ada' | 'grace' | 'assistant' | 'nils' | 'ines';
 

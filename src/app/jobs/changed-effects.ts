@@ -13,8 +13,8 @@ export interface ChangedEffectsOptions extends EventReads {
 }
 
 /**
- * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be called again for the same
- * changes: readers recognize an event by id and `updated_at`.
+ * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be called
+ * again for the same changes: readers recognize an event by id and `updated_at`.
  */
 export class ChangedEffects {
   readonly #options: ChangedEffectsOptions;
@@ -23,7 +23,10 @@ export class ChangedEffects {
     this.#options = options;
   }
 
-  /** Rejects if publishing failed on some node. `isRepeated`: the changes may have been published before. */
+  /**
+   * Rejects if publishing failed on some node. `isRepeated`: the changes may have been published
+   * before.
+   */
   async publish({ changes }: ResourcesChanged, isRepeated: boolean): Promise<void> {
     const { engine, recorder, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {

@@ -26,15 +26,17 @@ const MAX_ROWS = 100;
 const BURY_EVERY_MS = 10 * 60 * 1_000;
 
 /**
- * After this many attempts the failure of a row is logged as an error that needs attention. The row is still retried.
+ * After this many attempts the failure of a row is logged as an error that needs attention. The row
+ * is still retried.
  */
 const ALARMING_ATTEMPTS = 10;
 
 /**
- * Handles the rows that this node's transactions write into the outbox as soon as they have committed, and takes over
- * rows that their writer has not handled: those of a node that died between commit and publish, those whose publish
- * failed, and those of commands outside any node. When the link between nodes returns, the rows that failed meanwhile
- * are tried at once instead of at the end of their leases.
+ * Handles the rows that this node's transactions write into the outbox as soon as they have
+ * committed, and takes over rows that their writer has not handled: those of a node that died
+ * between commit and publish, those whose publish failed, and those of commands outside any node.
+ * When the link between nodes returns, the rows that failed meanwhile are tried at once instead of
+ * at the end of their leases.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
@@ -56,9 +58,10 @@ export class OutboxWorker {
   }
 
   /**
-   * Registers one handler for each topic; a row whose handler rejects stays and is retried. Separate from the
-   * constructor because handlers need parts that write into the outbox, and must therefore be closed before it. Rows
-   * that are committed before this call are left to the first sweep.
+   * Registers one handler for each topic; a row whose handler rejects stays and is retried.
+   * Separate from the constructor because handlers need parts that write into the outbox, and must
+   * therefore be closed before it. Rows that are committed before this call are left to the first
+   * sweep.
    */
   start(handlers: readonly TopicHandler[]): void {
     const { database, engine, log } = this.#options;
@@ -98,7 +101,10 @@ export class OutboxWorker {
     }
   }
 
-  /** Every handler has begun before this returns, so the transaction's caller can rely on its synchronous part. */
+  /**
+   * Every handler has begun before this returns, so the transaction's caller can rely on its
+   * synchronous part.
+   */
   #committed(rows: readonly OutboxRow[]): void {
     for (const row of rows) {
       this.#options.inFlight.begin(row.id);
@@ -109,7 +115,8 @@ export class OutboxWorker {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { database, inFlight, metrics } = this.#options;
-    // Here and not when the link returns: a sweep that is under way then may still have failures to record.
+    // Here and not when the link returns: a sweep that is under way then may still have failures to
+    // record.
     if (this.#hasLinkReturned) {
       await this.#held.giveBack(database);
       this.#hasLinkReturned = false;
@@ -126,8 +133,8 @@ export class OutboxWorker {
   }
 
   /**
-   * A failure affects only its own row, which stays and is retried when its lease is over, or when the link between
-   * nodes returns.
+   * A failure affects only its own row, which stays and is retried when its lease is over, or when
+   * the link between nodes returns.
    */
   async #handle(row: OutboxRow): Promise<void> {
     const { inFlight, log } = this.#options;

@@ -9,9 +9,10 @@ const SEEN_MS = 1_500;
 const MAX_SEEN = 1_000;
 
 /**
- * The overdue outbox rows that this node's sweeps have seen. The age of a row does not show that its node is gone: when
- * the whole machine was paused, or a disk held up a commit, every row in flight is old at once, and the nodes that go on
- * to handle them would meet sweeps that handle them too. A row that stays overdue while a sweep looks on has no node.
+ * The overdue outbox rows that this node's sweeps have seen. The age of a row does not show that
+ * its node is gone: when the whole machine was paused, or a disk held up a commit, every row in
+ * flight is old at once, and the nodes that go on to handle them would meet sweeps that handle them
+ * too. A row that stays overdue while a sweep looks on has no node.
  */
 export class OverdueRows {
   readonly #db: Querier;
@@ -24,7 +25,10 @@ export class OverdueRows {
     this.#inFlight = inFlight;
   }
 
-  /** Looks at what is overdue, and takes up to `limit` rows that it has seen overdue for long enough. */
+  /**
+   * Looks at what is overdue, and takes up to `limit` rows that it has seen overdue for long
+   * enough.
+   */
   async take(limit: number): Promise<OutboxRow[]> {
     const overdue = await findOverdue(this.#db, MAX_SEEN);
     const nowMs = performance.now();

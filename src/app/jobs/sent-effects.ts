@@ -39,12 +39,15 @@ export interface SentEffectsOptions {
   readonly settings: SettingsOfUsers;
   readonly timeline: Pick<Timeline, 'settle'>;
   readonly inFlight: Pick<InFlightRows, 'revision' | 'begin' | 'done' | 'release'>;
-  /** Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called again. */
+  /**
+   * Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called
+   * again.
+   */
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
   readonly recorder?: Pick<EventRecorder, 'sent'>;
   /**
-   * Effects of new notifications, in groups of one account each. Called like `onMessages`; undefined: there is nothing to
-   * wait for.
+   * Effects of new notifications, in groups of one account each. Called like `onMessages`;
+   * undefined: there is nothing to wait for.
    */
   readonly onNotified?: (groups: readonly (readonly NotificationRow[])[]) => Promise<void> | undefined;
   readonly metrics: Metrics;
@@ -55,10 +58,11 @@ export interface SentEffectsOptions {
 const MAX_ROWS = 64;
 
 /**
- * The effects of messages that entered the timeline. Their events are published to the other nodes, with those of the
- * notifications that were committed with them; then follow the notifications of the others and the agents that they
- * start, and the outbox row is removed. Every step may be repeated (a node that takes over starts at the first):
- * readers recognize events by number, and a notification that is made again is the same one.
+ * The effects of messages that entered the timeline. Their events are published to the other nodes,
+ * with those of the notifications that were committed with them; then follow the notifications of
+ * the others and the agents that they start, and the outbox row is removed. Every step may be
+ * repeated (a node that takes over starts at the first): readers recognize events by number, and a
+ * notification that is made again is the same one.
  */
 export class SentEffects {
   readonly #options: SentEffectsOptions;
@@ -72,9 +76,10 @@ export class SentEffects {
   }
 
   /**
-   * Handles what this node's write path committed. Events are published before this returns, in the order of the
-   * calls; the other effects follow in batches. A failure leaves the row in the outbox, where a sweep takes it up. Resolves
-   * when the effects were made or have failed, without waiting for webhooks.
+   * Handles what this node's write path committed. Events are published before this returns, in the
+   * order of the calls; the other effects follow in batches. A failure leaves the row in the
+   * outbox, where a sweep takes it up. Resolves when the effects were made or have failed, without
+   * waiting for webhooks.
    */
   committed({ outboxId, messages }: Committed): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -85,7 +90,10 @@ export class SentEffects {
     return promise;
   }
 
-  /** Handles rows that another node left behind (the sweep's handler). Rejects if something is left to do. */
+  /**
+   * Handles rows that another node left behind (the sweep's handler). Rejects if something is left
+   * to do.
+   */
   async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
     const rows = await readSentMessages(
@@ -113,7 +121,8 @@ export class SentEffects {
     }
     const isPublished = await this.#publish(messages);
     await Promise.all([this.#options.recorder?.sent(messages, true), this.#cause(messages)]);
-    // The other node may have ended between making notifications and comparing them with what was read.
+    // The other node may have ended between making notifications and comparing them with what was
+    // read.
     await markReadAlready(
       this.#options,
       messages.map(({ row }) => row.id),
@@ -122,8 +131,8 @@ export class SentEffects {
   }
 
   /**
-   * Handles texts whose streaming has ended: notifications were withheld at their beginning and follow now. May be
-   * called again.
+   * Handles texts whose streaming has ended: notifications were withheld at their beginning and
+   * follow now. May be called again.
    */
   async finished(ids: readonly string[]): Promise<void> {
     const { database, files } = this.#options;
@@ -144,7 +153,10 @@ export class SentEffects {
     await Promise.all(this.#recording);
   }
 
-  /** Returns whether the events reached every node; local readers have them when it returns. Never rejects. */
+  /**
+   * Returns whether the events reached every node; local readers have them when it returns. Never
+   * rejects.
+   */
   async #publish(messages: readonly CommittedMessage[]): Promise<boolean> {
     const { engine, metrics } = this.#options;
     const sent = messages.map((message) =>
@@ -197,7 +209,10 @@ export class SentEffects {
     inFlight.release(idsOf(rows.filter((_, index) => !published[index])));
   }
 
-  /** Lets rows wait for their webhooks beside the next rows: a slow receiver holds up no other effect. */
+  /**
+   * Lets rows wait for their webhooks beside the next rows: a slow receiver holds up no other
+   * effect.
+   */
   #finishBeside(rows: readonly PublishedRow[], removed: Promise<void>): void {
     const finished = removed
       .catch((error: unknown) => this.#fail(rows, error))

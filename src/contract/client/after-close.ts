@@ -16,7 +16,10 @@ export interface AfterClose {
   readonly waitMs: number;
 }
 
-/** Returns what a client does after its connection has ended (docs/realtime.md#close-codes), by its code, else by the code's band. */
+/**
+ * Returns what a client does after its connection has ended (docs/realtime.md#close-codes), by its
+ * code, else by the code's band.
+ */
 export function afterClose({ code, reason }: ConnectionEnd): AfterClose {
   const next = BY_CODE.get(code) ?? CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
   return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };

@@ -36,13 +36,17 @@ export abstract class Api {
   readonly conversations = new Conversations((path, options) => this.fetch(path, options));
 
   /**
-   * Sends a request to a path of the API, such as `/v1/messaging/notifications`: JSON in and out, with the client's credential,
-   * version and account. Tries at most five times; each try has the same Idempotency-Key, so a change happens once. Rejects with
-   * RestRefused, as CallOptions say, or with ClientClosed.
+   * Sends a request to a path of the API, such as `/v1/messaging/notifications`: JSON in and out,
+   * with the client's credential, version and account. Tries at most five times; each try has the
+   * same Idempotency-Key, so a change happens once. Rejects with RestRefused, as CallOptions say,
+   * or with ClientClosed.
    */
   abstract fetch<T>(path: string, options?: FetchOptions): Promise<T>;
 
-  /** Returns the caller: its actor, account and permissions. Requires version 1.2.harbor, as the other methods here do. */
+  /**
+   * Returns the caller: its actor, account and permissions. Requires version 1.2.harbor, as the
+   * other methods here do.
+   */
   me(): Promise<Me> {
     return this.fetch<Me>('/v1/me');
   }
@@ -54,7 +58,10 @@ export abstract class Api {
     });
   }
 
-  /** Yields pages of what has these words, best first: messages, or conversations by title and members. */
+  /**
+   * Yields pages of what has these words, best first: messages, or conversations by title and
+   * members.
+   */
   search(q: string, filter: SearchFilter = {}): AsyncGenerator<List<SearchHit>, void, undefined> {
     return pagesOf<SearchHit>((path, options) => this.fetch(path, options), '/v1/messaging/search', {
       q,

@@ -3,8 +3,8 @@ import type { Timing } from './timing.ts';
 const FIRST_MS = 250;
 
 /**
- * The wait before the next try: a random time up to a bound that doubles ("full jitter"), so that the clients of a lost
- * node do not come back at the same moment.
+ * The wait before the next try: a random time up to a bound that doubles ("full jitter"), so that
+ * the clients of a lost node do not come back at the same moment.
  */
 export class Backoff {
   readonly #timing: Pick<Timing, 'random'>;

@@ -1,7 +1,7 @@
 /**
- * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a trailing slash. Accepts what
- * people paste: `ws:` and `wss:`, trailing slashes, the path of the API or of the socket. Throws TypeError for text that
- * cannot be the URL of a server.
+ * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a
+ * trailing slash. Accepts what people paste: `ws:` and `wss:`, trailing slashes, the path of the
+ * API or of the socket. Throws TypeError for text that cannot be the URL of a server.
  */
 export function baseUrlOf(text: unknown): string {
   const url = typeof text === 'string' ? parsed(text) : undefined;

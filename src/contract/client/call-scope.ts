@@ -8,7 +8,10 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** Aborts on the caller's signal, after the caller's time, or with the client. Call `end` when the call is over. */
+/**
+ * Aborts on the caller's signal, after the caller's time, or with the client. Call `end` when the
+ * call is over.
+ */
 export class CallScope {
   readonly #controller = new AbortController();
   readonly #releases: (() => void)[] = [];

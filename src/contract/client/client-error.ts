@@ -50,7 +50,10 @@ export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason |
   return BY_BAND[Math.floor(code / 100)] ?? 'network';
 }
 
-/** A node announces that it stops, so that is no error; the loss of a cursor is `onStale` of the subscriptions. */
+/**
+ * A node announces that it stops, so that is no error; the loss of a cursor is `onStale` of the
+ * subscriptions.
+ */
 const BY_CLOSE: Readonly<Record<CloseReason, ClientErrorReason | undefined>> = {
   going_away: undefined,
   slow_consumer: 'network',

@@ -4,8 +4,9 @@ import type { ConnectionEnd } from './after-close.ts';
 import type { ClientError } from './client-error.ts';
 
 /**
- * `connecting`: a connection is being opened. `catching_up`: connected, and something that was missed is still to come.
- * `live`: everything has arrived, and events arrive as they happen. `offline`: waiting for the next try, or ended.
+ * `connecting`: a connection is being opened. `catching_up`: connected, and something that was
+ * missed is still to come. `live`: everything has arrived, and events arrive as they happen.
+ * `offline`: waiting for the next try, or ended.
  */
 export type ClientState = 'connecting' | 'catching_up' | 'live' | 'offline';
 
@@ -14,7 +15,10 @@ export type FeedEvent = {
   [E in keyof typeof EVENTS]: (typeof EVENTS)[E]['stream'] extends 'actor' ? E : never;
 }[keyof typeof EVENTS];
 
-/** The arguments of each event's listeners; for events of the feed they are the event's data and its whole frame. */
+/**
+ * The arguments of each event's listeners; for events of the feed they are the event's data and its
+ * whole frame.
+ */
 export type ClientEvents = {
   readonly [E in FeedEvent]: readonly [data: EventOf<E>['data'], frame: EventOf<E>];
 } & {

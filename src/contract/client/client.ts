@@ -20,21 +20,8 @@ import { type RequestOp, Requests } from './requests.ts';
 import { type FetchOptions, Rest, type RestOptions } from './rest.ts';
 import { SharedFeed } from './shared-feed.ts';
 import { type LinkOptions, type ReadyFrame, SocketLink } from './socket-link.ts';
+import type { ConversationSubscription, SubscribeOptions } from './subscription.ts';
 import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './upload.ts';
-
-export interface SubscribeOptions extends ConversationHandlers {
-  /** The number of the last message that the application has already. By default only new messages arrive. */
-  readonly afterSequence?: number;
-  /** Begins this many numbers before the newest, if `afterSequence` is absent. */
-  readonly backlog?: number;
-}
-
-export interface ConversationSubscription {
-  readonly conversationId: string;
-  /** Every message up to this number that the caller may see has been passed to the handlers. */
-  readonly completeThrough: number;
-  unsubscribe(): void;
-}
 
 export interface ClientOptions extends LinkOptions, RestOptions {
   readonly page: PageEvents | undefined;
@@ -51,9 +38,14 @@ export class Client extends Api {
   readonly #closing = new AbortController();
   readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
-  /** Feeds that the current connection has not caught up with, and followers that are behind their feed. */
+  /**
+   * Feeds that the current connection has not caught up with, and followers that are behind their
+   * feed.
+   */
   readonly #unsettled = new Set<SharedFeed | FollowedConversation>();
-  /** The feeds that each connection sends; anything else that it still sends is for an earlier feed. */
+  /**
+   * The feeds that each connection sends; anything else that it still sends is for an earlier feed.
+   */
   readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
   readonly #own = new DeliveredVersions();
   readonly #listeners = new Listeners<ClientEvents>();
@@ -121,8 +113,8 @@ export class Client extends Api {
   }
 
   /**
-   * Any number of subscriptions to one conversation share the requests to the server. Each receives everything that it asked
-   * for, in order and once. Handlers are not called before this returns.
+   * Any number of subscriptions to one conversation share the requests to the server. Each receives
+   * everything that it asked for, in order and once. Handlers are not called before this returns.
    */
   subscribe(
     conversationId: string,
@@ -158,9 +150,10 @@ export class Client extends Api {
   }
 
   /**
-   * Sends typing, presence or a read position over the socket. Waits for a connection if there is none, for 10 s in total by
-   * default, and is repeated if the connection ends before the answer. Rejects with RequestFailed, as CallOptions say, or with
-   * ClientClosed. The presence that was declared last is declared again on every new connection.
+   * Sends typing, presence or a read position over the socket. Waits for a connection if there is
+   * none, for 10 s in total by default, and is repeated if the connection ends before the answer.
+   * Rejects with RequestFailed, as CallOptions say, or with ClientClosed. The presence that was
+   * declared last is declared again on every new connection.
    */
   request<O extends RequestOp>(
     op: O,
@@ -170,7 +163,10 @@ export class Client extends Api {
     return this.#requests.request(op, fields, options);
   }
 
-  /** Sends a message over REST and repeats the request until it is answered, aborted or overdue; it is sent once. Rejects as Rest.send does. */
+  /**
+   * Sends a message over REST and repeats the request until it is answered, aborted or overdue; it
+   * is sent once. Rejects as Rest.send does.
+   */
   send(
     conversationId: string,
     body: string | SendMessageBody,
@@ -180,8 +176,8 @@ export class Client extends Api {
   }
 
   /**
-   * Opens a conversation for showing it. Each call returns a view of its own, which follows the conversation until its `close()`
-   * or the client's.
+   * Opens a conversation for showing it. Each call returns a view of its own, which follows the
+   * conversation until its `close()` or the client's.
    */
   conversation(conversationId: string, options: ConversationOptions = {}): LiveConversation {
     const host = {
@@ -240,7 +236,10 @@ export class Client extends Api {
     return feed;
   }
 
-  /** Asks the new connection for everything that was missed, in one request if the server supports it. */
+  /**
+   * Asks the new connection for everything that was missed, in one request if the server supports
+   * it.
+   */
   #attach(connection: Connection, { cursor, actor }: ReadyFrame): void {
     this.#actor = actor;
     const feeds = [...this.#feeds.values()];
@@ -274,7 +273,8 @@ export class Client extends Api {
         this.#link.reopen();
         return;
       }
-      // Not known there, or too much for one request: one by one, without the changes of older messages.
+      // Not known there, or too much for one request: one by one, without the changes of older
+      // messages.
       this.#resuming = false;
       this.#cursor = next;
       for (const feed of here) {
@@ -350,8 +350,8 @@ export class Client extends Api {
   }
 
   /**
-   * A head that should have arrived by now and has not: the message was lost. A resume also brings what else changes
-   * between the two requests.
+   * A head that should have arrived by now and has not: the message was lost. A resume also brings
+   * what else changes between the two requests.
    */
   #verify(connection: Connection, id: string, head: number): void {
     const feed = this.#sentBy(connection, id);
@@ -438,7 +438,10 @@ export class Client extends Api {
     return true;
   }
 
-  /** The delay before a request that was refused for the moment is repeated; random, because many clients are refused at once. */
+  /**
+   * The delay before a request that was refused for the moment is repeated; random, because many
+   * clients are refused at once.
+   */
   #soon(): number {
     return AGAIN_MS * (1 + this.#timing.random());
   }
@@ -472,7 +475,9 @@ export class Client extends Api {
     return phase === 'opening' ? 'connecting' : 'offline';
   }
 
-  /** The frame's type follows from the event's name, which the compiler cannot connect over a union. */
+  /**
+   * The frame's type follows from the event's name, which the compiler cannot connect over a union.
+   */
   #emitFeed({ event, data, ...frame }: EventFrame): void {
     const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
     this.#listeners.emit(event as FeedEvent, ...args);

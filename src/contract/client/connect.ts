@@ -9,12 +9,18 @@ import { SYSTEM_TIMING, type Timing } from './timing.ts';
 import { platformXhr, type XhrConstructor } from './upload.ts';
 
 export interface ConnectOptions {
-  /** The server's URL, such as `https://chat.example`. A function is called before each connection and request. */
+  /**
+   * The server's URL, such as `https://chat.example`. A function is called before each connection
+   * and request.
+   */
   readonly url: string | Source;
   readonly account: string;
   /** An API key or token that is never replaced. Either this or `getToken`. */
   readonly token?: string;
-  /** Returns a valid token. Called at first, before a token expires, and when the server no longer accepts the last one. */
+  /**
+   * Returns a valid token. Called at first, before a token expires, and when the server no longer
+   * accepts the last one.
+   */
   readonly getToken?: Source;
   /** Value of Service-Version. */
   readonly version?: string;
@@ -30,8 +36,8 @@ export interface ConnectOptions {
 }
 
 /**
- * Connects, and stays connected until `close()` or until the server says not to come back (event `end`). Throws TypeError if
- * the URL, the account or the credential is malformed.
+ * Connects, and stays connected until `close()` or until the server says not to come back (event
+ * `end`). Throws TypeError if the URL, the account or the credential is malformed.
  */
 export function connect({ url, account, token, getToken, version, ...rest }: ConnectOptions): Client {
   const timing = rest.timing ?? SYSTEM_TIMING;

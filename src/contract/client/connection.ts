@@ -42,8 +42,8 @@ export type CommandAnswer =
   | { readonly ok: false; readonly error: ErrorObject | null };
 
 /**
- * One socket. It authenticates, matches replies to requests, answers heartbeats, keeps to the rate limit of a socket, and
- * notices when no frames arrive any more.
+ * One socket. It authenticates, matches replies to requests, answers heartbeats, keeps to the rate
+ * limit of a socket, and notices when no frames arrive any more.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -64,7 +64,8 @@ export class Connection {
     this.#socket = new options.WebSocket(options.url);
     this.#socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
-    // Node's WebSocket reports nothing else about a failed handshake; elsewhere a close without a code follows.
+    // Node's WebSocket reports nothing else about a failed handshake; elsewhere a close without a
+    // code follows.
     this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
     this.#watch();
   }
@@ -165,7 +166,10 @@ function parsed(text: string): Incoming | ReplyFrame | undefined {
   }
 }
 
-/** The close code after a frame that is not JSON, sent and reported to our own side: the connection cannot be trusted. */
+/**
+ * The close code after a frame that is not JSON, sent and reported to our own side: the connection
+ * cannot be trusted.
+ */
 const UNREADABLE = 3000;
 
 const LOST: CommandAnswer = { ok: false, error: null };

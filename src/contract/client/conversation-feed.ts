@@ -21,7 +21,10 @@ export interface StreamingText {
   readonly body: string;
 }
 
-/** The events of a subscription. An error that a handler throws surfaces as an uncaught error and affects nothing else. */
+/**
+ * The events of a subscription. An error that a handler throws surfaces as an uncaught error and
+ * affects nothing else.
+ */
 export interface ConversationHandlers {
   /** The number is known after which messages are passed on. */
   onBegin?(after: number): void;
@@ -29,17 +32,30 @@ export interface ConversationHandlers {
   onMessage(message: Message): void;
   /** A newer state of a message that was delivered before: edited, deleted, or finished. */
   onUpdate?(message: Message): void;
-  /** The text of a streamed message has grown, or was shortened because its writer started again. */
+  /**
+   * The text of a streamed message has grown, or was shortened because its writer started again.
+   */
   onStreaming?(writing: StreamingText): void;
-  /** The end of a streamed message; `onUpdate` follows. `matched` false: pieces were missing, and only the body of the update is the text. */
+  /**
+   * The end of a streamed message; `onUpdate` follows. `matched` false: pieces were missing, and
+   * only the body of the update is the text.
+   */
   onStreamEnd?(written: { readonly messageId: string; readonly matched: boolean }): void;
-  /** Any other event of the conversation: drafts, participants, typing. Durable events arrive once. */
+  /**
+   * Any other event of the conversation: drafts, participants, typing. Durable events arrive once.
+   */
   onEvent?(frame: EventOf): void;
-  /** The messages up to this number are gone for good (`messages.purged`): drop them. Requires version 1.2.harbor. */
+  /**
+   * The messages up to this number are gone for good (`messages.purged`): drop them. Requires
+   * version 1.2.harbor.
+   */
   onPurged?(through: number): void;
   /** Everything up to this number has arrived. */
   onComplete?(through: number): void;
-  /** The client was away for too long: messages still arrive one by one, but changes of older ones may be missing. Load what is shown again. */
+  /**
+   * The client was away for too long: messages still arrive one by one, but changes of older ones
+   * may be missing. Load what is shown again.
+   */
   onStale?(): void;
   /** The subscription has ended: the conversation cannot be read (any more). */
   onEnd?(why: ErrorObject | 'revoked'): void;
@@ -52,10 +68,10 @@ export interface FeedHost {
 }
 
 /**
- * One conversation of a client: delivers messages, over whichever connection they arrive, in order and once
- * (docs/realtime.md#catching-up). Invariants: `position` never goes back; `onMessage` has received exactly the messages up to
- * it, none twice. Every connection sends the conversation's messages in order from `position` or earlier, so none is left
- * out.
+ * One conversation of a client: delivers messages, over whichever connection they arrive, in order
+ * and once (docs/realtime.md#catching-up). Invariants: `position` never goes back; `onMessage` has
+ * received exactly the messages up to it, none twice. Every connection sends the conversation's
+ * messages in order from `position` or earlier, so none is left out.
  */
 export class ConversationFeed {
   readonly id: string;
@@ -239,7 +255,10 @@ export class ConversationFeed {
   }
 }
 
-/** Events without a resource, such as typing, are always new. What belongs to a message has times of its own. */
+/**
+ * Events without a resource, such as typing, are always new. What belongs to a message has times of
+ * its own.
+ */
 export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
   if ('id' in data && typeof data.id === 'string') return seen.isNews(data.id, at, event);
   return !('message_id' in data) || seen.isNews(`${data.message_id} ${event}`, at, event);

@@ -11,7 +11,10 @@ import type {
 import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '../protocol/resources/inbox-summary.ts';
 import { type Fetch, pagesOf, queryOf } from './pages.ts';
 
-/** The query of List Conversations. All but `q`, `type`, `audience` and single values require version 1.2.harbor. */
+/**
+ * The query of List Conversations. All but `q`, `type`, `audience` and single values require
+ * version 1.2.harbor.
+ */
 export interface ConversationFilter {
   /** `activity`: the conversation with the newest message first. `created` by default. */
   readonly order?: (typeof INBOX_ORDERS)[number];
@@ -35,7 +38,9 @@ export interface ConversationFilter {
   readonly include?: readonly ConversationInclude[];
 }
 
-/** A page of conversations. `as_of` is when the walk began; what moved up since comes with events. */
+/**
+ * A page of conversations. `as_of` is when the walk began; what moved up since comes with events.
+ */
 export type ConversationPage = List<Conversation> & { readonly as_of?: string };
 
 /** The conversations that the caller may read. */
@@ -55,7 +60,10 @@ export class Conversations {
     return this.#fetch<Conversation>(`${PATH}/${encodeURIComponent(id)}${queryOf({ include })}`);
   }
 
-  /** Returns counts over all conversations; `inbox.updated` brings them when they change. Requires version 1.2.harbor. */
+  /**
+   * Returns counts over all conversations; `inbox.updated` brings them when they change. Requires
+   * version 1.2.harbor.
+   */
   summary(): Promise<InboxSummary> {
     return this.#fetch<InboxSummary>(`${PATH}/summary`);
   }

@@ -38,7 +38,10 @@ export class Credential {
     return this.#pending;
   }
 
-  /** Marks this token as useless. No-op for a credential that cannot be renewed, or if another token has replaced it. */
+  /**
+   * Marks this token as useless. No-op for a credential that cannot be renewed, or if another token
+   * has replaced it.
+   */
   expired(token = this.#token): void {
     if (this.renewable && token === this.#token) this.#token = undefined;
   }

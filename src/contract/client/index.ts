@@ -1,4 +1,6 @@
-/** The SDK: Parley's socket protocol (and the few REST calls beside it) for browsers and Node 22. */
+/**
+ * The SDK: Parley's socket protocol (and the few REST calls beside it) for browsers and Node 22.
+ */
 
 export type { Actor } from '../protocol/resources/actor.ts';
 export type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
@@ -12,7 +14,7 @@ export type { SearchHit } from '../protocol/resources/search-hit.ts';
 export type { ConnectionEnd } from './after-close.ts';
 export type { PeopleFilter, SearchFilter } from './api.ts';
 export type { CallOptions } from './call-scope.ts';
-export { Client, type ConversationSubscription as Subscription, type SubscribeOptions } from './client.ts';
+export { Client } from './client.ts';
 export { ClientClosed } from './client-closed.ts';
 export { CLIENT_ERRORS, type ClientError, type ClientErrorReason } from './client-error.ts';
 export type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
@@ -29,6 +31,7 @@ export {
 export type { PageEvents } from './page-events.ts';
 export { RequestFailed, type RequestOp } from './requests.ts';
 export { type FetchOptions, RestRefused } from './rest.ts';
+export type { ConversationSubscription as Subscription, SubscribeOptions } from './subscription.ts';
 export type { LocalMessage, SentMessage, TimelineMessage } from './timeline.ts';
 export type { Timing } from './timing.ts';
 export type { AttachmentInput, UploadOptions, UploadProgress } from './upload.ts';

@@ -1,4 +1,7 @@
-/** The listeners of each event. An error that one of them throws surfaces as an uncaught error and affects nothing else. */
+/**
+ * The listeners of each event. An error that one of them throws surfaces as an uncaught error and
+ * affects nothing else.
+ */
 export class Listeners<Events extends Readonly<Record<string, readonly unknown[]>>> {
   readonly #byEvent: { [E in keyof Events]?: Set<(...args: Events[E]) => void> } = {};
 

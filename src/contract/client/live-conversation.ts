@@ -18,7 +18,10 @@ import type { Timing } from './timing.ts';
 import type { AttachmentInput, UploadOptions } from './upload.ts';
 
 export type ConversationEvents = {
-  /** `messages`, `typingActors`, `presence`, `reads` or `hasOlder` has changed. Once for all changes of a moment. */
+  /**
+   * `messages`, `typingActors`, `presence`, `reads` or `hasOlder` has changed. Once for all changes
+   * of a moment.
+   */
   readonly change: readonly [];
   /** Any other event of the conversation, such as `draft.created` and `participant.added`. */
   readonly event: readonly [frame: EventOf];
@@ -51,12 +54,16 @@ export interface ConversationHost {
 }
 
 /**
- * A conversation as a page shows it: its newest messages, which follow what happens, older ones when they are asked for, and
- * local echoes of what is being sent. It is subscribed to first and loaded afterwards, so nothing falls between.
+ * A conversation as a page shows it: its newest messages, which follow what happens, older ones
+ * when they are asked for, and local echoes of what is being sent. It is subscribed to first and
+ * loaded afterwards, so nothing falls between.
  */
 export class LiveConversation {
   readonly id: string;
-  /** Resolves when the newest messages are there. Rejects as Client.fetch does; `loadOlder` then tries again. */
+  /**
+   * Resolves when the newest messages are there. Rejects as Client.fetch does; `loadOlder` then
+   * tries again.
+   */
   readonly opened: Promise<void>;
   readonly #host: ConversationHost;
   readonly #pageSize: number;
@@ -122,7 +129,10 @@ export class LiveConversation {
     });
   }
 
-  /** In order: the messages of the server, then local echoes. The same array until something changes. */
+  /**
+   * In order: the messages of the server, then local echoes. The same array until something
+   * changes.
+   */
   get messages(): readonly TimelineMessage[] {
     return this.#timeline.messages;
   }
@@ -155,7 +165,10 @@ export class LiveConversation {
     return this.#listeners.add(event, listener);
   }
 
-  /** Loads the page before the oldest message that is shown; resolves with `hasOlder`. Rejects as Client.fetch does. */
+  /**
+   * Loads the page before the oldest message that is shown; resolves with `hasOlder`. Rejects as
+   * Client.fetch does.
+   */
   loadOlder(): Promise<boolean> {
     return this.#inTurn(async () => {
       const before = this.#timeline.first?.sequence ?? (this.#liveAfter ?? 0) + 1;
@@ -171,10 +184,11 @@ export class LiveConversation {
   }
 
   /**
-   * Sends a message, which is shown at once as `pending` under its `client_message_id`, until the server has it (`sent`) or has
-   * definitely refused it (`failed`). The request is repeated after lost connections; the message is sent once. Messages are
-   * sent one after another, in the order of the calls. Rejects as Client.send does; the rejection may be ignored, since
-   * `messages` shows it too.
+   * Sends a message, which is shown at once as `pending` under its `client_message_id`, until the
+   * server has it (`sent`) or has definitely refused it (`failed`). The request is repeated after
+   * lost connections; the message is sent once. Messages are sent one after another, in the order
+   * of the calls. Rejects as Client.send does; the rejection may be ignored, since `messages` shows
+   * it too.
    */
   send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
     const request = typeof body === 'string' ? { body } : body;
@@ -193,7 +207,10 @@ export class LiveConversation {
     this.#changed();
   }
 
-  /** Call it at each keystroke; `false` when the text was removed. The server is asked every three seconds at most. */
+  /**
+   * Call it at each keystroke; `false` when the text was removed. The server is asked every three
+   * seconds at most.
+   */
   typing(isTyping = true): void {
     const isDeclared = this.#stopDeclaring !== undefined;
     if (isTyping === isDeclared) return;
@@ -208,7 +225,10 @@ export class LiveConversation {
     void handled(this.#host.request('typing', { conversation_id: this.id, state }));
   }
 
-  /** Moves the caller's read position forward, to the newest message by default. Rejects as Client.request does. */
+  /**
+   * Moves the caller's read position forward, to the newest message by default. Rejects as
+   * Client.request does.
+   */
   async markRead(sequence = this.#timeline.last?.sequence ?? 0): Promise<void> {
     if (sequence <= this.#markedRead) return;
     const before = this.#markedRead;
@@ -221,7 +241,10 @@ export class LiveConversation {
     }
   }
 
-  /** Moves the read position back before a message, which is unread again with all behind it. Requires version 1.2.harbor. */
+  /**
+   * Moves the read position back before a message, which is unread again with all behind it.
+   * Requires version 1.2.harbor.
+   */
   async markUnread(sequence: number): Promise<void> {
     await this.#host.fetch(`${this.#path}/actions/mark-unread`, { method: 'POST', body: { sequence } });
     this.#markedRead = Math.min(this.#markedRead, sequence - 1);
@@ -237,12 +260,17 @@ export class LiveConversation {
     return this.#react('DELETE', messageId, emoji);
   }
 
-  /** Uploads a file for an attachment of a message that is then sent. Rejects as Client.upload does. */
+  /**
+   * Uploads a file for an attachment of a message that is then sent. Rejects as Client.upload does.
+   */
   upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
     return this.#host.upload(file, options);
   }
 
-  /** Yields pages of the members, in the order in which they joined. Requires version 1.2.harbor. Rejects as Client.fetch does. */
+  /**
+   * Yields pages of the members, in the order in which they joined. Requires version 1.2.harbor.
+   * Rejects as Client.fetch does.
+   */
   members(filter: MemberFilter = {}): AsyncGenerator<List<Participant>, void, undefined> {
     return pagesOf<Participant>(this.#host.fetch, `${this.#path}/participants`, { ...filter });
   }
@@ -384,7 +412,9 @@ function handled(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch(() => {});
 }
 
-/** Readers end an indicator themselves this long after the last `start` (docs/realtime.md#events). */
+/**
+ * Readers end an indicator themselves this long after the last `start` (docs/realtime.md#events).
+ */
 const TYPING_MS = 8_000;
 const DECLARE_TYPING_MS = 3_000;
 const MOST_RELOADED = 300;

@@ -1,4 +1,7 @@
-/** The events of a page after which another try is worthwhile: the network is back, or the page is visible. */
+/**
+ * The events of a page after which another try is worthwhile: the network is back, or the page is
+ * visible.
+ */
 export interface PageEvents {
   addEventListener(type: string, listener: () => void): void;
   removeEventListener(type: string, listener: () => void): void;

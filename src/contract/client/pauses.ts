@@ -9,7 +9,10 @@ export class Pauses {
     this.#timing = timing;
   }
 
-  /** Always waits `leastMs`, which the server asked for, and then up to `ms`. Rejects with the signal's reason. */
+  /**
+   * Always waits `leastMs`, which the server asked for, and then up to `ms`. Rejects with the
+   * signal's reason.
+   */
   async wait({ leastMs, ms }: { leastMs: number; ms: number }, signal: AbortSignal): Promise<void> {
     if (leastMs > 0) await this.#pause(leastMs, signal, false);
     await this.#pause(ms, signal, true);

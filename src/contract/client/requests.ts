@@ -9,7 +9,10 @@ import type { Timing } from './timing.ts';
 export const REQUESTS = ['typing', 'mark_read', 'presence'] as const satisfies readonly Op[];
 export type RequestOp = (typeof REQUESTS)[number];
 
-/** The server refused a request over the socket, or (`error` null) the client has given up connecting. */
+/**
+ * The server refused a request over the socket, or (`error` null) the client has given up
+ * connecting.
+ */
 export class RequestFailed extends Error {
   readonly error: ErrorObject | null;
 
@@ -25,7 +28,10 @@ export interface RequestsHost {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
   current(): Connection | undefined;
-  /** False while the current connection is still catching up with a conversation that the client follows. */
+  /**
+   * False while the current connection is still catching up with a conversation that the client
+   * follows.
+   */
   isCaughtUp(conversationId: string): boolean;
 }
 
@@ -38,9 +44,10 @@ interface Pending {
 }
 
 /**
- * The application's requests, over whichever connection there is. A request that is made without a connection, or whose
- * connection ends before the answer, is sent on the next one: all of them may be repeated. The presence that was declared
- * last is declared again on each new connection, because presence belongs to a connection.
+ * The application's requests, over whichever connection there is. A request that is made without a
+ * connection, or whose connection ends before the answer, is sent on the next one: all of them may
+ * be repeated. The presence that was declared last is declared again on each new connection,
+ * because presence belongs to a connection.
  */
 export class Requests {
   readonly #host: RequestsHost;

@@ -63,9 +63,9 @@ export class Rest {
   }
 
   /**
-   * Sends a message: tries until the server has accepted or definitely refused it. Every try has the same `client_message_id`
-   * (made here unless the body has one), so the message is sent once. Rejects with RestRefused, as CallOptions say, or with
-   * ClientClosed.
+   * Sends a message: tries until the server has accepted or definitely refused it. Every try has
+   * the same `client_message_id` (made here unless the body has one), so the message is sent once.
+   * Rejects with RestRefused, as CallOptions say, or with ClientClosed.
    */
   send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
     const parts = [
@@ -79,8 +79,9 @@ export class Rest {
   }
 
   /**
-   * Sends a request to a path of the API, at most five times. Each try has the same Idempotency-Key, so a change happens once.
-   * Rejects with RestRefused, as CallOptions say, or with ClientClosed.
+   * Sends a request to a path of the API, at most five times. Each try has the same
+   * Idempotency-Key, so a change happens once. Rejects with RestRefused, as CallOptions say, or
+   * with ClientClosed.
    */
   fetch<T>(path: string, { method = 'GET', body, ...options }: FetchOptions = {}): Promise<T> {
     const key = method === 'GET' ? {} : { idempotencyKey: randomId() };
@@ -88,7 +89,10 @@ export class Rest {
     return this.#retry<T>({ method, path, ...key, ...text }, options, MOST_TRIES);
   }
 
-  /** Returns up to `limit` messages on one side of a number, with the sub-objects that events have; after it, oldest first. */
+  /**
+   * Returns up to `limit` messages on one side of a number, with the sub-objects that events have;
+   * after it, oldest first.
+   */
   async messages(
     conversationId: string,
     range: { readonly after: number } | { readonly before: number },
@@ -149,7 +153,10 @@ export class Rest {
     }
   }
 
-  /** One request, within 30 s, because a connection whose other side has vanished may stay open for minutes. */
+  /**
+   * One request, within 30 s, because a connection whose other side has vanished may stay open for
+   * minutes.
+   */
   async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
     const { origin, account, version, credential, fetch, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);
@@ -207,7 +214,10 @@ class Postponed extends RestRefused {
   }
 }
 
-/** Errors that fetch throws are those of the network. A successful answer that is not Parley's JSON comes from a proxy or sign-in page. */
+/**
+ * Errors that fetch throws are those of the network. A successful answer that is not Parley's JSON
+ * comes from a proxy or sign-in page.
+ */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof RestRefused)) return true;
   return (
@@ -223,7 +233,10 @@ function reasonOf(error: unknown): ClientError['reason'] {
   return PASSING.has(error.status) || error.status === 503 ? 'server_busy' : 'server_error';
 }
 
-/** Request Timeout, Too Early, Too Many Requests; also from proxies, whose answers have no error object. */
+/**
+ * Request Timeout, Too Early, Too Many Requests; also from proxies, whose answers have no error
+ * object.
+ */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 function parsed(text: string): object | null {

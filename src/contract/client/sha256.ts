@@ -1,6 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. Written by hand, because the browser's is asynchronous and absent on
- * pages without TLS.
+ * SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. Written by hand, because the browser's is
+ * asynchronous and absent on pages without TLS.
  */
 export function sha256(text: string): string {
   const bytes = padded(new TextEncoder().encode(text));

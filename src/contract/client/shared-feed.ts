@@ -17,9 +17,9 @@ export interface SharedFeedHost {
 }
 
 /**
- * The stream of one conversation, shared by all subscriptions to it: a connection is asked for it once. Invariants: every
- * message up to `position` was passed to every follower that wants it and is not behind; connections are asked for what
- * comes after it.
+ * The stream of one conversation, shared by all subscriptions to it: a connection is asked for it
+ * once. Invariants: every message up to `position` was passed to every follower that wants it and
+ * is not behind; connections are asked for what comes after it.
  */
 export class SharedFeed {
   readonly id: string;
@@ -37,7 +37,10 @@ export class SharedFeed {
     this.#host = host;
   }
 
-  /** The last number that arrived; before that, the number after which it is requested; undefined: from now on. */
+  /**
+   * The last number that arrived; before that, the number after which it is requested; undefined:
+   * from now on.
+   */
   get position(): number | undefined {
     return this.#position;
   }
@@ -109,7 +112,9 @@ export class SharedFeed {
     return position !== undefined && this.#position !== undefined && position < this.#position;
   }
 
-  /** The follower has everything: it also receives the beginning of texts that are being streamed. */
+  /**
+   * The follower has everything: it also receives the beginning of texts that are being streamed.
+   */
   #line(follower: FollowedConversation): void {
     const other = [...this.followers].find((one) => one !== follower && !one.isBehind);
     for (const snapshot of other?.snapshots() ?? []) follower.write(snapshot);

@@ -22,7 +22,9 @@ export interface LinkOptions {
 export type ReadyFrame = Extract<ServerFrame, { type: 'ready' }>;
 
 export interface LinkListener {
-  /** This connection is the current one from now on; `ready` has the server's position at that time. */
+  /**
+   * This connection is the current one from now on; `ready` has the server's position at that time.
+   */
   attached(connection: Connection, ready: ReadyFrame): void;
   /** From the current connection, and from the previous one until it is closed. */
   received(connection: Connection, frame: Incoming): void;
@@ -30,15 +32,18 @@ export interface LinkListener {
   cursorRefused(): void;
   /** `phase` may have changed. */
   changed(): void;
-  /** Connecting failed, or the current connection was lost. The credential itself reports failures of the token's source. */
+  /**
+   * Connecting failed, or the current connection was lost. The credential itself reports failures
+   * of the token's source.
+   */
   failed(error: ClientError): void;
   /** It will not connect again. */
   finished(end: ConnectionEnd): void;
 }
 
 /**
- * Keeps a client connected: tries again as the close code says (docs/realtime.md#close-codes), moves to another connection
- * before a node closes the current one, and keeps the credential fresh.
+ * Keeps a client connected: tries again as the close code says (docs/realtime.md#close-codes),
+ * moves to another connection before a node closes the current one, and keeps the credential fresh.
  */
 export class SocketLink {
   readonly #options: LinkOptions;
@@ -91,7 +96,10 @@ export class SocketLink {
     this.#listener.changed();
   }
 
-  /** The network is back, or the page is visible: the next try is made now, unless the server asked for the wait. */
+  /**
+   * The network is back, or the page is visible: the next try is made now, unless the server asked
+   * for the wait.
+   */
   wake(): void {
     if (this.#stopWaiting === undefined || !this.#mayWake || this.#over) return;
     this.#stopWaiting();

@@ -14,7 +14,10 @@ export class SourceFailed extends Error {
   }
 }
 
-/** Returns the source's result after `check`, which throws for an unusable one. Rejects with SourceFailed. */
+/**
+ * Returns the source's result after `check`, which throws for an unusable one. Rejects with
+ * SourceFailed.
+ */
 export function askSource(
   reason: SourceFailed['reason'],
   source: Source,

@@ -11,9 +11,9 @@ type Reset = Pick<MessageReset, 'attempt' | 'keep'>;
 type Snapshot = Omit<MessageSnapshot, 'message_id'>;
 
 /**
- * The text of one message while it is streamed. Invariant: while `whole`, `body` is exactly what the writer had written at
- * some moment of `attempt`; after a piece is missing it stays unchanged until a snapshot or the finished message
- * arrives. Offsets and lengths are in UTF-16 units.
+ * The text of one message while it is streamed. Invariant: while `whole`, `body` is exactly what
+ * the writer had written at some moment of `attempt`; after a piece is missing it stays unchanged
+ * until a snapshot or the finished message arrives. Offsets and lengths are in UTF-16 units.
  */
 export class StreamText {
   #attempt: number;

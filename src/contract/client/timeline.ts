@@ -36,10 +36,11 @@ export interface TimelineHost {
 }
 
 /**
- * The messages of a conversation as a page shows them: those of the server by number, then local echoes in the order of
- * their sending. Events for the team carry no `client_message_id`, so an own message that arrives before the answer to its
- * request takes the place of the oldest echo with the same text; the answer, which has the id, confirms or corrects that.
- * Invariant: once every answer has arrived, each message is shown once.
+ * The messages of a conversation as a page shows them: those of the server by number, then local
+ * echoes in the order of their sending. Events for the team carry no `client_message_id`, so an own
+ * message that arrives before the answer to its request takes the place of the oldest echo with the
+ * same text; the answer, which has the id, confirms or corrects that. Invariant: once every answer
+ * has arrived, each message is shown once.
  */
 export class Timeline {
   readonly #host: TimelineHost;
@@ -103,7 +104,9 @@ export class Timeline {
     this.#all = undefined;
   }
 
-  /** Sets the reactions to a message. `mine` is in answers; an event names the first actors alone. */
+  /**
+   * Sets the reactions to a message. `mine` is in answers; an event names the first actors alone.
+   */
   react(messageId: string, reactions: readonly (ReactionCount | MessageReaction)[]): void {
     const index = this.#sent.findIndex(({ id }) => id === messageId);
     const known = this.#sent[index];
@@ -122,7 +125,10 @@ export class Timeline {
     this.#all = undefined;
   }
 
-  /** Adds a page that `load` fetches, with the changes that arrive while it does. Rejects as `load` does. */
+  /**
+   * Adds a page that `load` fetches, with the changes that arrive while it does. Rejects as `load`
+   * does.
+   */
   async load(load: () => Promise<readonly Message[]>): Promise<void> {
     this.#held ??= new Map();
     const held = this.#held;

@@ -11,7 +11,9 @@ export type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number
 export interface UploadOptions extends CallOptions {
   /** The file's own name by default. */
   readonly filename?: string;
-  /** Called as bytes leave, and at the end. Platforms without XMLHttpRequest report the end alone. */
+  /**
+   * Called as bytes leave, and at the end. Platforms without XMLHttpRequest report the end alone.
+   */
   onProgress?(progress: UploadProgress): void;
 }
 
@@ -51,8 +53,9 @@ export interface UploadHost {
 }
 
 /**
- * Uploads a file, and returns the attachment to send it with. A URL takes the bytes once, so each of three tries asks for its
- * own. Rejects with RestRefused, with the error of the network, as CallOptions say, or with ClientClosed.
+ * Uploads a file, and returns the attachment to send it with. A URL takes the bytes once, so each
+ * of three tries asks for its own. Rejects with RestRefused, with the error of the network, as
+ * CallOptions say, or with ClientClosed.
  */
 export async function upload(
   host: UploadHost,

@@ -1,6 +1,6 @@
 /**
- * The error table (docs/contract.md#errors): every condition that a caller can meet, over REST or a socket. It is a
- * plain table so that the SDK can include it.
+ * The error table (docs/contract.md#errors): every condition that a caller can meet, over REST or a
+ * socket. It is a plain table so that the SDK can include it.
  */
 export const ERRORS = {
   expired_token: { type: 'invalid_request_error', transient: false, status: 401 },
@@ -134,7 +134,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Returns the refusal for a resource that does not exist or is hidden from the caller; both get the same answer. */
+/**
+ * Returns the refusal for a resource that does not exist or is hidden from the caller; both get the
+ * same answer.
+ */
 export function notFound(noun: string, param: string | null = null): ApiError {
   return new ApiError('resource_not_found', `There is no such ${noun}.`, { param });
 }
@@ -164,7 +167,10 @@ export function deactivatedActor(param: string): ApiError {
   return invalid(param, 'This actor is deactivated. Activate it first, or choose another one.');
 }
 
-/** Returns the refusal of a new resource with a value that another one of the account has. `field`: as people call it. */
+/**
+ * Returns the refusal of a new resource with a value that another one of the account has. `field`:
+ * as people call it.
+ */
 export function alreadyExists(noun: string, param: string, field: string = param): ApiError {
   const message = `Another ${noun} of the account has this ${field}. Choose another one.`;
   return new ApiError('resource_exists', message, { param });
@@ -176,7 +182,10 @@ export function conversationArchived(): ApiError {
   return new ApiError('resource_conflict', message);
 }
 
-/** `docsUrl` and `requestLogUrl` come from the configuration; `requestLogUrl` is null if there is no log to link to. */
+/**
+ * `docsUrl` and `requestLogUrl` come from the configuration; `requestLogUrl` is null if there is no
+ * log to link to.
+ */
 export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
   const entry: ErrorEntry = ERRORS[error.condition];
   const code = entry.code ?? error.condition;

@@ -1,11 +1,12 @@
 /**
- * Formats that callers can get wrong. They are stricter than those of the libraries: a text that passes here means the
- * same to Postgres and to Date.
+ * Formats that callers can get wrong. They are stricter than those of the libraries: a text that
+ * passes here means the same to Postgres and to Date.
  */
 
 /**
- * RFC 3339 with offset, a day that exists, no leap second (Date has none), and a year and an offset that Postgres
- * accepts. The check of the library accepts a blank for the `T`, and offsets such as `+01`.
+ * RFC 3339 with offset, a day that exists, no leap second (Date has none), and a year and an offset
+ * that Postgres accepts. The check of the library accepts a blank for the `T`, and offsets such as
+ * `+01`.
  */
 export function isDateTime(text: string): boolean {
   const parts = DATE_TIME.exec(text);
@@ -19,12 +20,18 @@ export function isEmail(text: string): boolean {
   return text.length <= 254 && EMAIL.test(text);
 }
 
-/** `type/subtype`, with or without parameters (RFC 9110, 8.3.1), as a header carries it: visible ASCII and single blanks. */
+/**
+ * `type/subtype`, with or without parameters (RFC 9110, 8.3.1), as a header carries it: visible
+ * ASCII and single blanks.
+ */
 export function isMediaType(text: string): boolean {
   return MEDIA_TYPE.test(text);
 }
 
-/** An IANA name such as Europe/Berlin. Intl also takes an offset such as +01:00, which has no daylight saving. */
+/**
+ * An IANA name such as Europe/Berlin. Intl also takes an offset such as +01:00, which has no
+ * daylight saving.
+ */
 export function isTimezone(text: string): boolean {
   if (!/^[a-z]/i.test(text)) return false;
   try {

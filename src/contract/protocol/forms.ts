@@ -28,9 +28,9 @@ export interface Part {
 }
 
 /**
- * Returns the value in the form of this version: without the fields that are newer, at any depth. The value itself is
- * not changed, and parts that are the same in both versions are shared. Dropped fields are set to undefined, which JSON
- * leaves out; that is cheaper than copies with fewer keys.
+ * Returns the value in the form of this version: without the fields that are newer, at any depth.
+ * The value itself is not changed, and parts that are the same in both versions are shared. Dropped
+ * fields are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
  */
 export function formAt<T>(version: Version, schema: TSchema, value: T): T {
   const age = ageOf(version);
@@ -45,7 +45,10 @@ export function shapeOf(schema: TSchema): Shape | undefined {
   return shape;
 }
 
-/** Works out the shapes of a schema and of its parts now, which otherwise the first value of each waits for. */
+/**
+ * Works out the shapes of a schema and of its parts now, which otherwise the first value of each
+ * waits for.
+ */
 export function prepareForms(schema: TSchema): void {
   if (SHAPES.has(schema)) return;
   const shape = shapeOf(schema);

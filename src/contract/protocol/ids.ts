@@ -47,7 +47,10 @@ const random = customAlphabet(ALPHABET, 16);
 let lastMs = -1;
 let lastTime = '';
 
-/** Returns `<prefix>_`, 8 characters that grow with time (so that neighbours in time are neighbours in an index), and 16 random ones. */
+/**
+ * Returns `<prefix>_`, 8 characters that grow with time (so that neighbours in time are neighbours
+ * in an index), and 16 random ones.
+ */
 export function newId(kind: IdKind): string {
   const nowMs = Date.now();
   if (nowMs !== lastMs) {
@@ -57,14 +60,16 @@ export function newId(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_${lastTime}${random()}`;
 }
 
-/** Returns the same id for the same key, so that a repeated creation finds the row of the first one. */
+/**
+ * Returns the same id for the same key, so that a repeated creation finds the row of the first one.
+ */
 export function derivedId(kind: IdKind, key: string): string {
   return `${ID_PREFIXES[kind]}_${hash('sha256', `${kind} ${key}`, 'hex').slice(0, 24)}`;
 }
 
 /**
- * Returns the same id for the same key and moment, in the order of the moments: 13 hexadecimal digits of the microsecond
- * since 1970, and 11 of a hash.
+ * Returns the same id for the same key and moment, in the order of the moments: 13 hexadecimal
+ * digits of the microsecond since 1970, and 11 of a hash.
  */
 export function timedId(kind: IdKind, microseconds: number, key: string): string {
   const time = microseconds.toString(16).padStart(13, '0');

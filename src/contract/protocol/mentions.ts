@@ -3,8 +3,8 @@ import { ErrorEnvelope } from './error-envelope.ts';
 import { ChatMessage } from './resources/chat-message.ts';
 
 /**
- * Resources that contain each other refer to one another by name (`{ type: 'object', title: 'chat_message' }`). These are
- * the names in use.
+ * Resources that contain each other refer to one another by name
+ * (`{ type: 'object', title: 'chat_message' }`). These are the names in use.
  */
 const MENTIONED: Readonly<Record<string, TSchema>> = {
   chat_message: ChatMessage,

@@ -1,7 +1,8 @@
 /**
- * Returns the name of `names` that `text` is most likely a misspelling of, or undefined: at most two edits away (one edit
- * adds, removes or replaces a letter, or swaps two neighbours), ignoring case. Nearly every word is two edits away from a
- * short name, so for short names only swapped letters and another case count.
+ * Returns the name of `names` that `text` is most likely a misspelling of, or undefined: at most
+ * two edits away (one edit adds, removes or replaces a letter, or swaps two neighbours), ignoring
+ * case. Nearly every word is two edits away from a short name, so for short names only swapped
+ * letters and another case count.
  */
 export function nearestName(text: string, names: readonly string[]): string | undefined {
   const upper = text.toUpperCase();
@@ -22,7 +23,8 @@ const MAX_EDITS = 2;
 
 /** Restricted Damerau-Levenshtein distance. */
 function editsBetween(a: string, b: string): number {
-  // Names that differ more in length cannot be near, so no table is filled for most variables of the environment.
+  // Names that differ more in length cannot be near, so no table is filled for most variables of
+  // the environment.
   if (Math.abs(a.length - b.length) > MAX_EDITS) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, at) => at);

@@ -1,6 +1,7 @@
 /**
- * The description of each operation, by its name: its rules, and the errors that its schemas do not show. The route
- * itself has the permission and the version. A new route needs a text here (test/http/openapi.test.ts).
+ * The description of each operation, by its name: its rules, and the errors that its schemas do not
+ * show. The route itself has the permission and the version. A new route needs a text here
+ * (test/http/openapi.test.ts).
  */
 export const OPERATION_GUIDE: Readonly<Record<string, string | undefined>> = {
   send_message:

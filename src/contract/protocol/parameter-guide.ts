@@ -1,6 +1,6 @@
 /**
- * The descriptions of query parameters, by their name, or by operation and name where a parameter means something else
- * there. A new parameter needs a text here (test/http/openapi.test.ts).
+ * The descriptions of query parameters, by their name, or by operation and name where a parameter
+ * means something else there. A new parameter needs a text here (test/http/openapi.test.ts).
  */
 const PARAMETER_GUIDE: Readonly<Record<string, string | undefined>> = {
   'include[]': 'Sub-objects to expand. The others are null.',

@@ -16,14 +16,17 @@ export function OneOf<const V extends readonly string[]>(values: V, options: Rec
 export const Timestamp = Type.String({ format: 'date-time' });
 
 /**
- * Free text, kept as it was written; text of white space alone becomes "" (docs/decisions.md#blank-is-empty). Validation
- * replaces it in the value.
+ * Free text, kept as it was written; text of white space alone becomes ""
+ * (docs/decisions.md#blank-is-empty). Validation replaces it in the value.
  */
 export function Text(maxLength: number) {
   return Type.String({ maxLength, whitespace: 'blank' });
 }
 
-/** Text of any number of lines that must say something: surrounding white space is removed, and the rest must not be empty. */
+/**
+ * Text of any number of lines that must say something: surrounding white space is removed, and the
+ * rest must not be empty.
+ */
 export function Label(maxLength: number) {
   return Type.String({
     ...{ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' },
@@ -32,8 +35,8 @@ export function Label(maxLength: number) {
 }
 
 /**
- * Text that identifies or names something (docs/how-to.md#resources-and-actions): one line without control characters, of
- * which surrounding white space is removed, and the rest must not be empty.
+ * Text that identifies or names something (docs/how-to.md#resources-and-actions): one line without
+ * control characters, of which surrounding white space is removed, and the rest must not be empty.
  */
 export function Line(maxLength: number) {
   return Type.String({
@@ -65,8 +68,8 @@ export const Name = Line(200);
 export const Id = Type.String({ maxLength: 64 });
 
 /**
- * The query parameter `include[]`: the sub-objects to expand (docs/contract.md#expansion). `since`: those of a later
- * version, which callers of an older one cannot name.
+ * The query parameter `include[]`: the sub-objects to expand (docs/contract.md#expansion). `since`:
+ * those of a later version, which callers of an older one cannot name.
  */
 export function Include<const V extends readonly string[]>(values: V, since?: MembersSince<V[number]>) {
   const member = OneOf(values, since === undefined ? {} : { [MEMBERS_SINCE]: since });
@@ -89,14 +92,17 @@ export interface Alternative {
 }
 
 /**
- * Declares what the fields of a body demand of each other: one alternative of each list must hold. Documents publish it;
- * the server checks it in code, where a refusal can name the field.
+ * Declares what the fields of a body demand of each other: one alternative of each list must hold.
+ * Documents publish it; the server checks it in code, where a refusal can name the field.
  */
 export function demand(schema: object, ...choices: readonly (readonly Alternative[])[]): void {
   Object.assign(schema, { conditions: choices.map((alternatives) => ({ anyOf: alternatives })) });
 }
 
-/** Returns an alternative: the field has this value, or is absent where this value is its default, and `required` fields are present. */
+/**
+ * Returns an alternative: the field has this value, or is absent where this value is its default,
+ * and `required` fields are present.
+ */
 export function where(field: string, value: string, ...required: readonly string[]): Alternative {
   return { properties: { [field]: { const: value } }, required };
 }
@@ -110,9 +116,10 @@ export type FieldTexts<P> = { readonly [K in Exclude<keyof P, CommonField>]: str
 };
 
 /**
- * Sets the `description` of each field of an object's schema: what it means, when it is required, when it is null.
- * OpenAPI, AsyncAPI and the pages of the documentation show it. Schemas that two fields share are not changed. Call it
- * directly after the schema is made, since schemas that are derived later copy the texts.
+ * Sets the `description` of each field of an object's schema: what it means, when it is required,
+ * when it is null. OpenAPI, AsyncAPI and the pages of the documentation show it. Schemas that two
+ * fields share are not changed. Call it directly after the schema is made, since schemas that are
+ * derived later copy the texts.
  */
 export function describe<P extends Record<string, TSchema>>(
   schema: { readonly properties: P },

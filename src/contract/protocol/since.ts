@@ -2,9 +2,10 @@ import { type TSchema, Type } from 'typebox';
 import { isVersion, VERSIONS, type Version } from './versions.ts';
 
 /**
- * A field of a resource, request body, query or frame that came with a version. Callers of an older version neither
- * receive nor send it, so it is optional in every schema; presenters always fill it. The declaration determines the form
- * of answers and events at the caller's version (forms.ts), the validators (`schemaAt`), and `x-since` in the documents.
+ * A field of a resource, request body, query or frame that came with a version. Callers of an older
+ * version neither receive nor send it, so it is optional in every schema; presenters always fill
+ * it. The declaration determines the form of answers and events at the caller's version (forms.ts),
+ * the validators (`schemaAt`), and `x-since` in the documents.
  */
 export function Since<S extends TSchema>(version: Version, schema: S) {
   return Object.assign(Type.Optional(schema), { [SINCE]: version });
@@ -13,10 +14,16 @@ export function Since<S extends TSchema>(version: Version, schema: S) {
 /** The keyword that carries the version. Validators skip it, documents print it. */
 export const SINCE = 'x-since';
 
-/** The keyword of a closed set of strings that names its members of a later version, each with its version. */
+/**
+ * The keyword of a closed set of strings that names its members of a later version, each with its
+ * version.
+ */
 export const MEMBERS_SINCE = 'x-members-since';
 
-/** Members of a closed set, with the version that each came with; the others have been there from the beginning. */
+/**
+ * Members of a closed set, with the version that each came with; the others have been there from
+ * the beginning.
+ */
 export type MembersSince<Member extends string = string> = Readonly<Partial<Record<Member, Version>>>;
 
 /** Returns the version that a field's schema was declared with. */
@@ -30,7 +37,10 @@ export function ageOf(version: Version): number {
   return VERSIONS.indexOf(version);
 }
 
-/** Returns the schema without the fields, choices and members that are newer than `version`; the same schema if it has none. */
+/**
+ * Returns the schema without the fields, choices and members that are newer than `version`; the
+ * same schema if it has none.
+ */
 export function schemaAt<S extends object>(version: Version, schema: S): S {
   return copyAt(ageOf(version), schema) as S;
 }

@@ -11,7 +11,10 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   per_page: 'limit',
 };
 
-/** Returns the name of `names` that a caller meant by the unknown `name`: our word for its synonym, or the correct spelling. */
+/**
+ * Returns the name of `names` that a caller meant by the unknown `name`: our word for its synonym,
+ * or the correct spelling.
+ */
 export function nameMeant(name: string, names: readonly string[]): string | undefined {
   const ours = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined;
   if (ours !== undefined && names.includes(ours)) return ours;

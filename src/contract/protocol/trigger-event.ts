@@ -1,6 +1,7 @@
 /**
- * Parley's own events that can start an agent of trigger type `event` (`config.trigger_config.event_filters`;
- * docs/contract.md#triggers). Every event of a producer can (event-areas.ts). A plain table.
+ * Parley's own events that can start an agent of trigger type `event`
+ * (`config.trigger_config.event_filters`; docs/contract.md#triggers). Every event of a producer can
+ * (event-areas.ts). A plain table.
  */
 export const TRIGGER_EVENTS = [
   'message.created',

@@ -7,25 +7,29 @@ import { isDateTime, isEmail, isMediaType } from './formats.ts';
 import { MEMBERS_SINCE, SINCE } from './since.ts';
 import { nameMeant } from './synonyms.ts';
 
-/** Returns the value with the schema's type, or throws the ApiError for the first problem (docs/contract.md#values-and-their-errors). */
+/**
+ * Returns the value with the schema's type, or throws the ApiError for the first problem
+ * (docs/contract.md#values-and-their-errors).
+ */
 export type Validator<T> = (value: unknown) => T;
 
 export interface BodyOptions {
   /**
-   * Null clears a field of the body, which changes a resource and states only what changes. Objects and lists in it may be
-   * sent back as answers show them, with nulls that count as absent.
+   * Null clears a field of the body, which changes a resource and states only what changes. Objects
+   * and lists in it may be sent back as answers show them, with nulls that count as absent.
    */
   readonly nullClears?: boolean;
 }
 
 /**
- * Compiles a validator for request bodies and socket frames. An optional field that is null counts as absent and is removed
- * from `value`, at any depth, unless the schema accepts null. Where null clears, a field that does not accept it is refused.
- * White space is removed as the schema says. Throws ApiError `missing_field`, `invalid_format` or `validation_failed`, with a
- * `param` such as `attachments[0].url`.
+ * Compiles a validator for request bodies and socket frames. An optional field that is null counts
+ * as absent and is removed from `value`, at any depth, unless the schema accepts null. Where null
+ * clears, a field that does not accept it is refused. White space is removed as the schema says.
+ * Throws ApiError `missing_field`, `invalid_format` or `validation_failed`, with a `param` such as
+ * `attachments[0].url`.
  *
- * Of several problems it always reports the same one: an object's missing fields come first, then its unknown ones, then
- * the values of the others in the order of the schema.
+ * Of several problems it always reports the same one: an object's missing fields come first, then
+ * its unknown ones, then the values of the others in the order of the schema.
  */
 export function compile<S extends TSchema>(
   schema: S,
@@ -41,9 +45,10 @@ export function compile<S extends TSchema>(
 }
 
 /**
- * Compiles a validator for query parameters as parseQuery (platform/http/query.ts) reads them: text, or lists of text under names
- * that end in `[]`. Numbers and booleans are converted if the schema asks for them. Throws ApiError
- * `parameter_missing`, `parameter_unknown` or `parameter_invalid`.
+ * Compiles a validator for query parameters as parseQuery (platform/http/query.ts) reads them:
+ * text, or lists of text under names that end in `[]`. Numbers and booleans are converted if the
+ * schema asks for them. Throws ApiError `parameter_missing`, `parameter_unknown` or
+ * `parameter_invalid`.
  */
 export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>> {
   const check = ajv.compile<Static<S>>(schema);
@@ -63,9 +68,9 @@ export function compileQuery<S extends TSchema>(schema: S): Validator<Static<S>>
 }
 
 /**
- * Returns the JSON object in a body or frame. Throws ApiError `invalid_format` for text that is not JSON, not an object or
- * nested too deeply (param null), and for a string with U+0000 or a lone surrogate, which Postgres cannot store
- * (param names it).
+ * Returns the JSON object in a body or frame. Throws ApiError `invalid_format` for text that is not
+ * JSON, not an object or nested too deeply (param null), and for a string with U+0000 or a lone
+ * surrogate, which Postgres cannot store (param names it).
  */
 export function parseObject(text: string): Record<string, unknown> {
   const value = parseJson(text);
@@ -154,9 +159,10 @@ function placeText(at: number | undefined, { length }: string): string {
 }
 
 /**
- * Returns the index of the first character that cannot occur there in any JSON text; undefined for long texts, where the
- * search would take too long. V8 does not report the place of every broken token. For the others the text is cut shorter
- * and longer until the place is found, which is the end of the longest prefix that could still continue as JSON.
+ * Returns the index of the first character that cannot occur there in any JSON text; undefined for
+ * long texts, where the search would take too long. V8 does not report the place of every broken
+ * token. For the others the text is cut shorter and longer until the place is found, which is the
+ * end of the longest prefix that could still continue as JSON.
  */
 function breakAt(text: string, error: unknown): number | undefined {
   const named = namedBreak(text, error);
@@ -183,7 +189,10 @@ function couldGoOn(text: string): boolean {
   }
 }
 
-/** Returns the place that V8's message names, if it does. A message without a place may quote the text, but never at its end. */
+/**
+ * Returns the place that V8's message names, if it does. A message without a place may quote the
+ * text, but never at its end.
+ */
 function namedBreak(text: string, error: unknown): number | undefined {
   const { message } = error as SyntaxError;
   if (message === 'Unexpected end of JSON input') return text.length;
@@ -191,7 +200,10 @@ function namedBreak(text: string, error: unknown): number | undefined {
   return position === undefined ? undefined : Number(position);
 }
 
-/** Called before parsing, since functions that walk the value later recurse. Few texts have enough brackets to need a closer look. */
+/**
+ * Called before parsing, since functions that walk the value later recurse. Few texts have enough
+ * brackets to need a closer look.
+ */
 function isTooDeep(text: string): boolean {
   if (countUpTo(MAX_DEPTH + 1, text, '[') + countUpTo(MAX_DEPTH + 1, text, '{') <= MAX_DEPTH) return false;
   let depth = 0;
@@ -242,7 +254,10 @@ function unclean(param: string): ApiError {
   });
 }
 
-/** Removes nulls that count as absent: where null clears, those within objects and lists. Returns whether there were any. */
+/**
+ * Removes nulls that count as absent: where null clears, those within objects and lists. Returns
+ * whether there were any.
+ */
 function removeNulls(schema: JsonSchema, value: unknown, nullClears: boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
   let removed = false;
@@ -327,7 +342,10 @@ function queryMessage(error: AjvError): string {
   return isRepeated ? 'This parameter takes one value.' : constraintSentence(error);
 }
 
-/** Returns the error of the branch that matched furthest, else the first: Nullable names its type before null. */
+/**
+ * Returns the error of the branch that matched furthest, else the first: Nullable names its type
+ * before null.
+ */
 function mostTelling(errors: readonly AjvError[]): AjvError {
   const [first, ...others] = errors;
   if (first === undefined) throw new Error('the validator refused without saying why');
@@ -351,7 +369,10 @@ function repetitionIn(list: readonly unknown[]): number {
   return texts.findIndex((text, index) => texts.indexOf(text) < index);
 }
 
-/** The tag of a choice, such as a conversation's `type`, is null, not a string, or not a value of any branch. */
+/**
+ * The tag of a choice, such as a conversation's `type`, is null, not a string, or not a value of
+ * any branch.
+ */
 function tagError(error: AjvError, param: string): ApiError {
   const { tag, tagValue } = error.params;
   const allowed = tagsOf(error, tag);
@@ -360,7 +381,10 @@ function tagError(error: AjvError, param: string): ApiError {
   return new ApiError('validation_failed', `Must be one of: ${allowed.join(', ')}.`, { param });
 }
 
-/** Returns the values that the branches of a choice have for this field; an empty list if the field does not distinguish them. */
+/**
+ * Returns the values that the branches of a choice have for this field; an empty list if the field
+ * does not distinguish them.
+ */
 function tagsOf({ parentSchema }: AjvError, field: string): string[] {
   const { discriminator, oneOf = [] } = parentSchema as JsonSchema;
   if (discriminator?.propertyName !== field) return [];
@@ -402,7 +426,10 @@ function refused(error: AjvError, at: string): ApiError {
   return new ApiError('validation_failed', constraintSentence(error), { param: at === '' ? null : at });
 }
 
-/** Returns `/attachments/0/url` as `attachments[0].url`. The value decides whether 0 is an index or a name. */
+/**
+ * Returns `/attachments/0/url` as `attachments[0].url`. The value decides whether 0 is an index or
+ * a name.
+ */
 function pathOf(instancePath: string, root: unknown): string {
   let path = '';
   let value = root;

@@ -19,7 +19,9 @@ export interface FormerName {
   readonly deprecatedAtS: number;
 }
 
-/** Former names of stable versions, oldest first. A caller that sends one gets the stable version. */
+/**
+ * Former names of stable versions, oldest first. A caller that sends one gets the stable version.
+ */
 export const FORMER_NAMES: ReadonlyMap<string, FormerName> = new Map([
   ['1.2.harbor-preview.1', { version: '1.2.harbor', deprecatedAtS: Date.UTC(2026, 10, 23) / 1_000 }],
 ]);
@@ -28,21 +30,26 @@ export function isVersion(value: string): value is Version {
   return (VERSIONS as readonly string[]).includes(value);
 }
 
-/** Returns the version that `name` stands for, also by a former name; undefined if there is none. */
+/**
+ * Returns the version that `name` stands for, also by a former name; undefined if there is none.
+ */
 export function versionNamed(name: string): Version | undefined {
   return isVersion(name) ? name : FORMER_NAMES.get(name)?.version;
 }
 
 /**
- * Returns the name by which rows keep a version: its first one, which nodes of the release before a promotion know too
- * (docs/decisions.md#rows-keep-the-first-name-of-a-version).
+ * Returns the name by which rows keep a version: its first one, which nodes of the release before a
+ * promotion know too (docs/decisions.md#rows-keep-the-first-name-of-a-version).
  */
 export function keptName(version: Version): string {
   for (const [name, former] of FORMER_NAMES) if (former.version === version) return name;
   return version;
 }
 
-/** Returns the version that a row keeps. A name that only newer nodes know stands for the newest version of this one. */
+/**
+ * Returns the version that a row keeps. A name that only newer nodes know stands for the newest
+ * version of this one.
+ */
 export function keptVersion(name: string): Version {
   return versionNamed(name) ?? NEWEST_VERSION;
 }

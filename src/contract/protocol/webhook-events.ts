@@ -1,8 +1,8 @@
 import { isOwnType } from './event-areas.ts';
 
 /**
- * Parley's own events that a webhook can be sent (docs/contract.md#webhooks). Events of producers are further ones, in
- * areas of their own.
+ * Parley's own events that a webhook can be sent (docs/contract.md#webhooks). Events of producers
+ * are further ones, in areas of their own.
  */
 export const WEBHOOK_EVENTS = [
   'message.created',

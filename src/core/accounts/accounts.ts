@@ -25,8 +25,8 @@ export interface NewAccount {
 }
 
 /**
- * Creates an account with the roles below and the 'Customer Service' persona. A trigger of Postgres adds the roles of
- * stations and representatives (migrations/0027).
+ * Creates an account with the roles below and the 'Customer Service' persona. A trigger of Postgres
+ * adds the roles of stations and representatives (migrations/0027).
  */
 export async function createAccount(
   tx: Tx,
@@ -50,7 +50,9 @@ export async function createAccount(
   };
 }
 
-/** Locks the account until the transaction ends: changes of its admins are made one after the other. */
+/**
+ * Locks the account until the transaction ends: changes of its admins are made one after the other.
+ */
 export async function lockAccount(tx: Tx, id: string): Promise<void> {
   await tx.kysely.selectFrom('accounts').select('id').where('id', '=', id).forNoKeyUpdate().execute();
 }
@@ -81,8 +83,8 @@ export async function countMembers(
 }
 
 /**
- * Updates an account; absent fields stay. Announces the change, since nodes cache the subscription among rights.
- * Throws `resource_not_found`.
+ * Updates an account; absent fields stay. Announces the change, since nodes cache the subscription
+ * among rights. Throws `resource_not_found`.
  */
 export async function updateAccount(
   tx: Tx,
@@ -101,8 +103,8 @@ export async function updateAccount(
 }
 
 /**
- * Ends every credential of an account for good, on all nodes within a second: it is going to be removed. Throws
- * `resource_not_found`.
+ * Ends every credential of an account for good, on all nodes within a second: it is going to be
+ * removed. Throws `resource_not_found`.
  */
 export async function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
   const account = await tx.kysely
@@ -121,7 +123,10 @@ export async function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
   return account;
 }
 
-/** Returns accounts that are to be removed, and of which no node can have a right in memory any more. */
+/**
+ * Returns accounts that are to be removed, and of which no node can have a right in memory any
+ * more.
+ */
 export async function readRemovableAccounts(db: Db): Promise<string[]> {
   const rows = await db.query(READ_REMOVABLE);
   return rows.map(({ id }) => id);

@@ -9,9 +9,9 @@ import { findRoleById } from './roles.ts';
 import { findUser, setActive } from './users.ts';
 
 /**
- * Deactivate and Activate User. The caller needs every permission of the user's role. Users cannot deactivate themselves, and
- * the account keeps an active admin. Throws ApiError `resource_not_found` (param id), `insufficient_permissions` or
- * `resource_conflict`.
+ * Deactivate and Activate User. The caller needs every permission of the user's role. Users cannot
+ * deactivate themselves, and the account keeps an active admin. Throws ApiError
+ * `resource_not_found` (param id), `insufficient_permissions` or `resource_conflict`.
  */
 export async function changeActivation(
   tx: Tx,

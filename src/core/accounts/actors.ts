@@ -15,8 +15,9 @@ export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'i
 }
 
 /**
- * Returns the account's customer with this e-mail address, case ignored; the oldest if there are several. Holds a lock on
- * the address until the transaction ends, so that two requests that find no customer do not both create one.
+ * Returns the account's customer with this e-mail address, case ignored; the oldest if there are
+ * several. Holds a lock on the address until the transaction ends, so that two requests that find
+ * no customer do not both create one.
  */
 export async function findCustomer(
   tx: Tx,

@@ -4,7 +4,10 @@ import type { Db } from '../../platform/db/handle.ts';
 import type { EntityRow } from '../resources/entity.ts';
 import { defineAccountList } from './account-list.ts';
 
-/** Creates a resource of the account's own application, which messages and conversations can point to. */
+/**
+ * Creates a resource of the account's own application, which messages and conversations can point
+ * to.
+ */
 export async function createEntity(
   db: Db,
   entity: { readonly accountId: string; readonly name: string; readonly handle?: string | undefined },

@@ -9,8 +9,9 @@ export interface Grant {
 }
 
 /**
- * A caller cannot grant more than it holds (docs/contract.md#limits-of-agents). Checked when a role is made, and when one is
- * given to a user, a key or an agent. Throws ApiError `insufficient_permissions`.
+ * A caller cannot grant more than it holds (docs/contract.md#limits-of-agents). Checked when a role
+ * is made, and when one is given to a user, a key or an agent. Throws ApiError
+ * `insufficient_permissions`.
  */
 export function requireGrant(principal: Principal, { type, permissions }: Grant): void {
   if (principal.admin) return;

@@ -12,10 +12,10 @@ import { lockGroup, readMemberIds, writeMembers } from './groups.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 
 /**
- * Update Group (docs/contract.md#groups), but for its avatar. Conversations that were started from the group keep their
- * members. Returns the locked group as it was before. Throws ApiError
- * `resource_not_found` (param id or `members[i]`), `validation_failed` (`members[i]`), `resource_exists` (param name) or
- * `resource_conflict` (a new name for the persona).
+ * Update Group (docs/contract.md#groups), but for its avatar. Conversations that were started from
+ * the group keep their members. Returns the locked group as it was before. Throws ApiError
+ * `resource_not_found` (param id or `members[i]`), `validation_failed` (`members[i]`),
+ * `resource_exists` (param name) or `resource_conflict` (a new name for the persona).
  */
 export async function changeGroup(
   tx: Tx,
@@ -51,14 +51,15 @@ export async function changeGroup(
 }
 
 /**
- * Delete Group (docs/decisions.md#deleting-a-group). Its actor stays as the author and sender of what it was. Throws
- * ApiError `resource_not_found` (param id), and `resource_conflict` for the persona and while a conversation is assigned
- * to the group or an inbox names it.
+ * Delete Group (docs/decisions.md#deleting-a-group). Its actor stays as the author and sender of
+ * what it was. Throws ApiError `resource_not_found` (param id), and `resource_conflict` for the
+ * persona and while a conversation is assigned to the group or an inbox names it.
  */
 export async function removeGroup(tx: Tx, principal: Principal, id: string): Promise<GroupRow> {
   const group = await lockGroup(tx, principal.accountId, id);
   requireNoPersona(group, 'cannot be deleted');
-  // Before the count: an assignment that is under way ends first, and a later one finds the actor deactivated.
+  // Before the count: an assignment that is under way ends first, and a later one finds the actor
+  // deactivated.
   await writeActor(tx, group, { deactivated_at: sql<string>`clock_timestamp()` });
   const [uses] = await tx.query(COUNT_USES, group.actor_id, id);
   const { conversations, inboxes } = uses!;

@@ -15,9 +15,9 @@ export interface NewGroup {
 }
 
 /**
- * Creates a roster or persona with the actor that messages show as its sender. Throws `resource_exists` (param name), and for
- * `members[i]` `resource_not_found` (not an active actor of the account) or `validation_failed` (neither a user nor an agent,
- * or named before).
+ * Creates a roster or persona with the actor that messages show as its sender. Throws
+ * `resource_exists` (param name), and for `members[i]` `resource_not_found` (not an active actor of
+ * the account) or `validation_failed` (neither a user nor an agent, or named before).
  */
 export async function createGroup(tx: Tx, { accountId, name, members = [] }: NewGroup): Promise<GroupRow> {
   const memberIds = await readMemberIds(tx, accountId, members);
@@ -42,7 +42,10 @@ export async function findGroup(db: Db, accountId: string, id: string): Promise<
   return row;
 }
 
-/** Like `findGroup`; the group is locked until the transaction ends, and cannot be named by anything new meanwhile. */
+/**
+ * Like `findGroup`; the group is locked until the transaction ends, and cannot be named by anything
+ * new meanwhile.
+ */
 export async function lockGroup(tx: Tx, accountId: string, id: string): Promise<GroupRow> {
   const [row] = await tx.query(LOCK, accountId, id);
   if (row === undefined) throw notFound('group', 'id');

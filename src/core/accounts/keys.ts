@@ -38,8 +38,9 @@ export async function createApiKey(
 }
 
 /**
- * Creates a new key, with its own id, for the same actor, role and expiration, and revokes the previous one at once. Throws
- * `resource_not_found` (param id), `resource_conflict` (no longer active).
+ * Creates a new key, with its own id, for the same actor, role and expiration, and revokes the
+ * previous one at once. Throws `resource_not_found` (param id), `resource_conflict` (no longer
+ * active).
  */
 export async function rotateApiKey(
   tx: Tx,
@@ -63,8 +64,9 @@ export async function rotateApiKey(
 }
 
 /**
- * Revokes a key at once and for good (docs/contract.md#api-keys). Revoking it again changes nothing. Without `accountId` it
- * may belong to any account, for the operator. Throws `resource_not_found` (param id).
+ * Revokes a key at once and for good (docs/contract.md#api-keys). Revoking it again changes
+ * nothing. Without `accountId` it may belong to any account, for the operator. Throws
+ * `resource_not_found` (param id).
  */
 export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Promise<ApiKeyRow> {
   const row = await tx.kysely
@@ -82,7 +84,10 @@ export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Prom
   return row;
 }
 
-/** Throws ApiError `validation_failed` (param expires_at) if that time, by Postgres' clock, has passed. */
+/**
+ * Throws ApiError `validation_failed` (param expires_at) if that time, by Postgres' clock, has
+ * passed.
+ */
 export async function requireFutureExpiry(db: Db, expiresAt: string): Promise<void> {
   const { rows } = await sql<{ future: boolean }>`
     SELECT ${expiresAt}::timestamptz > clock_timestamp() AS future`.execute(db.kysely);
@@ -97,7 +102,10 @@ export async function findApiKey(db: Db, accountId: string, id: string): Promise
   return row;
 }
 
-/** Whether the secret is valid for the account now: known, of this account, neither revoked nor expired. */
+/**
+ * Whether the secret is valid for the account now: known, of this account, neither revoked nor
+ * expired.
+ */
 export async function isValidApiKey(db: Db, accountId: string, key: string): Promise<boolean> {
   const row = await db.kysely
     .selectFrom('api_keys')

@@ -19,9 +19,10 @@ export interface ListenersOptions<Found> {
 }
 
 /**
- * What listens to the events of accounts, such as webhooks, in the memory of this node. It is read again when a change is
- * announced, and when a row of the outbox cannot be deleted because the revision has grown (platform/db/in-flight-rows.ts): a node that
- * received no announcement handles such a row once more, with what is true by then.
+ * What listens to the events of accounts, such as webhooks, in the memory of this node. It is read
+ * again when a change is announced, and when a row of the outbox cannot be deleted because the
+ * revision has grown (platform/db/in-flight-rows.ts): a node that received no announcement handles
+ * such a row once more, with what is true by then.
  */
 export class Listeners<Found> {
   readonly #options: ListenersOptions<Found>;
@@ -46,7 +47,10 @@ export class Listeners<Found> {
     });
   }
 
-  /** Take the revision before the events are matched: what was found may be newer than it, never older. */
+  /**
+   * Take the revision before the events are matched: what was found may be newer than it, never
+   * older.
+   */
   get revision(): ListenersRevision {
     return this.#known.revision;
   }
@@ -97,8 +101,9 @@ async function readKnown<Found>({ database, read }: ListenersOptions<Found>): Pr
 const LISTENERS = 'listeners';
 
 /**
- * Part of every transaction that changes a webhook: events that are committed after it find the change on every node.
- * Each call makes all nodes handle the rows of the last 100 ms twice, so it is for changes that are rare.
+ * Part of every transaction that changes a webhook: events that are committed after it find the
+ * change on every node. Each call makes all nodes handle the rows of the last 100 ms twice, so it
+ * is for changes that are rare.
  */
 export async function changeListeners(tx: Tx): Promise<void> {
   await raiseListenersRevision(tx);

@@ -15,7 +15,9 @@ import { readRole } from './roles.ts';
 import { writeUser } from './user-changes.ts';
 import { lockUser, readUser } from './users.ts';
 
-/** What a caller is and may do, and what a user may change of itself (docs/contract.md#the-caller). */
+/**
+ * What a caller is and may do, and what a user may change of itself (docs/contract.md#the-caller).
+ */
 export function meRoutes(database: Database, avatars: Avatars): Route[] {
   const common = {
     path: '/v1/me',
@@ -58,7 +60,10 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
   ];
 }
 
-/** Reads everything again: what a node has cached of the caller may be from before a change on another node. */
+/**
+ * Reads everything again: what a node has cached of the caller may be from before a change on
+ * another node.
+ */
 async function readMe(db: Db, { accountId, actor, roleId }: Principal): Promise<Me> {
   const [account, actors, user, role] = await Promise.all([
     findAccount(db, accountId),

@@ -4,7 +4,10 @@ import type { Db, Tx } from '../../platform/db/handle.ts';
 import { statement } from '../../platform/db/statement.ts';
 import { removeAvatar } from './avatars/avatars.ts';
 
-/** A person of the account, as an export shows it: a user, or a customer, which has no role and no row of users. */
+/**
+ * A person of the account, as an export shows it: a user, or a customer, which has no role and no
+ * row of users.
+ */
 export interface Person {
   readonly id: string;
   readonly account_id: string;
@@ -34,8 +37,8 @@ export async function lockPerson(tx: Tx, accountId: string, id: string): Promise
 }
 
 /**
- * Replaces the name and the addresses of a locked person, takes its role and its places in groups, and ends its
- * credentials for good. Memberships of conversations stay. The caller announces it.
+ * Replaces the name and the addresses of a locked person, takes its role and its places in groups,
+ * and ends its credentials for good. Memberships of conversations stay. The caller announces it.
  */
 export async function blankPerson(tx: Tx, id: string): Promise<void> {
   await tx.kysely

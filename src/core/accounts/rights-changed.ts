@@ -10,7 +10,10 @@ export interface RightsChanged {
   readonly subjects: readonly string[];
 }
 
-/** Part of the transaction of the change, so that nodes receive it even if none of them made it (the admin command). */
+/**
+ * Part of the transaction of the change, so that nodes receive it even if none of them made it (the
+ * admin command).
+ */
 export async function enqueueRightsChanged(tx: Tx, subjects: readonly string[]): Promise<void> {
   await enqueue(tx, RIGHTS_CHANGED, { subjects });
 }

@@ -12,9 +12,10 @@ import { enqueueRightsChanged } from './rights-changed.ts';
 import { lockRole } from './roles.ts';
 
 /**
- * Update Role (docs/contract.md#roles): what every user, key and agent with the role may do changes with the commit. The
- * caller needs every permission that the role grants before and after. Throws ApiError `resource_not_found` (param id),
- * `insufficient_permissions`, `resource_conflict` (a role of the service) or `resource_exists` (param name).
+ * Update Role (docs/contract.md#roles): what every user, key and agent with the role may do changes
+ * with the commit. The caller needs every permission that the role grants before and after. Throws
+ * ApiError `resource_not_found` (param id), `insufficient_permissions`, `resource_conflict` (a role
+ * of the service) or `resource_exists` (param name).
  */
 export async function changeRole(
   tx: Tx,
@@ -48,8 +49,8 @@ export async function changeRole(
 }
 
 /**
- * Delete Role. What cannot act for good (revoked and expired keys, deleted agents) loses it. Throws as `changeRole`, and
- * `resource_conflict` while a user, an active key or an agent has the role.
+ * Delete Role. What cannot act for good (revoked and expired keys, deleted agents) loses it. Throws
+ * as `changeRole`, and `resource_conflict` while a user, an active key or an agent has the role.
  */
 export async function removeRole(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
   const role = await lockEditable(tx, principal, id);
@@ -71,7 +72,10 @@ export async function removeRole(tx: Tx, principal: Principal, id: string): Prom
   return role;
 }
 
-/** Roles that every account has, and of which code and documents say what they grant (docs/contract.md#roles). */
+/**
+ * Roles that every account has, and of which code and documents say what they grant
+ * (docs/contract.md#roles).
+ */
 const SERVICE_ROLES: ReadonlySet<RoleType> = new Set(['admin', 'scanner', 'sales_rep']);
 
 async function lockEditable(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {

@@ -64,8 +64,9 @@ export async function findRole(db: Db, accountId: string, idOrName: string): Pro
 }
 
 /**
- * Returns the role that is to be assigned; it cannot be deleted until the transaction ends. Throws `resource_not_found`
- * (param role_id), with the same message for any id that is not a role of the account.
+ * Returns the role that is to be assigned; it cannot be deleted until the transaction ends. Throws
+ * `resource_not_found` (param role_id), with the same message for any id that is not a role of the
+ * account.
  */
 export async function findRoleById(db: Db, accountId: string, id: string): Promise<RoleRow> {
   const row = await roleOf(db, accountId, id).forKeyShare().executeTakeFirst();
@@ -82,7 +83,9 @@ export async function readRole(db: Db, accountId: string, id: string): Promise<R
   return row;
 }
 
-/** Like `readRole`; the role is locked until the transaction ends, and cannot be assigned meanwhile. */
+/**
+ * Like `readRole`; the role is locked until the transaction ends, and cannot be assigned meanwhile.
+ */
 export async function lockRole(tx: Tx, accountId: string, id: string): Promise<RoleRow> {
   const row = await roleOf(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw notFound('role', 'id');

@@ -19,9 +19,10 @@ export interface UserChanges {
 }
 
 /**
- * Update User (docs/contract.md#users): a new role holds for every credential and open socket of the user from the commit
- * on. The caller needs every permission of the role before and of the role after, and the account keeps an active admin.
- * Throws ApiError `resource_not_found` (param id or role_id), `insufficient_permissions` or `resource_conflict`.
+ * Update User (docs/contract.md#users): a new role holds for every credential and open socket of
+ * the user from the commit on. The caller needs every permission of the role before and of the role
+ * after, and the account keeps an active admin. Throws ApiError `resource_not_found` (param id or
+ * role_id), `insufficient_permissions` or `resource_conflict`.
  */
 export async function changeUser(
   tx: Tx,

@@ -18,7 +18,10 @@ export interface NewUser {
   readonly roleId: string;
 }
 
-/** Creates a person of the account; user and actor have the same id. Throws `resource_exists` (param email). */
+/**
+ * Creates a person of the account; user and actor have the same id. Throws `resource_exists` (param
+ * email).
+ */
 export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
   const email = input.email.toLowerCase();
   const actor = await createActor(tx, {
@@ -41,7 +44,9 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
   return { user, actor };
 }
 
-/** Throws `resource_not_found`, also for actors that are not users: customers, agents, keys, groups. */
+/**
+ * Throws `resource_not_found`, also for actors that are not users: customers, agents, keys, groups.
+ */
 export async function findUser(
   db: Db,
   accountId: string,
@@ -75,9 +80,10 @@ export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
 }
 
 /**
- * Deactivates or activates a user of any account. A deactivated user can no longer act: sessions, tokens and sockets end with
- * the commit, and for good. What the user wrote stays, and so do role and memberships, for when the user is activated again.
- * Throws `resource_not_found` (param id), and `resource_conflict` for the activation of a user that was erased.
+ * Deactivates or activates a user of any account. A deactivated user can no longer act: sessions,
+ * tokens and sockets end with the commit, and for good. What the user wrote stays, and so do role
+ * and memberships, for when the user is activated again. Throws `resource_not_found` (param id),
+ * and `resource_conflict` for the activation of a user that was erased.
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
   if (isActive && (await isErased(tx, id))) {

@@ -16,11 +16,12 @@ export interface ClaimedFile {
 }
 
 /**
- * Returns the files among a message's attachments, by their position in it (docs/contract.md#attachments). The message may
- * give a file a new name; its other fields must equal those of the upload. Rejects with ApiError `resource_not_found` for a
- * key that the account did not get within the last day (customers get none), `resource_conflict` if the bytes have not been
- * uploaded, `validation_failed` if the message contradicts the upload; else with the error of the store.
- * `places`: where each stands in the request, if not in this order.
+ * Returns the files among a message's attachments, by their position in it
+ * (docs/contract.md#attachments). The message may give a file a new name; its other fields must
+ * equal those of the upload. Rejects with ApiError `resource_not_found` for a key that the account
+ * did not get within the last day (customers get none), `resource_conflict` if the bytes have not
+ * been uploaded, `validation_failed` if the message contradicts the upload; else with the error of
+ * the store. `places`: where each stands in the request, if not in this order.
  */
 export async function claimUploads(
   db: Db,

@@ -1,22 +1,32 @@
 /**
- * The headers with which a user's file is downloaded (RFC 6266, RFC 8187). All of their content is user text, and headers are
- * sent unchecked, so no character that could end a header leaves this file.
+ * The headers with which a user's file is downloaded (RFC 6266, RFC 8187). All of their content is
+ * user text, and headers are sent unchecked, so no character that could end a header leaves this
+ * file.
  */
 
-/** A name that a browser may save: no path, no control characters, nothing that reverses text, at most 255 bytes. */
+/**
+ * A name that a browser may save: no path, no control characters, nothing that reverses text, at
+ * most 255 bytes.
+ */
 export function downloadName(filename: string): string {
   const clean = filename.toWellFormed().replace(UNSAFE, '_').trim();
   return shortened(clean) || 'file';
 }
 
-/** Returns the Content-Disposition for a downloadName: the file is always saved, never shown in our origin. */
+/**
+ * Returns the Content-Disposition for a downloadName: the file is always saved, never shown in our
+ * origin.
+ */
 export function contentDisposition(name: string): string {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const plain = `attachment; filename="${ascii}"`;
   return ascii === name ? plain : `${plain}; filename*=UTF-8''${percentEncoded(name)}`;
 }
 
-/** Returns the type under which the bytes are sent: pictures, PDF and plain text under their own, all others as bytes. */
+/**
+ * Returns the type under which the bytes are sent: pictures, PDF and plain text under their own,
+ * all others as bytes.
+ */
 export function downloadType(contentType: string | null): string {
   const essence = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (essence === 'text/plain') return 'text/plain; charset=utf-8';
@@ -36,7 +46,10 @@ const SHOWN_TYPES = new Set([
 /** Separators of paths, control characters, and the marks that display `exe.gpj` as `jpg.exe`. */
 const UNSAFE = /[/\\:*?"<>|\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu;
 
-/** The limit of file systems; it also keeps URLs well below the 4,096 bytes that some servers allow for a request's head. */
+/**
+ * The limit of file systems; it also keeps URLs well below the 4,096 bytes that some servers allow
+ * for a request's head.
+ */
 const MAX_BYTES = 255;
 const EXTENSION = /\.[^.]{1,15}$/u;
 

@@ -13,7 +13,10 @@ import { FILES_PATH } from './file-urls.ts';
 /** Whether the file of this key was deleted, although its bytes may still exist. */
 export type IsDeleted = (key: string) => Promise<boolean>;
 
-/** The targets of a FileStore's presigned URLs. The signature is the credential, so no header is required. */
+/**
+ * The targets of a FileStore's presigned URLs. The signature is the credential, so no header is
+ * required.
+ */
 export function fileRoutes(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,
@@ -28,7 +31,9 @@ export function fileRoutes(
   };
 }
 
-/** The signed URL decides how the bytes are sent; only whether the file still exists is looked up. */
+/**
+ * The signed URL decides how the bytes are sent; only whether the file still exists is looked up.
+ */
 async function download(
   files: FileStore,
   isDeleted: IsDeleted,

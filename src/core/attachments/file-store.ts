@@ -21,8 +21,8 @@ export interface FileStoreOptions {
 }
 
 /**
- * Files on this server's own disk, for deployments without object storage: `<directory>/<key>`. Each file is complete and on
- * the disk before it has that name, and is never written again.
+ * Files on this server's own disk, for deployments without object storage: `<directory>/<key>`.
+ * Each file is complete and on the disk before it has that name, and is never written again.
  */
 export class FileStore implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.localBytes;
@@ -83,9 +83,9 @@ export class FileStore implements ObjectStore {
   }
 
   /**
-   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` if the key has its bytes already,
-   * `validation_failed` if these are more or fewer than `sizeBytes`, or the error of `bytes`. An incomplete file leaves nothing
-   * behind.
+   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` if the key has its
+   * bytes already, `validation_failed` if these are more or fewer than `sizeBytes`, or the error of
+   * `bytes`. An incomplete file leaves nothing behind.
    */
   async write(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
     await this.#receive(key, bytes, sizeBytes);
@@ -108,7 +108,8 @@ export class FileStore implements ObjectStore {
       } finally {
         await file.close();
       }
-      // The first of two concurrent uploads of a key is kept: unlike rename, link never replaces a file.
+      // The first of two concurrent uploads of a key is kept: unlike rename, link never replaces a
+      // file.
       await link(incoming, path);
       await syncDirectory(this.#directory);
       return written;

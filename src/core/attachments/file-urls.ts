@@ -4,7 +4,10 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 export interface FileUrlsOptions {
   /** Shared by all nodes. */
   readonly secret: string;
-  /** The base URL at which callers reach this server, without a trailing slash; called at each signing. */
+  /**
+   * The base URL at which callers reach this server, without a trailing slash; called at each
+   * signing.
+   */
   readonly baseUrl: () => string;
   /** The path below which the addresses are. Default: FILES_PATH. */
   readonly path?: string;
@@ -27,8 +30,8 @@ export interface SignedFile {
 export const FILES_PATH = '/v1/files/';
 
 /**
- * Signs and checks the URLs of files that this server stores itself. The signature is the whole credential: it covers the
- * action, the key, the expiry and every other parameter.
+ * Signs and checks the URLs of files that this server stores itself. The signature is the whole
+ * credential: it covers the action, the key, the expiry and every other parameter.
  */
 export class FileUrls {
   readonly #key: Buffer;
@@ -51,8 +54,8 @@ export class FileUrls {
   }
 
   /**
-   * Throws ApiError `insufficient_permissions` for a URL that we did not sign in exactly this form, `resource_gone` for an
-   * expired one.
+   * Throws ApiError `insufficient_permissions` for a URL that we did not sign in exactly this form,
+   * `resource_gone` for an expired one.
    */
   verify(action: FileAction, path: string, queryText: string): SignedFile {
     const key = path.slice(this.#path.length);

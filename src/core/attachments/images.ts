@@ -18,9 +18,10 @@ export const IMAGE_REFUSALS = [
 ] as const satisfies ErrorCondition[];
 
 /**
- * Returns the upload as a picture that pages may show under its own type: one that cannot carry scripts, which SVG can. Rejects
- * with ApiError `resource_not_found`, `resource_conflict` if the bytes have not been uploaded, `validation_failed` for another
- * type, other bytes or too many of them (each with this param); else with the error of the store.
+ * Returns the upload as a picture that pages may show under its own type: one that cannot carry
+ * scripts, which SVG can. Rejects with ApiError `resource_not_found`, `resource_conflict` if the
+ * bytes have not been uploaded, `validation_failed` for another type, other bytes or too many of
+ * them (each with this param); else with the error of the store.
  */
 export async function readImage(
   db: Db,

@@ -17,7 +17,9 @@ export interface OpenStoreOptions {
   readonly baseUrl: () => string;
 }
 
-/** Opens the store of this deployment's files; `files` is present if the server serves them itself. */
+/**
+ * Opens the store of this deployment's files; `files` is present if the server serves them itself.
+ */
 export async function openObjectStore({
   database,
   s3,

@@ -1,4 +1,6 @@
-/** Loaded only if object storage is configured, because its SDK is the largest of our dependencies. */
+/**
+ * Loaded only if object storage is configured, because its SDK is the largest of our dependencies.
+ */
 
 import {
   AbortMultipartUploadCommand,
@@ -35,7 +37,10 @@ export interface S3StoreOptions {
   readonly now?: () => number;
 }
 
-/** Files in S3 or a compatible store. Their bytes travel between the store and clients, never through this server. */
+/**
+ * Files in S3 or a compatible store. Their bytes travel between the store and clients, never
+ * through this server.
+ */
 export class S3Store implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.s3Bytes;
   readonly accountBytes: number | null;
@@ -247,12 +252,17 @@ export class S3Store implements ObjectStore {
 
 const MAX_DOWNLOADS = 10_000;
 
-/** S3 takes 10,000 parts at most, each of at least 5 MiB but for the last: this allows for 80 GB. */
+/**
+ * S3 takes 10,000 parts at most, each of at least 5 MiB but for the last: this allows for 80 GB.
+ */
 const PART_BYTES = 8 * 1024 * 1024;
 /** Milliseconds for the upload of a part. */
 const PART_MS = 120_000;
 
-/** Copies pieces into parts of PART_BYTES. There is always one, which may be empty; the last one may be shorter. */
+/**
+ * Copies pieces into parts of PART_BYTES. There is always one, which may be empty; the last one may
+ * be shorter.
+ */
 async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   // Grows by doubling, since most objects are far smaller than a part.
   let part = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -278,7 +288,10 @@ async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
 
 const FIRST_BYTES = 64 * 1024;
 
-/** The status of an answer; the SDK notes it also on errors of its own about what the answer contains. */
+/**
+ * The status of an answer; the SDK notes it also on errors of its own about what the answer
+ * contains.
+ */
 function statusOf(error: unknown): number | undefined {
   const { $metadata } = error as Partial<S3ServiceException>;
   return $metadata?.httpStatusCode;
@@ -293,9 +306,9 @@ async function answered<T>(promise: Promise<T>): Promise<T> {
 }
 
 /**
- * Says what went wrong outside (docs/contract.md#errors): the store answered with an error, could not be connected to, or took
- * too long. Credentials that this machine's role does not give are a failure of this deployment. Other errors are
- * mistakes of ours and stay as they are.
+ * Says what went wrong outside (docs/contract.md#errors): the store answered with an error, could
+ * not be connected to, or took too long. Credentials that this machine's role does not give are a
+ * failure of this deployment. Other errors are mistakes of ours and stay as they are.
  */
 function asFailure(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;

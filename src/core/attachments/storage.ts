@@ -2,9 +2,10 @@ import { FILE_URL_S } from '../../contract/protocol/resources/upload.ts';
 import type { Downloads } from '../resources/attachment.ts';
 
 /**
- * The store of attachments' bytes. Implementations: FileStore, S3Store; one contract suite runs on both. Where the store fails,
- * methods reject with ApiError `external_service_error`, `connection_error`, `timeout`, or `service_unavailable` if this
- * server itself cannot store or sign.
+ * The store of attachments' bytes. Implementations: FileStore, S3Store; one contract suite runs on
+ * both. Where the store fails, methods reject with ApiError `external_service_error`,
+ * `connection_error`, `timeout`, or `service_unavailable` if this server itself cannot store or
+ * sign.
  */
 export interface ObjectStore extends Downloads {
   /** Size of the largest object that it accepts. */
@@ -13,29 +14,35 @@ export interface ObjectStore extends Downloads {
   readonly accountBytes: number | null;
 
   /**
-   * Returns a URL that accepts these bytes, sent with these headers, for fifteen minutes. An object is written once: the URL
-   * refuses a second upload, whatever happened to the answer of the first, so that an attached file never changes.
+   * Returns a URL that accepts these bytes, sent with these headers, for fifteen minutes. An object
+   * is written once: the URL refuses a second upload, whatever happened to the answer of the first,
+   * so that an attached file never changes.
    */
   presignUpload(upload: NewObject): Promise<PresignedUpload>;
 
   /**
-   * Writes a whole object that this server has made. An object that exists stays as it is, which is no error, because a
-   * repeated write has the same bytes.
+   * Writes a whole object that this server has made. An object that exists stays as it is, which is
+   * no error, because a repeated write has the same bytes.
    */
   put(object: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void>;
 
   /**
-   * Writes a whole object that this server makes, of a size that is known at its end; one piece at a time is in memory, and
-   * `bytes` may use its memory again for the next.
-   * Rejects with the error of `bytes`, or if the key has its bytes already. An incomplete object leaves nothing behind.
+   * Writes a whole object that this server makes, of a size that is known at its end; one piece at
+   * a time is in memory, and `bytes` may use its memory again for the next. Rejects with the error
+   * of `bytes`, or if the key has its bytes already. An incomplete object leaves nothing behind.
    * Returns the size in bytes.
    */
   putStream(object: Pick<NewObject, 'key' | 'contentType'>, bytes: AsyncIterable<Buffer>): Promise<number>;
 
-  /** Opens the object to read it in pieces; undefined if there is no complete object under the key. */
+  /**
+   * Opens the object to read it in pieces; undefined if there is no complete object under the key.
+   */
   open(key: string): Promise<FileBytes | undefined>;
 
-  /** Returns at most the first `most` bytes of the object; undefined if there is no complete object under the key. */
+  /**
+   * Returns at most the first `most` bytes of the object; undefined if there is no complete object
+   * under the key.
+   */
   read(key: string, most: number): Promise<Buffer | undefined>;
 
   /** Returns the object's size in bytes; undefined if there is no complete object under the key. */
@@ -55,8 +62,8 @@ export interface ObjectStore extends Downloads {
 export interface FileBytes {
   readonly size: number;
   /**
-   * `isTransient`: a piece may be overwritten once the next one is asked for. Memory for each piece is garbage that V8 lets
-   * grow to tens of megabytes.
+   * `isTransient`: a piece may be overwritten once the next one is asked for. Memory for each piece
+   * is garbage that V8 lets grow to tens of megabytes.
    */
   read(options?: { readonly isTransient?: boolean }): AsyncIterable<Buffer>;
 }
@@ -76,7 +83,10 @@ export interface PresignedUpload {
   readonly expiresAtMs: number;
 }
 
-/** Returns the window of time in which all download URLs are equal, and when they expire: both in milliseconds since 1970. */
+/**
+ * Returns the window of time in which all download URLs are equal, and when they expire: both in
+ * milliseconds since 1970.
+ */
 export function downloadWindow(nowMs: number): { readonly beginsAtMs: number; readonly endsAtMs: number } {
   const beginsAtMs = nowMs - (nowMs % WINDOW_MS);
   return { beginsAtMs, endsAtMs: beginsAtMs + FILE_URL_S * 1000 };

@@ -21,8 +21,9 @@ export interface NewUpload {
 export type Upload = Pick<NewUpload, 's3_key' | 'filename' | 'content_type' | 'size_bytes'>;
 
 /**
- * Inserts an upload, unless there is one with its key. `accountBytes`: ObjectStore.accountBytes. Uploads of one account are
- * counted one after the other, so several at once do not pass it. Throws ApiError `limit_exceeded`.
+ * Inserts an upload, unless there is one with its key. `accountBytes`: ObjectStore.accountBytes.
+ * Uploads of one account are counted one after the other, so several at once do not pass it. Throws
+ * ApiError `limit_exceeded`.
  */
 export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: number | null): Promise<void> {
   await tx.kysely
@@ -42,8 +43,9 @@ export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: numb
 }
 
 /**
- * Inserts the upload of a file that this server writes and no message can attach: it is kept for as long as a row of
- * compliance_jobs refers to it. `size_bytes` is 0, so that it is not counted among what the account stores.
+ * Inserts the upload of a file that this server writes and no message can attach: it is kept for as
+ * long as a row of compliance_jobs refers to it. `size_bytes` is 0, so that it is not counted among
+ * what the account stores.
  */
 export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
   await tx.kysely
@@ -53,8 +55,9 @@ export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>)
 }
 
 /**
- * Inserts the upload of a file of a mail that came in, before its bytes are written: it is kept while a mail or an attachment
- * refers to it, and for a day before. `size_bytes` is 0 (docs/decisions.md#mail-is-not-counted-among-stored-files).
+ * Inserts the upload of a file of a mail that came in, before its bytes are written: it is kept
+ * while a mail or an attachment refers to it, and for a day before. `size_bytes` is 0
+ * (docs/decisions.md#mail-is-not-counted-among-stored-files).
  */
 export async function insertMailFile(db: Db, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
   await db.kysely
@@ -63,7 +66,10 @@ export async function insertMailFile(db: Db, file: Omit<NewUpload, 'size_bytes'>
     .execute();
 }
 
-/** Removes those of these files that nothing refers to, now. Only where nothing can refer to them any more. */
+/**
+ * Removes those of these files that nothing refers to, now. Only where nothing can refer to them
+ * any more.
+ */
 export async function removeUnreferenced(
   database: Database,
   store: ObjectStore,
@@ -81,8 +87,8 @@ export async function removeUnreferenced(
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
 /**
- * What had these files is deleted: they cannot be attached again, lose their names at once, and are removed once
- * nothing refers to them (docs/decisions.md#files-of-deleted-messages).
+ * What had these files is deleted: they cannot be attached again, lose their names at once, and are
+ * removed once nothing refers to them (docs/decisions.md#files-of-deleted-messages).
  */
 export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
@@ -101,8 +107,8 @@ export async function addRemoval(tx: Tx): Promise<void> {
 }
 
 /**
- * Returns whether links to the file answer 410: nothing refers to it and nothing can refer to it again, or everything that
- * does was deleted with its conversation or its account.
+ * Returns whether links to the file answer 410: nothing refers to it and nothing can refer to it
+ * again, or everything that does was deleted with its conversation or its account.
  */
 export async function isDeleted(db: Db, key: string): Promise<boolean> {
   return (await db.query(READ_DELETED, key)).length > 0;
@@ -119,9 +125,10 @@ export async function readUploads(
 }
 
 /**
- * Removes files that neither a message, nor a run of an agent, nor an export, nor a mail, nor an avatar refers to: those that were not attached in time, and those
- * whose last message was deleted. Safe on several nodes at once, and again after a failure. Rejects with the error of the
- * store or the database.
+ * Removes files that neither a message, nor a run of an agent, nor an export, nor a mail, nor an
+ * avatar refers to: those that were not attached in time, and those whose last message was deleted.
+ * Safe on several nodes at once, and again after a failure. Rejects with the error of the store or
+ * the database.
  */
 export async function purgeUploads(database: Database, store: ObjectStore): Promise<void> {
   await store.tidy();
@@ -160,7 +167,10 @@ const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upl
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`,
 });
 
-/** An hour more than a file may be attached, so that a send that was admitted just in time has long committed. */
+/**
+ * An hour more than a file may be attached, so that a send that was admitted just in time has long
+ * committed.
+ */
 const IS_OVERDUE = `attached_at IS NULL AND (
     created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'
     OR withdrawn_at < clock_timestamp() - interval '${WITHDRAWN_FOR_S} seconds')`;

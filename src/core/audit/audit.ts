@@ -65,8 +65,8 @@ export function readAccountAudit(
 }
 
 /**
- * Requires that the account has, or had, the conversation: its audit outlives it. Throws ApiError `parameter_invalid`
- * (param conversation_id).
+ * Requires that the account has, or had, the conversation: its audit outlives it. Throws ApiError
+ * `parameter_invalid` (param conversation_id).
  */
 export async function requireAudited(db: Db, accountId: string, conversationId: string): Promise<void> {
   const [known] = await db.query(READ_AUDITED, accountId, conversationId);

@@ -51,8 +51,8 @@ export interface ChainEnd {
 }
 
 /**
- * Locks the chain, so that no other node seals, purges or erases in it until the transaction ends. `wait` false: returns
- * undefined at once if another one has the lock.
+ * Locks the chain, so that no other node seals, purges or erases in it until the transaction ends.
+ * `wait` false: returns undefined at once if another one has the lock.
  */
 export async function lockChain(
   tx: Tx,
@@ -79,7 +79,10 @@ export async function saveHead(tx: Tx, head: Signed<AuditHead>): Promise<void> {
   await tx.query(SAVE_HEAD, head.account_id, head);
 }
 
-/** Returns the first `limit` rows of the account that are not sealed, in the order in which they were inserted. */
+/**
+ * Returns the first `limit` rows of the account that are not sealed, in the order in which they
+ * were inserted.
+ */
 export function readUnsealed(tx: Tx, accountId: string, limit: number): Promise<UnsealedRow[]> {
   return tx.query(READ_UNSEALED, accountId, limit);
 }
@@ -135,8 +138,9 @@ export async function takeCheckpoint(
 }
 
 /**
- * Deletes the oldest `limit` links that are more than `days` old, but for those of conversations under legal
- * hold, and returns them in the order of the chain. Their conversations are locked, so that a hold that is set at the same time either comes first or finds nothing.
+ * Deletes the oldest `limit` links that are more than `days` old, but for those of conversations
+ * under legal hold, and returns them in the order of the chain. Their conversations are locked, so
+ * that a hold that is set at the same time either comes first or finds nothing.
  */
 export async function deleteLinks(
   tx: Tx,
@@ -148,7 +152,10 @@ export async function deleteLinks(
   return rows.map(toLink).sort((a, b) => a.number - b.number);
 }
 
-/** Returns how old the oldest link is that is not of a conversation under legal hold, in seconds; null if there is none. */
+/**
+ * Returns how old the oldest link is that is not of a conversation under legal hold, in seconds;
+ * null if there is none.
+ */
 export async function readAuditAge(db: Querier, accountId: string): Promise<number | null> {
   const [row] = await db.query(READ_AGE, accountId);
   return row?.age ?? null;
@@ -163,8 +170,8 @@ export interface ErasedEvents {
 }
 
 /**
- * Returns up to `limit` events that have details, but for those of conversations under legal hold, which are locked
- * against it. `number` is null where the event is not sealed.
+ * Returns up to `limit` events that have details, but for those of conversations under legal hold,
+ * which are locked against it. `number` is null where the event is not sealed.
  */
 export function readErasable(
   tx: Tx,

@@ -3,8 +3,8 @@ import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
 import type { Signed } from './signing-key.ts';
 
 /**
- * The chain of an account's audit (docs/decisions.md#the-audit-is-one-chain-an-account): what is hashed, and what is
- * signed. Sealing and verifying share this file, and it needs no database.
+ * The chain of an account's audit (docs/decisions.md#the-audit-is-one-chain-an-account): what is
+ * hashed, and what is signed. Sealing and verifying share this file, and it needs no database.
  */
 
 /** An audit event in its place of the chain, as an export has it. */
@@ -20,7 +20,10 @@ export interface AuditLink {
   readonly conversation_id: string | null;
   /** `{}` once they are erased. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** Base64url of 32 random bytes, so that details cannot be guessed from their hash; null once the details are erased. */
+  /**
+   * Base64url of 32 random bytes, so that details cannot be guessed from their hash; null once the
+   * details are erased.
+   */
   readonly salt: string | null;
   /** Hex of SHA-256 over the salt and the canonical JSON of the details. */
   readonly details_hash: string;

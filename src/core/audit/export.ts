@@ -3,8 +3,9 @@ import { statement } from '../../platform/db/statement.ts';
 import { readCheckpoints, readHead, readLinks } from './chain-store.ts';
 
 /**
- * Passes the chain of an account to `write`, one JSON object for each line of the file that `verifyExport` reads: what it
- * is, the checkpoints and links in the order of the chain, the head. Rows that are not sealed yet are not in it.
+ * Passes the chain of an account to `write`, one JSON object for each line of the file that
+ * `verifyExport` reads: what it is, the checkpoints and links in the order of the chain, the head.
+ * Rows that are not sealed yet are not in it.
  */
 export function exportAudit(
   database: Database,

@@ -22,10 +22,11 @@ export interface AuditPurge {
 }
 
 /**
- * Deletes the oldest sealed events of an account (docs/contract.md#audit), but for those of conversations under legal
- * hold. A signed checkpoint takes the place of each run of links, so that the rest verifies. Returns how many events were
- * deleted: with fewer than `limit` there are no more. Waits for the lock of the chain. Rejects if an event was tampered
- * with: a checkpoint would hide it.
+ * Deletes the oldest sealed events of an account (docs/contract.md#audit), but for those of
+ * conversations under legal hold. A signed checkpoint takes the place of each run of links, so that
+ * the rest verifies. Returns how many events were deleted: with fewer than `limit` there are no
+ * more. Waits for the lock of the chain. Rejects if an event was tampered with: a checkpoint would
+ * hide it.
  */
 export async function purgeAudit(
   tx: Tx,
@@ -57,9 +58,10 @@ export async function purgeAudit(
 }
 
 /**
- * Erases the details of events and their salts; the chain verifies without them, and a signed note in each event states
- * that the service did it. Events of conversations under legal hold are left out. Returns how many were erased. Holds
- * the lock of the chain until the transaction ends, so it is called last.
+ * Erases the details of events and their salts; the chain verifies without them, and a signed note
+ * in each event states that the service did it. Events of conversations under legal hold are left
+ * out. Returns how many were erased. Holds the lock of the chain until the transaction ends, so it
+ * is called last.
  */
 export async function blankDetails(
   tx: Tx,
@@ -90,7 +92,9 @@ export async function blankDetails(
 
 const ERASE_BATCH = 1_000;
 
-/** Throws if the checkpoint is not one that this deployment has signed: it must not be signed again. */
+/**
+ * Throws if the checkpoint is not one that this deployment has signed: it must not be signed again.
+ */
 async function takeOwnCheckpoint(
   tx: Tx,
   { trusted }: SigningKey,

@@ -30,13 +30,17 @@ export interface SealerOptions {
 }
 
 /**
- * Appends the rows of the audit to the chain of their account, behind the commits that wrote them. Every node has one;
- * the lock of a chain decides which of them seals (docs/decisions.md#the-audit-is-one-chain-an-account).
+ * Appends the rows of the audit to the chain of their account, behind the commits that wrote them.
+ * Every node has one; the lock of a chain decides which of them seals
+ * (docs/decisions.md#the-audit-is-one-chain-an-account).
  */
 export class Sealer {
   readonly #options: SealerOptions;
   readonly #loop: Loop;
-  /** Where the next round begins, so that accounts that cannot be sealed do not keep it from the others. */
+  /**
+   * Where the next round begins, so that accounts that cannot be sealed do not keep it from the
+   * others.
+   */
   #after = '';
   /** Accounts whose head was logged within a day. */
   readonly #logged = new LRUCache<string, true>({ max: 10_000, ttl: LOG_HEAD_EVERY_MS });
@@ -77,7 +81,10 @@ export class Sealer {
     if (!isWhole && rows > 0) this.wake();
   }
 
-  /** Returns how many rows it sealed. A failure concerns only its own account, whose rows stay and are tried again. */
+  /**
+   * Returns how many rows it sealed. A failure concerns only its own account, whose rows stay and
+   * are tried again.
+   */
   async #seal(chain: PendingChain, signal: AbortSignal): Promise<number> {
     const { database, signingKey, metrics } = this.#options;
     if (this.#refused.has(chain.account_id)) return 0;
@@ -107,7 +114,10 @@ export class Sealer {
     this.#options.log.error({ account_id, seconds, reason }, 'rows of the audit are not sealed');
   }
 
-  /** Logs are often kept apart from the database: a head in them shows later that history was not rewritten. */
+  /**
+   * Logs are often kept apart from the database: a head in them shows later that history was not
+   * rewritten.
+   */
   #logHead(head: Signed<AuditHead>): void {
     if (this.#logged.has(head.account_id)) return;
     this.#logged.set(head.account_id, true);
@@ -129,9 +139,10 @@ export interface Sealed {
 }
 
 /**
- * Seals up to `limit` rows of an account, in the order in which they were inserted. All of them are committed; those
- * that a transaction has yet to commit follow later. Returns undefined if another node is at it. Rejects if the head is
- * not one that this deployment has signed: what was tampered with must not be signed again.
+ * Seals up to `limit` rows of an account, in the order in which they were inserted. All of them are
+ * committed; those that a transaction has yet to commit follow later. Returns undefined if another
+ * node is at it. Rejects if the head is not one that this deployment has signed: what was tampered
+ * with must not be signed again.
  */
 export async function sealRows(
   tx: Tx,

@@ -13,7 +13,10 @@ import { join } from 'node:path';
 import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
 import { syncDirectory } from '../../platform/db/sync-directory.ts';
 
-/** What is signed: `object` says what it is, so that no signed document passes for one of another kind. */
+/**
+ * What is signed: `object` says what it is, so that no signed document passes for one of another
+ * kind.
+ */
 export interface Signable {
   readonly object: string;
 }
@@ -56,14 +59,20 @@ export class TrustedKeys {
 }
 
 export interface SigningKeyOptions {
-  /** A private ed25519 key as PEM or as base64 of its seed; null: the one in the data directory, made if there is none. */
+  /**
+   * A private ed25519 key as PEM or as base64 of its seed; null: the one in the data directory,
+   * made if there is none.
+   */
   readonly key: string | null;
   /** Public keys of before, which are trusted besides. */
   readonly oldKeys: readonly string[];
   readonly dataDir: string;
 }
 
-/** The key that signs for this deployment (docs/operations.md#the-audit-key), which is never in the database. */
+/**
+ * The key that signs for this deployment (docs/operations.md#the-audit-key), which is never in the
+ * database.
+ */
 export class SigningKey {
   readonly id: string;
   /** Base64url of its 32 bytes. */
@@ -72,7 +81,9 @@ export class SigningKey {
   readonly trusted: TrustedKeys;
   readonly #key: KeyObject;
 
-  /** Rejects with an Error of one line that says what to do if there is no key and none can be kept. */
+  /**
+   * Rejects with an Error of one line that says what to do if there is no key and none can be kept.
+   */
   static async open({ key, oldKeys, dataDir }: SigningKeyOptions): Promise<SigningKey> {
     const privateKey = key === null ? await keyOfDirectory(dataDir) : readPrivateKey(key, 'PARLEY_AUDIT_KEY');
     return new SigningKey(privateKey, oldKeys);
@@ -87,7 +98,10 @@ export class SigningKey {
     this.trusted = new TrustedKeys([this.publicKey, ...oldKeys]);
   }
 
-  /** Returns the document with its signature. Its values are JSON: what is undefined would not survive being stored. */
+  /**
+   * Returns the document with its signature. Its values are JSON: what is undefined would not
+   * survive being stored.
+   */
   sign<Document extends Signable>(document: Document): Signed<Document> {
     const content = { ...document, key_id: this.id, public_key: this.publicKey };
     const signature = sign(null, Buffer.from(canonicalJson(content)), this.#key);
@@ -97,7 +111,10 @@ export class SigningKey {
 
 export const KEY_FILE = 'audit-key.pem';
 
-/** Nodes that share the directory and start together end with the same key: the file appears whole, once. */
+/**
+ * Nodes that share the directory and start together end with the same key: the file appears whole,
+ * once.
+ */
 async function keyOfDirectory(dataDir: string): Promise<KeyObject> {
   const path = join(dataDir, KEY_FILE);
   try {

@@ -11,7 +11,10 @@ export interface VerifyFileOptions {
   readonly publicKeys: readonly string[] | undefined;
 }
 
-/** Verifies an export (verify.ts) and says what was shown. Rejects with the first thing that does not hold. */
+/**
+ * Verifies an export (verify.ts) and says what was shown. Rejects with the first thing that does
+ * not hold.
+ */
 export async function verifyFile({ file, headFile, publicKeys }: VerifyFileOptions): Promise<object> {
   const heads = headFile === undefined ? [] : readHeads(await readFile(headFile, 'utf8'), headFile);
   const keptKeys = heads.flatMap(publicKeyOf);
@@ -44,7 +47,9 @@ function linesOf(file: string): AsyncIterable<string> {
   return createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
 }
 
-/** Reads answers of the API, and log lines with a head in `audit_head`; one object, or one a line. */
+/**
+ * Reads answers of the API, and log lines with a head in `audit_head`; one object, or one a line.
+ */
 function readHeads(text: string, file: string): object[] {
   const values =
     parsed(text) ?? text.split('\n').flatMap((line) => (line.trim() === '' ? [] : (parsed(line) ?? [null])));

@@ -36,8 +36,8 @@ export interface Verification {
 export class TamperedError extends Error {}
 
 /**
- * Verifies an export without a database. Rejects with TamperedError if anything in it was changed, moved, removed or added,
- * or if it does not contain one of the kept heads.
+ * Verifies an export without a database. Rejects with TamperedError if anything in it was changed,
+ * moved, removed or added, or if it does not contain one of the kept heads.
  */
 export async function verifyExport({ lines, trusted, heads = [] }: VerifyOptions): Promise<Verification> {
   const chain = new ChainReader(trusted, heads);

@@ -28,8 +28,9 @@ function isReader(principal: Principal, facts: ConversationFacts): boolean {
 }
 
 /**
- * Returns the conversation if the caller may read it. Otherwise throws `resource_not_found`, the same for a
- * conversation of another account and a missing one, or `resource_gone` for a deleted one.
+ * Returns the conversation if the caller may read it. Otherwise throws `resource_not_found`, the
+ * same for a conversation of another account and a missing one, or `resource_gone` for a deleted
+ * one.
  */
 export async function readableConversation(
   directory: ConversationDirectory,
@@ -51,7 +52,10 @@ export function requireSender(principal: Principal, facts: ConversationFacts): v
   requireUnblocked(principal, facts);
 }
 
-/** Actors that are blocked show nothing new to those that they are blocked from (docs/contract.md#blocks). */
+/**
+ * Actors that are blocked show nothing new to those that they are blocked from
+ * (docs/contract.md#blocks).
+ */
 export function requireUnblocked(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.blocked) throw customerBlocked();
   if (facts.isBlocked) throw directBlocked();
@@ -76,8 +80,8 @@ export function requireWriter(own: OwnRole): void {
 }
 
 /**
- * Renaming, archiving, adding and removing require an owner or admin of the conversation, or access to the whole
- * account.
+ * Renaming, archiving, adding and removing require an owner or admin of the conversation, or access
+ * to the whole account.
  */
 export function requireManager(principal: Principal, own: OwnRole): void {
   if (!isManager(principal, own)) throw forbidden('Only owners and admins of the conversation can do this.');
@@ -88,8 +92,8 @@ function isManager(principal: Principal, own: OwnRole): boolean {
 }
 
 /**
- * Deleting and restoring the conversation, and changing the roles of owners and admins, require an owner of it, or access
- * to the whole account.
+ * Deleting and restoring the conversation, and changing the roles of owners and admins, require an
+ * owner of it, or access to the whole account.
  */
 export function requireOwner(principal: Principal, own: OwnRole): void {
   if (!isOwner(principal, own)) throw forbidden('Only owners of the conversation can do this.');

@@ -62,7 +62,10 @@ export async function deleteBlocksOf(tx: Tx, actorId: string): Promise<void> {
     .execute();
 }
 
-/** Yields what a person has blocked, and the team's block of it. Other users' blocks of it are theirs. */
+/**
+ * Yields what a person has blocked, and the team's block of it. Other users' blocks of it are
+ * theirs.
+ */
 export async function* readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {
   for (let after = ''; ; ) {
     const rows = await db.query(READ_BLOCKS_OF, actorId, after, BLOCKS_AT_ONCE);
@@ -74,7 +77,10 @@ export async function* readBlocksOf(db: Db, actorId: string): AsyncIterable<Bloc
 
 const BLOCKS_AT_ONCE = 500;
 
-/** Holds a lock on the two users until the transaction ends: one of them blocks the other, or begins a direct message. */
+/**
+ * Holds a lock on the two users until the transaction ends: one of them blocks the other, or begins
+ * a direct message.
+ */
 export async function lockPair(tx: Tx, accountId: string, directKey: string): Promise<void> {
   await tx.query(LOCK_PAIR, `blocks ${accountId} ${directKey}`);
 }
@@ -86,8 +92,8 @@ export async function isPairBlocked(tx: Tx, directKey: string): Promise<boolean>
 }
 
 /**
- * Opens or closes the direct message of two users, who are locked, as their blocks say. Returns its id if it changed;
- * undefined if it did not, or there is none.
+ * Opens or closes the direct message of two users, who are locked, as their blocks say. Returns its
+ * id if it changed; undefined if it did not, or there is none.
  */
 export async function followBlocks(
   tx: Tx,
@@ -109,7 +115,10 @@ export async function readBlockedIds(db: Querier, ids: readonly string[]): Promi
   return new Set((await db.query(READ_BLOCKED_IDS, ids)).map(({ id }) => id));
 }
 
-/** Raises the versions of the rosters of locked conversations: nodes read again which of their members may write. */
+/**
+ * Raises the versions of the rosters of locked conversations: nodes read again which of their
+ * members may write.
+ */
 export async function raiseRosterVersions(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.query(RAISE_ROSTER_VERSIONS, ids);
 }
@@ -126,7 +135,10 @@ export interface BlockReader {
   readonly seesWholeAccount: boolean;
 }
 
-/** Returns what the actor has blocked, and the customers that the team has, as far as the actor may see them. */
+/**
+ * Returns what the actor has blocked, and the customers that the team has, as far as the actor may
+ * see them.
+ */
 export function readBlocks(
   db: Db,
   { accountId, actorId, seesWholeAccount }: BlockReader,

@@ -28,9 +28,9 @@ export interface Blocked {
 }
 
 /**
- * Blocks an actor (docs/contract.md#blocks): a customer for the team, in all its cases, or a user for the caller, in
- * their direct message. A send that sees the state before is committed before; every later one is refused. Throws
- * ApiError.
+ * Blocks an actor (docs/contract.md#blocks): a customer for the team, in all its cases, or a user
+ * for the caller, in their direct message. A send that sees the state before is committed before;
+ * every later one is refused. Throws ApiError.
  */
 export async function blockActor(tx: Tx, principal: Principal, id: string): Promise<Blocked> {
   const { accountId, actor } = principal;
@@ -51,7 +51,10 @@ export async function unblockActor(tx: Tx, principal: Principal, id: string): Pr
   return { row, isNew: false, subjects: await follow(tx, principal, key, locked, false) };
 }
 
-/** Customers are the team's to block, as far as the caller may see them; users block users for themselves. */
+/**
+ * Customers are the team's to block, as far as the caller may see them; users block users for
+ * themselves.
+ */
 async function blockable(tx: Tx, principal: Principal, id: string): Promise<NamedActor> {
   const actor = (await readNamedActors(tx, principal.accountId, [id])).get(id);
   if (actor === undefined) throw notFound('actor', 'id');
@@ -75,8 +78,8 @@ function keyOf({ actor }: Principal, { id, customer }: NamedActor): BlockKey {
 }
 
 /**
- * Locks what the block decides about: the cases of a customer, whose messages enter under that lock, or the two users.
- * Returns the ids of those cases.
+ * Locks what the block decides about: the cases of a customer, whose messages enter under that
+ * lock, or the two users. Returns the ids of those cases.
  */
 async function lockSubjects(
   tx: Tx,

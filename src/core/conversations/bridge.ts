@@ -4,8 +4,8 @@ import type { ConversationRow } from '../resources/conversation.ts';
 import type { ConversationFacts } from './directory.ts';
 
 /**
- * Returns whether the conversation is a case with an inbox: e-mail to the inbox becomes messages of the case, and
- * replies can be sent as e-mail.
+ * Returns whether the conversation is a case with an inbox: e-mail to the inbox becomes messages of
+ * the case, and replies can be sent as e-mail.
  */
 export function isBridged({ audience, inboxId }: Pick<ConversationFacts, 'audience' | 'inboxId'>): boolean {
   return audience === 'customer' && inboxId !== null;

@@ -14,8 +14,8 @@ export interface Bridge {
 }
 
 /**
- * Returns what a case that is made with `inbox_id` has of it. `listed` are the participants of the body, in its order.
- * Throws ApiError unless the inbox exists and mail can reach every customer.
+ * Returns what a case that is made with `inbox_id` has of it. `listed` are the participants of the
+ * body, in its order. Throws ApiError unless the inbox exists and mail can reach every customer.
  */
 export async function bridgeOf(
   tx: Tx,
@@ -44,7 +44,10 @@ export interface InboxAssignee {
   readonly type: 'user' | 'group';
 }
 
-/** Returns the actor that new cases of the inbox are assigned to; undefined if there is none, or it cannot act any more. */
+/**
+ * Returns the actor that new cases of the inbox are assigned to; undefined if there is none, or it
+ * cannot act any more.
+ */
 export async function assigneeOfInbox(
   tx: Tx,
   { assignee_id: id }: Pick<InboxRow, 'assignee_id'>,

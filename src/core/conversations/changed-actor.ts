@@ -6,8 +6,8 @@ import { IS_MEMBER } from '../resources/participant.ts';
 import { enqueueChanged } from './outbox-topics.ts';
 
 /**
- * Has the readers of every conversation of an actor receive it with its new name or image, as `participant.updated`. May run
- * twice: readers then receive it twice.
+ * Has the readers of every conversation of an actor receive it with its new name or image, as
+ * `participant.updated`. May run twice: readers then receive it twice.
  */
 export async function showChangedActor(
   database: Database,

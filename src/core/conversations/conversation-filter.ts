@@ -4,8 +4,8 @@ import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
 
 /**
- * Requires that the parameter `conversation_id` of a list names a conversation that the caller may read. Throws ApiError
- * `parameter_invalid`, or `resource_gone` if it was deleted.
+ * Requires that the parameter `conversation_id` of a list names a conversation that the caller may
+ * read. Throws ApiError `parameter_invalid`, or `resource_gone` if it was deleted.
  */
 export async function requireConversationFilter(
   directory: ConversationDirectory,

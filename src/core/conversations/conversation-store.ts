@@ -42,8 +42,8 @@ export interface CreatedConversation {
 }
 
 /**
- * Inserts a conversation and its participants, in the given order. The caller has validated them. Rejects if a
- * conversation with the same direct key exists.
+ * Inserts a conversation and its participants, in the given order. The caller has validated them.
+ * Rejects if a conversation with the same direct key exists.
  */
 export async function createConversation(tx: Tx, input: NewConversation): Promise<CreatedConversation> {
   const created = await createUnlessThere(tx, input);
@@ -52,8 +52,8 @@ export async function createConversation(tx: Tx, input: NewConversation): Promis
 }
 
 /**
- * Like `createConversation`, but returns undefined if a conversation with the same direct key exists, after waiting
- * for its transaction.
+ * Like `createConversation`, but returns undefined if a conversation with the same direct key
+ * exists, after waiting for its transaction.
  */
 export async function createUnlessThere(
   tx: Tx,
@@ -122,8 +122,8 @@ function conversationOf(tx: Tx, accountId: string, id: string) {
 }
 
 /**
- * Locks and returns the conversation. Until the transaction ends, only this transaction can change it and add messages
- * to or from customers.
+ * Locks and returns the conversation. Until the transaction ends, only this transaction can change
+ * it and add messages to or from customers.
  */
 export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
   return tx.kysely
@@ -153,17 +153,19 @@ export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<Conv
 }
 
 /**
- * Returns whether the conversation is under legal hold, and locks that state until the transaction ends. Code that
- * deletes, edits or purges its messages calls this first (docs/contract.md#legal-hold). Throws ApiError `resource_gone`
- * if the conversation was deleted, and throws if there is no such conversation.
+ * Returns whether the conversation is under legal hold, and locks that state until the transaction
+ * ends. Code that deletes, edits or purges its messages calls this first
+ * (docs/contract.md#legal-hold). Throws ApiError `resource_gone` if the conversation was deleted,
+ * and throws if there is no such conversation.
  */
 export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<boolean> {
   return (await shareConversation(tx, conversationId)) === 'held';
 }
 
 /**
- * Locks the conversation against `lockConversation` and changes until the transaction ends, as other such calls may at the
- * same time, and returns its legal hold. Throws ApiError `resource_gone` if it was deleted.
+ * Locks the conversation against `lockConversation` and changes until the transaction ends, as
+ * other such calls may at the same time, and returns its legal hold. Throws ApiError
+ * `resource_gone` if it was deleted.
  */
 export async function shareConversation(
   tx: Tx,
@@ -214,7 +216,10 @@ export async function isDeletedSince(tx: Tx, id: string, days: number): Promise<
   return (await tx.query(DELETED_SINCE, id, days)).length > 0;
 }
 
-/** Returns conversations that were deleted more than so many days ago and are not held, the oldest first. */
+/**
+ * Returns conversations that were deleted more than so many days ago and are not held, the oldest
+ * first.
+ */
 export async function readExpiredConversations(db: Db, days: number, limit: number): Promise<string[]> {
   const rows = await db.query(READ_EXPIRED, days, limit);
   return rows.map(({ id }) => id);
@@ -232,7 +237,10 @@ export async function readHeldIdsOf(db: Db, accountId: string, limit: number): P
   return rows.map(({ id }) => id);
 }
 
-/** Locks a conversation that was deleted more than so many days ago. Returns undefined if it was not, or is held. */
+/**
+ * Locks a conversation that was deleted more than so many days ago. Returns undefined if it was
+ * not, or is held.
+ */
 export async function lockExpired(
   tx: Tx,
   id: string,
@@ -260,8 +268,8 @@ export async function readIdByDirectKey(tx: Tx, accountId: string, directKey: st
 }
 
 /**
- * Returns the conversation with this direct key, which exists, locked until the transaction ends. Rows that refer to
- * it can be inserted meanwhile.
+ * Returns the conversation with this direct key, which exists, locked until the transaction ends.
+ * Rows that refer to it can be inserted meanwhile.
  */
 export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): Promise<ConversationRow> {
   return tx.kysely
@@ -276,8 +284,8 @@ export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): P
 export type ConversationChange = Omit<Updateable<Schema['conversations']>, 'updated_at' | 'changed_in'>;
 
 /**
- * Writes columns of a locked conversation: its time grows, and readers that were away find it changed. Returns when the
- * present assignee was set.
+ * Writes columns of a locked conversation: its time grows, and readers that were away find it
+ * changed. Returns when the present assignee was set.
  */
 export async function writeConversation(
   tx: Tx,
@@ -309,7 +317,10 @@ export function readWorkflow(tx: Tx, id: string): Promise<WorkflowColumns> {
     .executeTakeFirstOrThrow();
 }
 
-/** Writes the workflow of a locked conversation. A change that no resource shows leaves the time of the row as it is. */
+/**
+ * Writes the workflow of a locked conversation. A change that no resource shows leaves the time of
+ * the row as it is.
+ */
 export async function writeWorkflow(
   tx: Tx,
   id: string,
@@ -339,7 +350,10 @@ export async function hasOpenDraft(tx: Tx, conversationId: string): Promise<bool
   return draft !== undefined;
 }
 
-/** Returns the highest number that the reader may see, at least the last that was purged; 0 if there is none. */
+/**
+ * Returns the highest number that the reader may see, at least the last that was purged; 0 if there
+ * is none.
+ */
 export async function readHeadOfReader(
   tx: Tx,
   conversationId: string,
@@ -349,7 +363,10 @@ export async function readHeadOfReader(
   return row?.head ?? 0;
 }
 
-/** Returns whether the account has a group with this id, which cannot be deleted until the transaction ends. */
+/**
+ * Returns whether the account has a group with this id, which cannot be deleted until the
+ * transaction ends.
+ */
 export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<boolean> {
   const group = await tx.kysely
     .selectFrom('messaging_groups')
@@ -361,7 +378,10 @@ export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<b
   return group !== undefined;
 }
 
-/** Returns the present version of each conversation's roster, by conversation id (ConversationFacts.rosterVersion). */
+/**
+ * Returns the present version of each conversation's roster, by conversation id
+ * (ConversationFacts.rosterVersion).
+ */
 export async function readRosterVersions(
   db: Db,
   ids: readonly string[],

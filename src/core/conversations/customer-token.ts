@@ -8,8 +8,8 @@ import { lockConversationAsMember } from './locked-conversation.ts';
 import { findMember } from './participants.ts';
 
 /**
- * Returns the customer that a token is for (docs/contract.md#tokens), and audits the request. Throws
- * `resource_not_found` (param participant_id) for a participant that is not a customer.
+ * Returns the customer that a token is for (docs/contract.md#tokens), and audits the request.
+ * Throws `resource_not_found` (param participant_id) for a participant that is not a customer.
  */
 export async function requireCustomer(
   tx: Tx,

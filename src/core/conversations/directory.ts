@@ -14,7 +14,10 @@ import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import { isBlockedByTeam } from '../resources/block.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
-/** The facts of a conversation that every send, subscription and notification needs; cached until they change. */
+/**
+ * The facts of a conversation that every send, subscription and notification needs; cached until
+ * they change.
+ */
 export interface ConversationFacts {
   readonly id: string;
   readonly accountId: string;
@@ -28,20 +31,23 @@ export interface ConversationFacts {
   readonly deletedAt: string | null;
   /** The active participants by actor id, including those that have hidden the conversation. */
   readonly members: ReadonlyMap<string, Member>;
-  /** Whether a member has hidden the conversation from its list; the next message shows it again (own-state.ts). */
+  /**
+   * Whether a member has hidden the conversation from its list; the next message shows it again
+   * (own-state.ts).
+   */
   readonly hasHidden: boolean;
   /** The agents among the members. */
   readonly agents: readonly AgentMember[];
   /**
-   * The name under which the team writes to the customer: the group of the inbox where it has one, else Customer Service;
-   * null on team conversations.
+   * The name under which the team writes to the customer: the group of the inbox where it has one,
+   * else Customer Service; null on team conversations.
    */
   readonly persona: Actor | null;
   /** The inbox of a bridged case; null where there is none, or it was removed. */
   readonly inboxId: string | null;
   /**
-   * The version of the roster in Postgres that `members` and `agents` have at least. A send compares it with the
-   * version at its commit (docs/architecture.md#recipients).
+   * The version of the roster in Postgres that `members` and `agents` have at least. A send
+   * compares it with the version at its commit (docs/architecture.md#recipients).
    */
   readonly rosterVersion: number;
   /** The messages up to this number were purged. */
@@ -61,7 +67,10 @@ export interface Member {
   readonly actor: Actor;
 }
 
-/** An agent of the conversation, with the settings that decide what starts it (docs/contract.md#participants). */
+/**
+ * An agent of the conversation, with the settings that decide what starts it
+ * (docs/contract.md#participants).
+ */
 export interface AgentMember {
   readonly actorId: string;
   /** The agent's own id, `agt_…`; null if the agent was deleted. */
@@ -75,8 +84,9 @@ export interface AgentMember {
 const MAX_CACHED = 50_000;
 
 /**
- * Cache of conversations by id. A change of a conversation or of its participants is announced with the conversation's
- * id, a change of an actor or an inbox with its own id; every node then reads the affected conversations again.
+ * Cache of conversations by id. A change of a conversation or of its participants is announced with
+ * the conversation's id, a change of an actor or an inbox with its own id; every node then reads
+ * the affected conversations again.
  */
 export class ConversationDirectory {
   readonly #cache: RevocableCache<ConversationFacts | undefined>;
@@ -98,8 +108,8 @@ export class ConversationDirectory {
   }
 
   /**
-   * Like `facts`, for a caller that saw this version of the roster in Postgres: facts that are older are read again.
-   * The announcement of that change may still be on its way to this node.
+   * Like `facts`, for a caller that saw this version of the roster in Postgres: facts that are
+   * older are read again. The announcement of that change may still be on its way to this node.
    */
   factsSince(
     conversationId: string,

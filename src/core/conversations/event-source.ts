@@ -11,9 +11,10 @@ export interface EventReads {
 }
 
 /**
- * A family of durable events: how they are read for publication, and how readers that may have missed them catch up.
- * src/features/event-sources.ts lists all of them. Resources are read in their current state. Resources that are deleted, or do
- * not match any more, are left out: the change that made them so has an event of its own.
+ * A family of durable events: how they are read for publication, and how readers that may have
+ * missed them catch up. src/features/event-sources.ts lists all of them. Resources are read in
+ * their current state. Resources that are deleted, or do not match any more, are left out: the
+ * change that made them so has an event of its own.
  */
 export interface EventSource<Event extends ChangeEventName = ChangeEventName> {
   readonly events: readonly Event[];
@@ -25,13 +26,19 @@ export interface EventSource<Event extends ChangeEventName = ChangeEventName> {
 
 export interface CatchUp {
   readonly arm: ChangedArm;
-  /** Returns the events that readers of these streams may have missed since then, oldest changes first. */
+  /**
+   * Returns the events that readers of these streams may have missed since then, oldest changes
+   * first.
+   */
   since(from: EventReads, streamIds: readonly string[], since: Since): Promise<readonly DomainEvent[]>;
 }
 
 /** The moment from which on readers may have missed something. */
 export interface Since {
-  /** The transaction, an xid8 as decimal text: the changes of this one and of later ones may have been missed. */
+  /**
+   * The transaction, an xid8 as decimal text: the changes of this one and of later ones may have
+   * been missed.
+   */
   readonly xid: string;
   /** ISO 8601, by the clock of Postgres: all of these transactions began later. */
   readonly began: string;
@@ -46,15 +53,16 @@ export function earlier(one: Since, other: Since): Since {
 }
 
 /**
- * A part of the one statement that finds the streams in which something changed (edge/gateway/catch-up/changes.ts). It
- * requires an index that leads from the stream to its changes, however many other rows there are. Sources whose events
- * come from the same rows share an arm.
+ * A part of the one statement that finds the streams in which something changed
+ * (edge/gateway/catch-up/changes.ts). It requires an index that leads from the stream to its
+ * changes, however many other rows there are. Sources whose events come from the same rows share an
+ * arm.
  */
 export interface ChangedArm {
   readonly part: string;
   /**
-   * SQL after FROM, with its WHERE: the rows of the stream `s.id` that changed since the transaction `$3::xid8`, whose
-   * `began` is `$5::timestamptz`.
+   * SQL after FROM, with its WHERE: the rows of the stream `s.id` that changed since the
+   * transaction `$3::xid8`, whose `began` is `$5::timestamptz`.
    */
   readonly rows: string;
   /** SQL: the bytes of a row's text, for rows that may be large. */
@@ -63,7 +71,10 @@ export interface ChangedArm {
 
 export type Stream = 'conversation' | 'actor';
 
-/** A source that can catch up on every kind of stream that contract/protocol/socket/events.ts names for its events. */
+/**
+ * A source that can catch up on every kind of stream that contract/protocol/socket/events.ts names
+ * for its events.
+ */
 export interface CompleteSource<Event extends ChangeEventName> extends EventSource<Event> {
   readonly changed: Readonly<
     Record<(typeof EVENTS)[Event]['stream'], CatchUp> & Partial<Record<Stream, CatchUp>>
@@ -83,8 +94,8 @@ export type Unsourced<Sources extends readonly EventSource[]> = Exclude<
 >;
 
 /**
- * These sources, if every durable event has one; otherwise a type that they do not have, which names the missing
- * events.
+ * These sources, if every durable event has one; otherwise a type that they do not have, which
+ * names the missing events.
  */
 export type Complete<Sources extends readonly EventSource[]> = [Unsourced<Sources>] extends [never]
   ? Sources

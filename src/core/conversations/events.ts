@@ -18,7 +18,8 @@ const CONVERSATION_ARM: ChangedArm = {
 };
 
 /**
- * `conversation.updated`, for team subscribers: fields that differ by reader are left out (docs/realtime.md#events).
+ * `conversation.updated`, for team subscribers: fields that differ by reader are left out
+ * (docs/realtime.md#events).
  */
 export const conversationEvents = eventSource({
   events: ['conversation.updated'],
@@ -42,8 +43,8 @@ export const conversationEvents = eventSource({
 });
 
 /**
- * `messages.purged`, for every subscriber. A purge leaves `updated_at` as it is, so the event has a time of its own; its
- * rows are those of `conversation.updated`.
+ * `messages.purged`, for every subscriber. A purge leaves `updated_at` as it is, so the event has a
+ * time of its own; its rows are those of `conversation.updated`.
  */
 export const purgeEvents = eventSource({
   events: ['messages.purged'],
@@ -165,8 +166,9 @@ async function participantUpdates(db: Db, changes: readonly ParticipantChange[])
 }
 
 /**
- * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST shows it to that
- * actor. If the actor cannot read the conversation any more, only its id is included.
+ * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST
+ * shows it to that actor. If the actor cannot read the conversation any more, only its id is
+ * included.
  */
 export const membershipEvents = eventSource({
   events: ['conversation.added', 'conversation.removed'],
@@ -220,7 +222,10 @@ async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): 
   return events;
 }
 
-/** Whether the actor can read the conversation: it is a member, and the conversation was not deleted. */
+/**
+ * Whether the actor can read the conversation: it is a member, and the conversation was not
+ * deleted.
+ */
 function isIn({ membership, deleted_at }: Pick<Membership, 'membership' | 'deleted_at'>): boolean {
   return deleted_at === null && isMember({ membership });
 }
@@ -248,7 +253,10 @@ export function deletedEvent(id: string, deletedAt: string): DomainEvent<'conver
   };
 }
 
-/** A viewer without a membership that has read nothing: it sees the fields that are the same for the whole team. */
+/**
+ * A viewer without a membership that has read nothing: it sees the fields that are the same for the
+ * whole team.
+ */
 const TEAM_VIEWER = { customer: false, actor: { id: '' } };
 
 interface StreamedParticipant extends ShownParticipant {

@@ -14,9 +14,9 @@ export interface LockedConversation {
 }
 
 /**
- * Returns the conversation, locked until the transaction ends: changes of one conversation, its workflow and its
- * participants are made one at a time. Throws `resource_not_found` if the caller may not read it
- * (core/conversations/access.ts), `resource_gone` if it was deleted.
+ * Returns the conversation, locked until the transaction ends: changes of one conversation, its
+ * workflow and its participants are made one at a time. Throws `resource_not_found` if the caller
+ * may not read it (core/conversations/access.ts), `resource_gone` if it was deleted.
  */
 export async function lockConversationAsMember(
   tx: Tx,
@@ -39,8 +39,9 @@ export async function lockAlsoDeleted(
 }
 
 /**
- * Returns the caller's own row, locked, for changes of its own state alone. Throws `resource_not_found` as above, and
- * `resource_conflict` if the caller reads the conversation without being a participant.
+ * Returns the caller's own row, locked, for changes of its own state alone. Throws
+ * `resource_not_found` as above, and `resource_conflict` if the caller reads the conversation
+ * without being a participant.
  */
 export async function lockOwnParticipant(
   tx: Tx,

@@ -1,4 +1,7 @@
-/** Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has committed. */
+/**
+ * Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has
+ * committed.
+ */
 
 import { newId } from '../../contract/protocol/ids.ts';
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
@@ -16,20 +19,26 @@ export interface ResourcesChanged {
   readonly changes: readonly Change[];
 }
 
-/** A durable event, named by its resource: the resource is read in its current state when the event is published. */
+/**
+ * A durable event, named by its resource: the resource is read in its current state when the event
+ * is published.
+ */
 export interface Change<Event extends ChangeEventName = ChangeEventName> {
   readonly event: Event;
   /** The id of the resource: a message, participant, conversation, notification or run. */
   readonly id: string;
-  /** The channel the event travels on: the conversation's id, or the actor's for events of a feed. */
+  /**
+   * The channel the event travels on: the conversation's id, or the actor's for events of a feed.
+   */
   readonly stream: string;
   /**
-   * The actor that changed a conversation: triggers use it to start once an act (agents/triggers/). Null or absent:
-   * none.
+   * The actor that changed a conversation: triggers use it to start once an act (agents/triggers/).
+   * Null or absent: none.
    */
   readonly by?: string | null;
   /**
-   * Set when a text is complete: the attempt that completed it, from 1. The event then contains the seal of the text.
+   * Set when a text is complete: the attempt that completed it, from 1. The event then contains the
+   * seal of the text.
    */
   readonly attempt?: number;
 }
@@ -39,8 +48,8 @@ export async function enqueueChanged(tx: Tx, changes: readonly Change[]): Promis
 }
 
 /**
- * The oldest messages of a conversation were purged: subscribers drop them, and every node reads the conversation's
- * first number again.
+ * The oldest messages of a conversation were purged: subscribers drop them, and every node reads
+ * the conversation's first number again.
  */
 export async function enqueuePurged(tx: Tx, conversationId: string): Promise<void> {
   await enqueueChanged(tx, [{ event: 'messages.purged', id: conversationId, stream: conversationId }]);
@@ -71,8 +80,8 @@ export async function enqueueCreated(
 type CreatedRow = Pick<ConversationRow, 'id' | 'account_id' | 'created_at' | 'assigned_at'>;
 
 /**
- * A conversation was deleted: its open runs are cancelled, and what its participants were notified of is withdrawn
- * (features/compliance/conversation-removal.ts).
+ * A conversation was deleted: its open runs are cancelled, and what its participants were notified
+ * of is withdrawn (features/compliance/conversation-removal.ts).
  */
 export const CONVERSATION_DELETED = defineTopic<ConversationDeleted>('conversations.deleted');
 
@@ -83,7 +92,9 @@ export interface ConversationDeleted {
   readonly by: string;
 }
 
-/** A participant was added or came back: the user gets a notification (core/notifications/added.ts). */
+/**
+ * A participant was added or came back: the user gets a notification (core/notifications/added.ts).
+ */
 export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
 
 export interface ParticipantAdded {
@@ -114,11 +125,15 @@ export interface ConversationAssigned {
   readonly at: string;
 }
 
-/** A user has read a conversation: its notifications of these messages are read (core/notifications/mark-conversation.ts). */
+/**
+ * A user has read a conversation: its notifications of these messages are read
+ * (core/notifications/mark-conversation.ts).
+ */
 export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
 
 /**
- * A user has read many conversations at once, as above. A row of its own for each would be the longest transaction of all.
+ * A user has read many conversations at once, as above. A row of its own for each would be the
+ * longest transaction of all.
  */
 export const CONVERSATIONS_READ = defineTopic<ConversationsRead>('conversations.all_read');
 
@@ -134,11 +149,17 @@ export interface ConversationRead {
   readonly through: number;
 }
 
-/** The timeline gets a message that describes a change of the conversation (core/messages/sending/system-messages.ts). */
+/**
+ * The timeline gets a message that describes a change of the conversation
+ * (core/messages/sending/system-messages.ts).
+ */
 export const SYSTEM_EVENT = defineTopic<SystemEvent>('messages.system');
 
 export interface SystemEvent {
-  /** The message's id, created with the change, so that it is written once however often it is tried. */
+  /**
+   * The message's id, created with the change, so that it is written once however often it is
+   * tried.
+   */
   readonly id: string;
   readonly account_id: string;
   readonly conversation_id: string;

@@ -19,9 +19,9 @@ import { CONVERSATION_READ, enqueueChanged } from './outbox-topics.ts';
 import { writeParticipant, writeReadPosition, writeShownAgain, writeSnooze } from './participant-store.ts';
 
 /**
- * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The next message shows
- * a hidden conversation again (`showAgain`). Throws `resource_not_found`, or `resource_conflict` if the caller reads
- * the conversation only by its role in the account.
+ * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The
+ * next message shows a hidden conversation again (`showAgain`). Throws `resource_not_found`, or
+ * `resource_conflict` if the caller reads the conversation only by its role in the account.
  */
 export async function setHidden(
   tx: Tx,
@@ -44,8 +44,8 @@ export async function setHidden(
 export type ShownArrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
 
 /**
- * Shows conversations again to the members that had hidden them before these messages were sent. System events do not
- * count. Only conversations with hidden members cost a query.
+ * Shows conversations again to the members that had hidden them before these messages were sent.
+ * System events do not count. Only conversations with hidden members cost a query.
  */
 export async function showAgain(
   database: Database,
@@ -73,8 +73,9 @@ export async function showAgain(
 }
 
 /**
- * Snoozes the conversation for the caller: until a time, or without one (`until` null) until the next message of another
- * author, which ends either (isSnoozed in core/resources/participant.ts). Throws as setHidden.
+ * Snoozes the conversation for the caller: until a time, or without one (`until` null) until the
+ * next message of another author, which ends either (isSnoozed in core/resources/participant.ts).
+ * Throws as setHidden.
  */
 export async function snooze(
   tx: Tx,
@@ -88,7 +89,9 @@ export async function snooze(
   return conversation;
 }
 
-/** Ends the caller's snooze of the conversation; one that has ended stays so. Throws as setHidden. */
+/**
+ * Ends the caller's snooze of the conversation; one that has ended stays so. Throws as setHidden.
+ */
 export async function unsnooze(
   tx: Tx,
   principal: Principal,
@@ -99,7 +102,10 @@ export async function unsnooze(
   return conversation;
 }
 
-/** Throws `validation_failed` for a time that has passed or is more than a year away, by the clock of Postgres. */
+/**
+ * Throws `validation_failed` for a time that has passed or is more than a year away, by the clock
+ * of Postgres.
+ */
 export async function requireComing(db: Db, time: string, param: string): Promise<void> {
   if (!(await isComing(db, time))) throw notComing(param);
 }
@@ -111,13 +117,17 @@ export function notComing(param: string): ApiError {
 
 export interface MarkedRead {
   readonly conversation: ConversationRow;
-  /** When the caller's read position moved, by Postgres' clock; undefined if it was there or further already. */
+  /**
+   * When the caller's read position moved, by Postgres' clock; undefined if it was there or further
+   * already.
+   */
   readonly movedAt: string | undefined;
 }
 
 /**
- * Moves the caller's read position forward, never back (docs/contract.md#own-state): at most to the highest number
- * that it may see. The notifications of what a user has read follow the commit. Throws as setHidden, and `validation_failed` (param sequence) beyond that.
+ * Moves the caller's read position forward, never back (docs/contract.md#own-state): at most to the
+ * highest number that it may see. The notifications of what a user has read follow the commit.
+ * Throws as setHidden, and `validation_failed` (param sequence) beyond that.
  */
 export async function markRead(
   tx: Tx,
@@ -140,7 +150,10 @@ export async function markRead(
   return { conversation, movedAt };
 }
 
-/** An ephemeral event: a reader that misses it sees the position move with the next one (docs/realtime.md#events). */
+/**
+ * An ephemeral event: a reader that misses it sees the position move with the next one
+ * (docs/realtime.md#events).
+ */
 export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
   publish(engine, {
     event: 'read',

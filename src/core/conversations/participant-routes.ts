@@ -184,7 +184,8 @@ export function participantRoutes({
         response: Conversation,
         async change(tx, { principal, params, query, afterCommit }) {
           const row = await setHidden(tx, principal, params.id!, move);
-          // This precedes the answer, so that a message sent after the answer shows the conversation again.
+          // This precedes the answer, so that a message sent after the answer shows the
+          // conversation again.
           afterCommit(() => rights.announce(row.id));
           return show(tx, principal, row, query['include[]']);
         },

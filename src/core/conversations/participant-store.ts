@@ -153,8 +153,8 @@ export interface ListedParticipant extends ShownParticipant {
 }
 
 /**
- * Returns participants of a conversation with one of these memberships, in the order in which they were added. A customer
- * sees only itself.
+ * Returns participants of a conversation with one of these memberships, in the order in which they
+ * were added. A customer sees only itself.
  */
 export function readParticipants(
   db: Db,
@@ -166,7 +166,10 @@ export function readParticipants(
   return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null, memberships], page);
 }
 
-/** Returns a participant of the conversation, also a former one, where `readParticipants` shows it to the caller. */
+/**
+ * Returns a participant of the conversation, also a former one, where `readParticipants` shows it
+ * to the caller.
+ */
 export async function readParticipant(
   db: Db,
   { customer, actor }: Principal,
@@ -177,7 +180,9 @@ export async function readParticipant(
   return row;
 }
 
-/** Returns every participant that the conversation has had, in the order in which they were added. */
+/**
+ * Returns every participant that the conversation has had, in the order in which they were added.
+ */
 export function readAllParticipants(db: Db, conversationId: string): Promise<ParticipantRow[]> {
   return db.kysely
     .selectFrom('participants')
@@ -208,8 +213,8 @@ export interface MembershipOf
 }
 
 /**
- * Mutes the actor in a locked conversation, and marks its participant as changed, for readers that show its actor.
- * Returns the participant's id; undefined if it never was one.
+ * Mutes the actor in a locked conversation, and marks its participant as changed, for readers that
+ * show its actor. Returns the participant's id; undefined if it never was one.
  */
 export async function muteErased(
   tx: Tx,
@@ -251,15 +256,18 @@ const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: nu
     WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`,
 });
 
-/** Returns whether the user can read the conversation: as a member of it, or as an admin of the account. */
+/**
+ * Returns whether the user can read the conversation: as a member of it, or as an admin of the
+ * account.
+ */
 export async function isReader(tx: Tx, actorId: string, conversationId: string): Promise<boolean> {
   const [reader] = await tx.query(FIND_READER, actorId, conversationId);
   return reader !== undefined;
 }
 
 /**
- * Shows conversations again to the members that had hidden them before these numbers, one for each conversation.
- * Returns the rows that it changed.
+ * Shows conversations again to the members that had hidden them before these numbers, one for each
+ * conversation. Returns the rows that it changed.
  */
 export function writeShownAgain(
   tx: Tx,
@@ -270,8 +278,8 @@ export function writeShownAgain(
 }
 
 /**
- * Snoozes the conversation for a participant. Its resource shows no change to other readers, so no event follows.
- * Null ends the snooze.
+ * Snoozes the conversation for a participant. Its resource shows no change to other readers, so no
+ * event follows. Null ends the snooze.
  */
 export async function writeSnooze(
   tx: Tx,
@@ -295,7 +303,10 @@ export async function writeReadPosition(
   return moved?.at;
 }
 
-/** Has readers that were away find the conversation added or removed. Returns the actors of its members. */
+/**
+ * Has readers that were away find the conversation added or removed. Returns the actors of its
+ * members.
+ */
 export async function touchMembers(tx: Tx, conversationId: string): Promise<string[]> {
   const rows = await tx.kysely
     .updateTable('participants')
@@ -307,7 +318,9 @@ export async function touchMembers(tx: Tx, conversationId: string): Promise<stri
   return rows.flatMap(({ actor_id }) => actor_id ?? []);
 }
 
-/** Returns the active admins of the conversation's account that have never been participants of it. */
+/**
+ * Returns the active admins of the conversation's account that have never been participants of it.
+ */
 export async function readAdminsOutside(
   tx: Tx,
   { id, account_id }: Pick<ConversationRow, 'id' | 'account_id'>,
@@ -335,7 +348,10 @@ export async function readAdminsOutside(
   return rows.map((row) => row.id);
 }
 
-/** Returns the users and agents of a group in its order; deactivated ones and customers are left out. */
+/**
+ * Returns the users and agents of a group in its order; deactivated ones and customers are left
+ * out.
+ */
 export function readGroupMembers(
   tx: Tx,
   groupId: string,
@@ -417,7 +433,8 @@ const SHOW_AGAIN = statement<
     RETURNING p.id, p.conversation_id`,
 });
 
-// Other readers do not see the position in the participant's resource, so no participant event is published.
+// Other readers do not see the position in the participant's resource, so no participant event is
+// published.
 const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>({
   name: 'move-read-position',
   text: 'UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at',

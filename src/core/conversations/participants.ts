@@ -30,8 +30,8 @@ import {
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 
 /**
- * Add Participant (docs/contract.md#participants). A former member returns as the same participant. Throws ApiError,
- * `resource_exists` (param actor_id) for a current member.
+ * Add Participant (docs/contract.md#participants). A former member returns as the same participant.
+ * Throws ApiError, `resource_exists` (param actor_id) for a current member.
  */
 export async function joinConversation(
   tx: Tx,
@@ -62,8 +62,8 @@ export async function joinConversation(
 }
 
 /**
- * Checks what Update Participant demands of its body whatever the participant. Throws ApiError `missing_field` or
- * `validation_failed`.
+ * Checks what Update Participant demands of its body whatever the participant. Throws ApiError
+ * `missing_field` or `validation_failed`.
  */
 export function checkParticipantChange(
   db: Db,
@@ -81,8 +81,9 @@ export function checkParticipantChange(
 }
 
 /**
- * Update Participant: owners change roles, owners and admins change an agent's trigger, and every participant mutes
- * the conversation for itself, for which messaging:read suffices. No-op if nothing differs. Throws ApiError.
+ * Update Participant: owners change roles, owners and admins change an agent's trigger, and every
+ * participant mutes the conversation for itself, for which messaging:read suffices. No-op if
+ * nothing differs. Throws ApiError.
  */
 export async function changeParticipant(
   tx: Tx,
@@ -129,8 +130,9 @@ export async function changeParticipant(
 }
 
 /**
- * Remove Participant: callers leave by removing their own participant, and remove others as owner or admin (owners and
- * admins only as owner). The sockets of the removed actor lose the conversation with the commit. Throws ApiError.
+ * Remove Participant: callers leave by removing their own participant, and remove others as owner
+ * or admin (owners and admins only as owner). The sockets of the removed actor lose the
+ * conversation with the commit. Throws ApiError.
  */
 export async function leaveConversation(
   tx: Tx,
@@ -172,9 +174,9 @@ export async function leaveConversation(
 }
 
 /**
- * Removes an actor that cannot act any more from all its conversations, with the events of each removal. The caller
- * has checked the permission: no role is checked here, and a group that the actor owned alone is left to the account's
- * admins.
+ * Removes an actor that cannot act any more from all its conversations, with the events of each
+ * removal. The caller has checked the permission: no role is checked here, and a group that the
+ * actor owned alone is left to the account's admins.
  */
 export async function removeEverywhere(
   tx: Tx,
@@ -211,7 +213,9 @@ export function refuseDirectRole({ type }: Pick<ConversationRow, 'type'>, param:
   throw invalid(param, 'A direct message has no roles: both of its users are members.');
 }
 
-/** Returns the participant if it is a member. Throws `resource_not_found` (param participant_id). */
+/**
+ * Returns the participant if it is a member. Throws `resource_not_found` (param participant_id).
+ */
 export async function findMember(
   tx: Tx,
   conversationId: string,
@@ -254,7 +258,9 @@ function triggerChange(
   return isSame ? {} : { agent_trigger_policy: policy, agent_trigger_keywords: [...keywords] };
 }
 
-/** Only participants themselves mute. A setting of another one that is so already may be repeated. */
+/**
+ * Only participants themselves mute. A setting of another one that is so already may be repeated.
+ */
 function refuseMute(
   participant: ParticipantRow,
   { notifications, muted_until: until }: UpdateParticipantBody,
@@ -295,7 +301,9 @@ async function checkRole(
   if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
 }
 
-/** A group with active users keeps an active owner: the last one makes another user an owner first. */
+/**
+ * A group with active users keeps an active owner: the last one makes another user an owner first.
+ */
 async function requireAnotherOwner(
   tx: Tx,
   { id, type }: ConversationRow,

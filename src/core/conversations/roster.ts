@@ -19,9 +19,10 @@ export interface RosterEntry extends NewParticipant {
 }
 
 /**
- * Returns the participants that a body names and `checkInput` accepts, each with an actor of the account that matches
- * the body. A customer whose address is not known is created here. `prefixOf` makes the params: `participants[0].`, or an empty prefix if
- * the body is one participant. Throws the first problem.
+ * Returns the participants that a body names and `checkInput` accepts, each with an actor of the
+ * account that matches the body. A customer whose address is not known is created here. `prefixOf`
+ * makes the params: `participants[0].`, or an empty prefix if the body is one participant. Throws
+ * the first problem.
  */
 export async function readRoster(
   tx: Tx,
@@ -55,15 +56,18 @@ export async function readRoster(
   return entries;
 }
 
-/** Returns the members of a group as participants, in the group's order; deactivated users are left out. */
+/**
+ * Returns the members of a group as participants, in the group's order; deactivated users are left
+ * out.
+ */
 export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
   const members = await readGroupMembers(tx, groupId);
   return members.map(({ id, type }) => ({ type: type === 'agent' ? 'agent' : 'user', actorId: id }));
 }
 
 /**
- * Checks an agent's trigger (docs/contract.md#participants): keywords belong to the policy `keyword`, which requires
- * them, and to `mention`. Throws `missing_field` or `validation_failed`.
+ * Checks an agent's trigger (docs/contract.md#participants): keywords belong to the policy
+ * `keyword`, which requires them, and to `mention`. Throws `missing_field` or `validation_failed`.
  */
 export function checkTrigger(
   policy: NonNullable<NewParticipant['triggerPolicy']>,
@@ -113,8 +117,8 @@ function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput,
 }
 
 /**
- * Returns the customer with the address, whose name stays as it is, or creates one. Throws `missing_field` (param
- * name).
+ * Returns the customer with the address, whose name stays as it is, or creates one. Throws
+ * `missing_field` (param name).
  */
 async function customerOf(
   tx: Tx,

@@ -23,8 +23,8 @@ import { findTopic } from './topic.ts';
 import { updateConversation } from './update-conversation.ts';
 
 /**
- * Checks what Create Conversation demands of its body and of the kind of its caller. Throws ApiError `missing_field` or
- * `validation_failed`.
+ * Checks what Create Conversation demands of its body and of the kind of its caller. Throws
+ * ApiError `missing_field` or `validation_failed`.
  */
 export function checkNewConversation(principal: Principal, body: CreateConversationBody): void {
   if (body.type === 'direct_message') checkDirect(principal, body);
@@ -32,9 +32,10 @@ export function checkNewConversation(principal: Principal, body: CreateConversat
 }
 
 /**
- * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues the events for its
- * members. The user or agent that creates a group owns it. Where the two users of a direct message have one already, `isNew` is false and the
- * existing one is active again. Throws ApiError.
+ * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues
+ * the events for its members. The user or agent that creates a group owns it. Where the two users
+ * of a direct message have one already, `isNew` is false and the existing one is active again.
+ * Throws ApiError.
  */
 export async function startConversation(
   tx: Tx,
@@ -53,8 +54,8 @@ export async function startConversation(
 }
 
 /**
- * Enqueues the events of a new conversation, and audits that `by` created it. Null: no actor did, and what made it notifies
- * its participants by itself.
+ * Enqueues the events of a new conversation, and audits that `by` created it. Null: no actor did,
+ * and what made it notifies its participants by itself.
  */
 export async function announceCreated(
   tx: Tx,
@@ -99,7 +100,9 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   };
 }
 
-/** Requires exactly two users, both members, one of them the caller unless the caller is an API key. */
+/**
+ * Requires exactly two users, both members, one of them the caller unless the caller is an API key.
+ */
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
   const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
@@ -147,7 +150,10 @@ function notTwo(): ApiError {
   return invalid('participants', 'A direct message is between two users, and one of them is the caller.');
 }
 
-/** The caller becomes the first participant and owner. An API key does not take part: then a user owns the group. */
+/**
+ * The caller becomes the first participant and owner. An API key does not take part: then a user
+ * owns the group.
+ */
 function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): RosterEntry[] {
   if (actor.type !== 'user' && actor.type !== 'agent') return [...entries];
   const listed = entries.find(({ actorId }) => actorId === actor.id);
@@ -165,7 +171,10 @@ function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
   return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
 }
 
-/** Keeps the first entry of each actor: the body's settings of a participant win over a roster that contains it. */
+/**
+ * Keeps the first entry of each actor: the body's settings of a participant win over a roster that
+ * contains it.
+ */
 function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
   const byActor = new Map<string, RosterEntry>();
   for (const entry of entries) if (!byActor.has(entry.actorId)) byActor.set(entry.actorId, entry);
@@ -177,7 +186,10 @@ async function requireGroup(tx: Tx, accountId: string, id: string): Promise<void
   throw notFound('group', 'group_id');
 }
 
-/** Returns the existing direct message of the two users, active again and visible in the caller's list. */
+/**
+ * Returns the existing direct message of the two users, active again and visible in the caller's
+ * list.
+ */
 async function openDirect(
   tx: Tx,
   principal: Principal,

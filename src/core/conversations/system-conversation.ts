@@ -6,8 +6,9 @@ import { enqueueChanged } from './outbox-topics.ts';
 import { addParticipant, readAdminsOutside } from './participant-store.ts';
 
 /**
- * Returns the account's one `system` conversation, for automated alerts (docs/contract.md#system-messages), and
- * creates it at first use. The account's current admins are added to it; an admin that has left it is not added again.
+ * Returns the account's one `system` conversation, for automated alerts
+ * (docs/contract.md#system-messages), and creates it at first use. The account's current admins are
+ * added to it; an admin that has left it is not added again.
  */
 export async function systemConversation(tx: Tx, accountId: string): Promise<ConversationRow> {
   const created = await createUnlessThere(tx, {

@@ -23,8 +23,8 @@ import { findTopic } from './topic.ts';
 import { moveWorkflow } from './workflow.ts';
 
 /**
- * Update Conversation (docs/contract.md#updating-a-conversation): sets the fields of the body that differ, audits them
- * and enqueues events. No-op if nothing differs. Throws ApiError.
+ * Update Conversation (docs/contract.md#updating-a-conversation): sets the fields of the body that
+ * differ, audits them and enqueues events. No-op if nothing differs. Throws ApiError.
  */
 export async function updateConversation(
   tx: Tx,
@@ -44,8 +44,9 @@ export async function updateConversation(
 }
 
 /**
- * Set Legal Hold (docs/contract.md#legal-hold): audited and published if it changes. Every team reader of the
- * conversation may set it, except viewers. On a deleted conversation, whose purge it stops, those that may delete it.
+ * Set Legal Hold (docs/contract.md#legal-hold): audited and published if it changes. Every team
+ * reader of the conversation may set it, except viewers. On a deleted conversation, whose purge it
+ * stops, those that may delete it.
  */
 export async function setLegalHold(
   tx: Tx,
@@ -175,8 +176,8 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
 }
 
 /**
- * Returns the future assignee: a user that can read the conversation, or a group. Throws `resource_not_found` or
- * `validation_failed`.
+ * Returns the future assignee: a user that can read the conversation, or a group. Throws
+ * `resource_not_found` or `validation_failed`.
  */
 async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {
   const actor = await findAssignable(tx, conversation.account_id, id);

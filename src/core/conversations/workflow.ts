@@ -8,11 +8,12 @@ import { hasOpenDraft, readWorkflow, writeWorkflow } from './conversation-store.
 import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
 
 /**
- * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit and, if it is
- * resolved or reopened, a system message. The caller has locked the row with FOR UPDATE; the status is read again, so
- * that consecutive moves need only the row. `by` is the actor that caused the move. For `drafts_decided` the decided
- * draft is written before. No-op for a conversation that is not a case. Throws ApiError `resource_conflict` (param
- * workflow_status) if the table has no such move.
+ * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit
+ * and, if it is resolved or reopened, a system message. The caller has locked the row with FOR
+ * UPDATE; the status is read again, so that consecutive moves need only the row. `by` is the actor
+ * that caused the move. For `drafts_decided` the decided draft is written before. No-op for a
+ * conversation that is not a case. Throws ApiError `resource_conflict` (param workflow_status) if
+ * the table has no such move.
  */
 export async function moveWorkflow(
   tx: Tx,

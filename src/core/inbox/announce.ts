@@ -6,8 +6,8 @@ import type { WrittenConversation } from './write-store.ts';
 export const INBOX_CHANNEL = 'inbox';
 
 /**
- * Announces to every node whose inbox has changed, account by account. What is lost is announced by the next change: the
- * event that follows shows all of it.
+ * Announces to every node whose inbox has changed, account by account. What is lost is announced by
+ * the next change: the event that follows shows all of it.
  */
 export function announceWritten(
   engine: Pick<Engine, 'publish'>,

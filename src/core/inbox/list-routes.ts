@@ -122,7 +122,10 @@ interface ListQuery {
   readonly direct?: 'all';
 }
 
-/** Returns the filters as they were given. Throws ApiError `parameters_exclusive` or `parameter_missing`. */
+/**
+ * Returns the filters as they were given. Throws ApiError `parameters_exclusive` or
+ * `parameter_missing`.
+ */
 function filtersOf(query: ListQuery, version: Version): InboxFilters {
   const { type, audience, filter, topic_type, topic_id } = query;
   if ((topic_type === undefined) !== (topic_id === undefined)) {
@@ -153,8 +156,9 @@ function oneOrSeveral(
 }
 
 /**
- * Returns the filters with actors' ids; undefined if no conversation matches. Customers see neither the team's workflow
- * nor who is in a case, so for them these filters match nothing, whatever exists.
+ * Returns the filters with actors' ids; undefined if no conversation matches. Customers see neither
+ * the team's workflow nor who is in a case, so for them these filters match nothing, whatever
+ * exists.
  */
 async function resolved(
   database: Database,
@@ -182,7 +186,10 @@ async function resolved(
   };
 }
 
-/** Throws ApiError `parameter_invalid` (param topic_id) for a resource that the account does not have. */
+/**
+ * Throws ApiError `parameter_invalid` (param topic_id) for a resource that the account does not
+ * have.
+ */
 async function readTopicFilter(db: Db, { accountId }: Principal, topic: EntityRef): Promise<EntityRef> {
   const found = (await readEntities(db, accountId, [topic])).get(refKey(topic));
   if (found !== undefined) return { type: found.type, id: found.id };
@@ -190,7 +197,10 @@ async function readTopicFilter(db: Db, { accountId }: Principal, topic: EntityRe
   throw new ApiError('parameter_invalid', message, { param: 'topic_id' });
 }
 
-/** Reading other people's direct messages is audited, page by page. Throws `insufficient_permissions`. */
+/**
+ * Reading other people's direct messages is audited, page by page. Throws
+ * `insufficient_permissions`.
+ */
 async function auditDirect(database: Database, principal: Principal): Promise<void> {
   if (!seesWholeAccount(principal)) {
     const message = 'Only admins and API keys can list the direct messages of other people.';

@@ -8,7 +8,10 @@ import type { EntityRef } from '../resources/entity.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readPending, type Scope } from './pending-store.ts';
 
-/** Filters of the list (docs/contract.md#the-inbox); without `statuses`: all but those that the caller has hidden. */
+/**
+ * Filters of the list (docs/contract.md#the-inbox); without `statuses`: all but those that the
+ * caller has hidden.
+ */
 export interface InboxFilters {
   readonly statuses?: readonly string[] | undefined;
   readonly type?: string | undefined;
@@ -42,7 +45,10 @@ export interface InboxPage {
 
 export interface InboxRows {
   readonly rows: readonly InboxRow[];
-  /** The moment from which on events are needed; undefined where the page was read from the conversations alone. */
+  /**
+   * The moment from which on events are needed; undefined where the page was read from the
+   * conversations alone.
+   */
   readonly asOf: string | undefined;
 }
 
@@ -130,9 +136,10 @@ function isMember(actorId: string, condition = ''): string {
 }
 
 /**
- * The sources of the rows: for people their own participations, for other callers the account's index in order. OFFSET
- * 0 makes Postgres look up the other table row by row: otherwise the planner, while tables are small, scans all of the
- * caller's participations for each conversation, and keeps that plan while they grow.
+ * The sources of the rows: for people their own participations, for other callers the account's
+ * index in order. OFFSET 0 makes Postgres look up the other table row by row: otherwise the
+ * planner, while tables are small, scans all of the caller's participations for each conversation,
+ * and keeps that plan while they grow.
  */
 const OWN_OF_R = `JOIN LATERAL (SELECT * FROM participants
       WHERE conversation_id = r.conversation_id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0) p ON true`;
@@ -158,7 +165,10 @@ const ORDERED = {
 const PENDING_ROWS =
   'ROWS FROM (unnest($15::text[]), unnest($17::timestamptz[]), unnest($18::boolean[])) AS r(conversation_id, activity_at, is_unread)';
 
-/** Lists by the rows of the inbox, apart from what is pending, and the same lists of what is pending. */
+/**
+ * Lists by the rows of the inbox, apart from what is pending, and the same lists of what is
+ * pending.
+ */
 const BY_ROWS = {
   own: byRows('own', 'inbox_rows r', 'r.actor_id = $2 AND r.activity_at IS NOT NULL', ''),
   unread: byRows('unread', 'inbox_rows r', 'r.actor_id = $2 AND r.is_unread', ''),

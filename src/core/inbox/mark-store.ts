@@ -5,8 +5,8 @@ import { IS_MEMBER } from '../resources/participant.ts';
 import { type Pending, unreadOf } from './pending-store.ts';
 
 /**
- * Moves the actor's positions, in conversations in which it has something unread, to the highest number that it may see.
- * Returns those that moved.
+ * Moves the actor's positions, in conversations in which it has something unread, to the highest
+ * number that it may see. Returns those that moved.
  */
 export function moveAllPositions(
   tx: Tx,

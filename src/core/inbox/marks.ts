@@ -11,8 +11,8 @@ import { moveAllPositions } from './mark-store.ts';
 import { readPending } from './pending-store.ts';
 
 /**
- * Moves the caller's read position back before a message (docs/contract.md#own-state); one that is there, or farther back,
- * stays. Notifications that were read stay so. Throws as `markRead` does.
+ * Moves the caller's read position back before a message (docs/contract.md#own-state); one that is
+ * there, or farther back, stays. Notifications that were read stay so. Throws as `markRead` does.
  */
 export async function markUnread(
   tx: Tx,
@@ -29,8 +29,8 @@ export async function markUnread(
 }
 
 /**
- * Moves the caller's read position to the end of every conversation in which it has something unread. The notifications of
- * a user follow the commit. Returns the positions that moved.
+ * Moves the caller's read position to the end of every conversation in which it has something
+ * unread. The notifications of a user follow the commit. Returns the positions that moved.
  */
 export async function markAllRead(tx: Tx, principal: Principal): Promise<readonly ConversationRead[]> {
   const { actor, customer } = principal;

@@ -6,8 +6,8 @@ import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, standingOf } from './standing.ts';
 
 /**
- * The conversations of a reader whose rows may be out of date, or that have none because of their size, as they stand at
- * `asOf`. What is read from rows behind this leaves them out.
+ * The conversations of a reader whose rows may be out of date, or that have none because of their
+ * size, as they stand at `asOf`. What is read from rows behind this leaves them out.
  */
 export interface Pending {
   readonly asOf: string;
@@ -44,7 +44,10 @@ export async function readPending(
   };
 }
 
-/** Rows of the outbox that are looked at: what is left there longer than a moment belongs to the oldest ones. */
+/**
+ * Rows of the outbox that are looked at: what is left there longer than a moment belongs to the
+ * oldest ones.
+ */
 const MOST_SENT = 1_000;
 
 function pendingText(scope: Scope): string {

@@ -74,5 +74,8 @@ export function conversationListRoutes({ database, engine }: ConversationListRou
   ];
 }
 
-/** Positions that are published at once; the others are seen when they move next, as after any lost event of this kind. */
+/**
+ * Positions that are published at once; the others are seen when they move next, as after any lost
+ * event of this kind.
+ */
 const MOST_PUBLISHED = 500;

@@ -1,10 +1,12 @@
 /**
- * How a conversation stands, worked out from its messages: when something was last sent, the newest message that counts
- * as unread, and the newest one by another author than that. From these two each member's unread state follows, whatever
- * the number of members. A deleted message does not count; customers see no internal one.
+ * How a conversation stands, worked out from its messages: when something was last sent, the newest
+ * message that counts as unread, and the newest one by another author than that. From these two
+ * each member's unread state follows, whatever the number of members. A deleted message does not
+ * count; customers see no internal one.
  *
- * A row of conversation_activity saves the way back through the history: up to `scanned_through` its numbers are all
- * settled, so that only what came behind is read. It does not help once a message was deleted.
+ * A row of conversation_activity saves the way back through the history: up to `scanned_through`
+ * its numbers are all settled, so that only what came behind is read. It does not help once a
+ * message was deleted.
  */
 
 /** Those who see the same messages, and the columns of conversation_activity that are theirs. */
@@ -36,12 +38,13 @@ const CUSTOMER: Side = {
 };
 
 /**
- * SQL: joins that add `s`, with the columns of conversation_activity from `activity_at` to `scanned_through`, and `stored`,
- * the present row of conversation_activity. `due` has the `id` of a conversation, and `is_rescan`, whether a message was
- * deleted since that row was written; `c` is an alias of conversations.
+ * SQL: joins that add `s`, with the columns of conversation_activity from `activity_at` to
+ * `scanned_through`, and `stored`, the present row of conversation_activity. `due` has the `id` of
+ * a conversation, and `is_rescan`, whether a message was deleted since that row was written; `c` is
+ * an alias of conversations.
  *
- * What came behind the row is read once, for all counts together. A whole history is walked backwards instead, as far as
- * each answer needs.
+ * What came behind the row is read once, for all counts together. A whole history is walked
+ * backwards instead, as far as each answer needs.
  */
 export function standingOf(due: string, c: string): string {
   const parts = [
@@ -74,7 +77,10 @@ export function standingOf(due: string, c: string): string {
       ) s`;
 }
 
-/** A message is refused a number that is farther below the head (core/messages/timeline/timeline-store.ts). */
+/**
+ * A message is refused a number that is farther below the head
+ * (core/messages/timeline/timeline-store.ts).
+ */
 const SETTLED_BELOW = 1_000;
 
 function columnsOf({ of, at, last, author, other }: Side, c: string): string {
@@ -86,8 +92,9 @@ function columnsOf({ of, at, last, author, other }: Side, c: string): string {
             AND known.${author} IS DISTINCT FROM ${newest}.author_id THEN known.${last} ELSE known.${other} END, 0) AS ${other}`;
 }
 
-// `holds` is a condition on the conversation. In the WHERE of a subquery it keeps Postgres from beginning the scan; as a
-// condition of the join it is checked behind the scan, which then reads every message that came.
+// `holds` is a condition on the conversation. In the WHERE of a subquery it keeps Postgres from
+// beginning the scan; as a condition of the join it is checked behind the scan, which then reads
+// every message that came.
 
 function newestOf({ of, seen }: Side, behind: string, holds: string): string {
   return `LEFT JOIN LATERAL (

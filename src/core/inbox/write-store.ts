@@ -3,7 +3,9 @@ import { statement } from '../../platform/db/statement.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';
 
-/** A conversation with more members has no row of its own for each of them: its readers merge it in. */
+/**
+ * A conversation with more members has no row of its own for each of them: its readers merge it in.
+ */
 export const MOST_ROWS = 100;
 
 /** A conversation whose rows were written. */
@@ -12,17 +14,21 @@ export interface WrittenConversation {
   /** Null if the conversation is gone. */
   readonly account_id: string | null;
   readonly is_large: boolean | null;
-  /** The actors whose rows changed or went, or may have; of a large conversation those that did something themselves. */
+  /**
+   * The actors whose rows changed or went, or may have; of a large conversation those that did
+   * something themselves.
+   */
   readonly actor_ids: readonly string[];
 }
 
 /**
- * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second, and removes their
- * marks. Returns undefined if another node is at it.
+ * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second,
+ * and removes their marks. Returns undefined if another node is at it.
  *
- * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change that it stands for, so
- * that the rows contain it; what is committed meanwhile leaves a mark of its own. One writer at a time, since an older
- * snapshot must not be written over a newer one. The lock ends with the statement, whatever becomes of the node.
+ * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change
+ * that it stands for, so that the rows contain it; what is committed meanwhile leaves a mark of its
+ * own. One writer at a time, since an older snapshot must not be written over a newer one. The lock
+ * ends with the statement, whatever becomes of the node.
  */
 export async function writeDue(db: Querier): Promise<WrittenConversation[] | undefined> {
   const rows = await db.query(WRITE_DUE);
@@ -32,7 +38,10 @@ export async function writeDue(db: Querier): Promise<WrittenConversation[] | und
 /** With up to MOST_ROWS rows each. No parameter, so that a connection plans the statement once. */
 export const MOST_CONVERSATIONS = 200;
 
-/** Marks that a statement looks at. Those of the same conversation behind them stay, and are taken a second later. */
+/**
+ * Marks that a statement looks at. Those of the same conversation behind them stay, and are taken a
+ * second later.
+ */
 const MOST_MARKS = 2_000;
 
 /** Any number that nothing else of Parley locks. */

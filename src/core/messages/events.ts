@@ -15,8 +15,8 @@ import {
 } from '../resources/message.ts';
 
 /**
- * Changed messages of a conversation, inside its timeline and outside. The condition is that of the index
- * messages_changed.
+ * Changed messages of a conversation, inside its timeline and outside. The condition is that of the
+ * index messages_changed.
  */
 const MESSAGES_ARM: ChangedArm = {
   part: 'messages',
@@ -25,7 +25,10 @@ const MESSAGES_ARM: ChangedArm = {
   bytes: 'octet_length(m.body)',
 };
 
-/** `message.updated` of sent messages: edits, tombstones, completed streams. Customers get those that they may see. */
+/**
+ * `message.updated` of sent messages: edits, tombstones, completed streams. Customers get those
+ * that they may see.
+ */
 export const messageEvents = eventSource({
   events: ['message.updated'],
   async read(from, changes) {
@@ -47,8 +50,9 @@ const OUTSIDE_EVENTS = ['draft.created', 'draft.updated', 'scheduled.updated'] a
 type OutsideEvent = (typeof OUTSIDE_EVENTS)[number];
 
 /**
- * Messages that are, or were, outside the timeline: drafts, for the team; schedules, for readers that may see the
- * message before it is sent: on a case the team, elsewhere the author on its own feed.
+ * Messages that are, or were, outside the timeline: drafts, for the team; schedules, for readers
+ * that may see the message before it is sent: on a case the team, elsewhere the author on its own
+ * feed.
  */
 export const unsentEvents = eventSource({
   events: OUTSIDE_EVENTS,
@@ -87,7 +91,10 @@ export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): 'draft.upda
   return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
 }
 
-/** A draft that waits, and was not there before, is new to a reader that missed something since then. */
+/**
+ * A draft that waits, and was not there before, is new to a reader that missed something since
+ * then.
+ */
 function missedEventOf(row: MessageRow, since: Since): OutsideEvent {
   const isNewDraft = row.kind !== 'scheduled' && row.outcome === null;
   return isNewDraft && Date.parse(row.created_at) >= Date.parse(since.began)
@@ -163,7 +170,8 @@ async function authorEvents(
 }
 
 /**
- * Returns the seal of a completed text, against which readers check their pieces. It covers the body as it was read.
+ * Returns the seal of a completed text, against which readers check their pieces. It covers the
+ * body as it was read.
  */
 function sealed(
   event: DomainEvent,
@@ -231,7 +239,8 @@ const READ_CHANGED_SCHEDULES = statement<[authorIds: readonly string[], sinceXid
     ORDER BY m.updated_at`,
 });
 
-// The first condition is that of the index. An approved draft and a delivered schedule count as changes too.
+// The first condition is that of the index. An approved draft and a delivered schedule count as
+// changes too.
 const READ_CHANGED_OUTSIDE = statement<[conversationIds: readonly string[], sinceXid: string], MessageRow>({
   name: 'read-changed-outside',
   text: `

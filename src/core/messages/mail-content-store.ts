@@ -9,21 +9,25 @@ export interface WithdrawnMail {
   readonly is_canceled: boolean;
 }
 
-/** The subject of the mails of a case of which nothing else is known, with the name of the account behind it. */
+/**
+ * The subject of the mails of a case of which nothing else is known, with the name of the account
+ * behind it.
+ */
 export const NEUTRAL_SUBJECT = 'Your message to ';
 
 /**
- * Removes the content of the mail of a locked message: its texts, its recipients and the reference to its source. Where the
- * thread has the subject of it, the thread and our answers get a neutral one, so that it does not leave again. A mail that waits
- * does not leave any more. The sender, the ids by which mails are threaded and the outcome stay. Returns undefined if there is
- * no mail.
+ * Removes the content of the mail of a locked message: its texts, its recipients and the reference
+ * to its source. Where the thread has the subject of it, the thread and our answers get a neutral
+ * one, so that it does not leave again. A mail that waits does not leave any more. The sender, the
+ * ids by which mails are threaded and the outcome stay. Returns undefined if there is no mail.
  */
 export async function withdrawMail(tx: Tx, messageId: string): Promise<WithdrawnMail | undefined> {
   const [withdrawn] = await tx.query(WITHDRAW, messageId);
   return withdrawn;
 }
 
-// An answer of ours takes its subject from the mail that it answers, so withdrawing the answer leaves that of the others.
+// An answer of ours takes its subject from the mail that it answers, so withdrawing the answer
+// leaves that of the others.
 const WITHDRAW = statement<[messageId: string], WithdrawnMail>({
   name: 'withdraw-mail-of-message',
   text: `

@@ -1,10 +1,13 @@
-/** Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has committed. */
+/**
+ * Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has
+ * committed.
+ */
 
 import { defineTopic } from '../../platform/db/topic.ts';
 
 /**
- * Messages entered the timeline: their events, notifications and triggers follow (app/jobs/sent-effects.ts). Written by the
- * statements that insert the messages (store.ts).
+ * Messages entered the timeline: their events, notifications and triggers follow
+ * (app/jobs/sent-effects.ts). Written by the statements that insert the messages (store.ts).
  */
 export const MESSAGES_SENT = defineTopic<MessagesSent>('messages.sent');
 
@@ -12,7 +15,10 @@ export interface MessagesSent {
   readonly messages: readonly { readonly conversation_id: string; readonly id: string }[];
 }
 
-/** A message was edited: its notifications get the new text (core/notifications/refresh.ts) and follow its mentions. */
+/**
+ * A message was edited: its notifications get the new text (core/notifications/refresh.ts) and
+ * follow its mentions.
+ */
 export const MESSAGE_EDITED = defineTopic<MessageEdited>('messages.edited');
 export const MESSAGE_DELETED = defineTopic<ContentChanged>('messages.deleted');
 
@@ -27,8 +33,8 @@ export interface MessageEdited extends ContentChanged {
 }
 
 /**
- * A schedule ended without being sent, and not by a person's decision: its author gets a notification
- * (core/notifications/not-sent.ts).
+ * A schedule ended without being sent, and not by a person's decision: its author gets a
+ * notification (core/notifications/not-sent.ts).
  */
 export const SCHEDULE_NOT_SENT = defineTopic<NotSent>('scheduled.not_sent');
 

@@ -9,9 +9,10 @@ export interface PurgedMessage {
 }
 
 /**
- * Deletes the messages of a conversation up to this number, and records that they are gone, in one statement that
- * leaves a held conversation alone. Returns undefined where the conversation is held or does not exist. The
- * conversation stays locked until the transaction ends: no hold is set meanwhile.
+ * Deletes the messages of a conversation up to this number, and records that they are gone, in one
+ * statement that leaves a held conversation alone. Returns undefined where the conversation is held
+ * or does not exist. The conversation stays locked until the transaction ends: no hold is set
+ * meanwhile.
  */
 export async function deletePrefix(
   tx: Tx,
@@ -23,8 +24,8 @@ export async function deletePrefix(
 }
 
 /**
- * Deletes messages of a conversation that are outside its timeline, and returns them; none where the conversation is
- * held. No hold is set until the transaction ends.
+ * Deletes messages of a conversation that are outside its timeline, and returns them; none where
+ * the conversation is held. No hold is set until the transaction ends.
  */
 export function deleteOutside(
   tx: Tx,
@@ -41,7 +42,8 @@ export async function deletePartsOf(tx: Tx, messageIds: readonly string[]): Prom
 }
 
 /**
- * Returns the number of the `limit`th message of a conversation, or of its last one; undefined where it has none.
+ * Returns the number of the `limit`th message of a conversation, or of its last one; undefined
+ * where it has none.
  */
 export async function readBatchEnd(
   tx: Tx,
@@ -57,7 +59,10 @@ export async function readOutsideIds(tx: Tx, conversationId: string, limit: numb
   return (await tx.query(READ_OUTSIDE_IDS, conversationId, limit)).map(({ id }) => id);
 }
 
-/** How old the oldest of a conversation's messages and files are that were not purged, in seconds; null: there are none. */
+/**
+ * How old the oldest of a conversation's messages and files are that were not purged, in seconds;
+ * null: there are none.
+ */
 export interface ConversationAges {
   readonly id: string;
   readonly created_at: string;
@@ -68,7 +73,10 @@ export interface ConversationAges {
   readonly file_age: number | null;
 }
 
-/** Returns the account's conversations that are not held, in the order of their creation, after this one. */
+/**
+ * Returns the account's conversations that are not held, in the order of their creation, after this
+ * one.
+ */
 export function readConversationAges(
   db: Db,
   accountId: string,
@@ -79,8 +87,9 @@ export function readConversationAges(
 }
 
 /**
- * Returns the last number of the conversation's messages that were sent that long ago, with all before them, and that no
- * run of an agent is still at; undefined where there is none. Of `limit` messages at most.
+ * Returns the last number of the conversation's messages that were sent that long ago, with all
+ * before them, and that no run of an agent is still at; undefined where there is none. Of `limit`
+ * messages at most.
  */
 export async function readDueEnd(
   tx: Tx,
@@ -111,8 +120,9 @@ export interface RemovedFiles {
 }
 
 /**
- * Marks the files of messages that were sent that long ago as removed, and changes the messages. Returns undefined where
- * nothing is that old, or the conversation is held. Of `limit` messages at most.
+ * Marks the files of messages that were sent that long ago as removed, and changes the messages.
+ * Returns undefined where nothing is that old, or the conversation is held. Of `limit` messages at
+ * most.
  */
 export async function markFilesRemoved(
   tx: Tx,

@@ -55,7 +55,10 @@ export function lockMessage(
     .executeTakeFirstOrThrow();
 }
 
-/** Returns the drafts and scheduled messages of a conversation that wait, locked until the transaction ends. */
+/**
+ * Returns the drafts and scheduled messages of a conversation that wait, locked until the
+ * transaction ends.
+ */
 export function lockWaiting(tx: Tx, conversationId: string): Promise<MessageRow[]> {
   return tx.kysely
     .selectFrom('messages')
@@ -68,7 +71,9 @@ export function lockWaiting(tx: Tx, conversationId: string): Promise<MessageRow[
     .execute();
 }
 
-/** Writes columns of a locked message: its time grows, and readers that were away find it changed. */
+/**
+ * Writes columns of a locked message: its time grows, and readers that were away find it changed.
+ */
 export function updateMessage(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -132,7 +137,10 @@ export interface OutsideFilters {
   readonly authorId: string | null;
 }
 
-/** Returns messages that are not sent, the newest first, as many as a page has room for and one more. */
+/**
+ * Returns messages that are not sent, the newest first, as many as a page has room for and one
+ * more.
+ */
 export async function readOutside(
   db: Db,
   { conversationId, status, authorId }: OutsideFilters,
@@ -170,7 +178,10 @@ const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: st
   ],
 });
 
-/** Messages that wait outside the timeline of a conversation, and the number at which the first of them enters. */
+/**
+ * Messages that wait outside the timeline of a conversation, and the number at which the first of
+ * them enters.
+ */
 export interface Entering {
   readonly conversationId: string;
   /** The others enter with the next numbers. */
@@ -181,9 +192,9 @@ export interface Entering {
 }
 
 /**
- * Lets messages that waited outside the timeline (a draft, schedules that are due) enter it, with the outbox row of what
- * that causes. Messages that do not wait any more are missing from the result, and all are if the numbers are too far
- * below the head.
+ * Lets messages that waited outside the timeline (a draft, schedules that are due) enter it, with
+ * the outbox row of what that causes. Messages that do not wait any more are missing from the
+ * result, and all are if the numbers are too far below the head.
  */
 export function enterTimeline(
   tx: Tx,
@@ -200,8 +211,8 @@ export function enterTimeline(
 }
 
 /**
- * Returns SQL for the `at` of an outcome that is reached at this time, as a JSON object: `||` adds it to `result` and
- * `reason`. The format is that of columns with a time.
+ * Returns SQL for the `at` of an outcome that is reached at this time, as a JSON object: `||` adds
+ * it to `result` and `reason`. The format is that of columns with a time.
  */
 function reachedAt(time: string): string {
   return `jsonb_build_object('at',
@@ -253,8 +264,9 @@ export type Waiting =
     };
 
 /**
- * Inserts a message that is not part of the timeline yet, with its attachments: it has no number. Returns undefined if
- * its author has a message with the same client_message_id in the conversation.
+ * Inserts a message that is not part of the timeline yet, with its attachments: it has no number.
+ * Returns undefined if its author has a message with the same client_message_id in the
+ * conversation.
  */
 export async function insertWaiting(
   tx: Tx,

@@ -50,7 +50,10 @@ export interface AuthoredIn {
   readonly messages: number;
 }
 
-/** Yields the conversations in which the author has messages, whether or not it is still a participant. */
+/**
+ * Yields the conversations in which the author has messages, whether or not it is still a
+ * participant.
+ */
 export async function* conversationsOfAuthor(
   db: Db,
   accountId: string,
@@ -183,8 +186,9 @@ const READ_CONVERSATIONS = statement<
     WHERE account_id = $1 AND (created_at, id) > ($2::timestamptz, $3) ORDER BY created_at, id LIMIT $4`,
 });
 
-// No index leads from an author to its messages, because it would cost every send: two indexes lead there from a
-// conversation. What has no `client_message_id` was a draft, and has changed since if it was sent.
+// No index leads from an author to its messages, because it would cost every send: two indexes lead
+// there from a conversation. What has no `client_message_id` was a draft, and has changed since if
+// it was sent.
 const NAMED = 'm.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NOT NULL';
 const NAMELESS = `m.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NULL
         AND (m.updated_at > m.created_at OR m.sequence IS NULL)`;

@@ -6,9 +6,9 @@ import { notifyUsers } from './notify-users.ts';
 import { type JoiningRow, readJoining } from './store.ts';
 
 /**
- * Notifies a user of being added to a conversation (`chat.added`). Handles PARTICIPANT_ADDED and may be called again
- * for the same row. Only users are notified, if they are still participants, have not muted the conversation and did
- * not add themselves (docs/contract.md#notifications).
+ * Notifies a user of being added to a conversation (`chat.added`). Handles PARTICIPANT_ADDED and
+ * may be called again for the same row. Only users are notified, if they are still participants,
+ * have not muted the conversation and did not add themselves (docs/contract.md#notifications).
  */
 export async function notifyAdded(database: Database, added: ParticipantAdded): Promise<void> {
   const joining = await readJoining(database, added.participant_id, added.by);

@@ -12,9 +12,10 @@ import { withdrawOthersOfSubject } from './withdraw-store.ts';
 const CATEGORY = 'conversation.assigned';
 
 /**
- * Notifies the user that a conversation was assigned to, or the members of the group that can read it
- * (`conversation.assigned`), but not the actor that assigned it, and withdraws what earlier assignees were notified of.
- * Handles CONVERSATION_ASSIGNED, in any order and more than once: the present assignment alone has effects.
+ * Notifies the user that a conversation was assigned to, or the members of the group that can read
+ * it (`conversation.assigned`), but not the actor that assigned it, and withdraws what earlier
+ * assignees were notified of. Handles CONVERSATION_ASSIGNED, in any order and more than once: the
+ * present assignment alone has effects.
  */
 export async function notifyAssigned(database: Database, assigned: ConversationAssigned): Promise<void> {
   await database.transaction((tx) => followAssignment(tx, assigned));

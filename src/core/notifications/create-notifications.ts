@@ -13,8 +13,8 @@ import { senderType } from './notify.ts';
 import { notifyUsers } from './notify-users.ts';
 
 /**
- * Checks what Create Notifications demands of its body. Throws ApiError `validation_failed` (a category of Parley) or
- * `missing_field` (one half of a resource).
+ * Checks what Create Notifications demands of its body. Throws ApiError `validation_failed` (a
+ * category of Parley) or `missing_field` (one half of a resource).
  */
 export function checkNotifications(body: CreateNotificationsBody): void {
   const { category, resource_type: type, resource_id: id } = body;
@@ -24,9 +24,9 @@ export function checkNotifications(body: CreateNotificationsBody): void {
 }
 
 /**
- * Create Notifications (docs/contract.md#producing-notifications): notifies every recipient, or none. Returns the
- * notifications in the order of `recipient_ids`. Throws ApiError `validation_failed` (a deactivated recipient) or
- * `resource_not_found`.
+ * Create Notifications (docs/contract.md#producing-notifications): notifies every recipient, or
+ * none. Returns the notifications in the order of `recipient_ids`. Throws ApiError
+ * `validation_failed` (a deactivated recipient) or `resource_not_found`.
  */
 export async function createNotifications(
   tx: Tx,

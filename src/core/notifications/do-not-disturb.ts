@@ -5,10 +5,11 @@ import {
 } from '../../contract/protocol/resources/notification-settings.ts';
 
 /**
- * Returns whether `at` lies in the hours: whether a clock of their timezone shows a time from `from` to before `to`, on
- * a day on which they begin, or after midnight on the day after. An hour that clocks skip in spring is not there, so
- * hours that end within it end where it was. In the hour that clocks repeat in autumn, hours that begin or end there
- * begin with the first and end with the second time, without a gap.
+ * Returns whether `at` lies in the hours: whether a clock of their timezone shows a time from
+ * `from` to before `to`, on a day on which they begin, or after midnight on the day after. An hour
+ * that clocks skip in spring is not there, so hours that end within it end where it was. In the
+ * hour that clocks repeat in autumn, hours that begin or end there begin with the first and end
+ * with the second time, without a gap.
  */
 export function isWithin(hours: DoNotDisturb, at: Date): boolean {
   const { timezone } = hours;
@@ -57,7 +58,10 @@ function offsetAt(timezone: string, at: Date, shiftMs: number): number {
   return Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) - seconds;
 }
 
-/** Making a format takes 50 us, using it 2. There are some 600 timezones, in whatever case their users wrote them. */
+/**
+ * Making a format takes 50 us, using it 2. There are some 600 timezones, in whatever case their
+ * users wrote them.
+ */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 const MAX_CLOCKS = 1_000;
 

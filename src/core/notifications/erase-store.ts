@@ -8,14 +8,18 @@ export interface ErasedFeed {
   readonly after: string;
   /** The person, whose notifications lose their previews. */
   readonly senderId: string;
-  /** A regular expression of Postgres for the person's name where titles have it; null: the name is not known. */
+  /**
+   * A regular expression of Postgres for the person's name where titles have it; null: the name is
+   * not known.
+   */
   readonly name: string | null;
   readonly replacement: string;
 }
 
 /**
- * Replaces a person's name in the titles of a page of a feed, and clears the previews of what it wrote, but for
- * conversations under legal hold. Returns the last id of the page, undefined behind the end, and the changed ids.
+ * Replaces a person's name in the titles of a page of a feed, and clears the previews of what it
+ * wrote, but for conversations under legal hold. Returns the last id of the page, undefined behind
+ * the end, and the changed ids.
  */
 export async function eraseFromFeed(
   tx: Tx,
@@ -25,7 +29,10 @@ export async function eraseFromFeed(
   return { last: row!.last, changed: row!.changed ?? [] };
 }
 
-/** Deletes notifications of a recipient, but for those about conversations under legal hold. Returns how many. */
+/**
+ * Deletes notifications of a recipient, but for those about conversations under legal hold. Returns
+ * how many.
+ */
 export async function deleteFeed(tx: Tx, recipientId: string, limit: number): Promise<number> {
   const [row] = await tx.query(DELETE_FEED, recipientId, limit);
   return row!.deleted;

@@ -5,7 +5,10 @@ import { reachesSockets } from './settings.ts';
 import { readSettings } from './settings-store.ts';
 import { missedNotifications, readChanged } from './store.ts';
 
-/** Notifications on their recipients' own feeds. New ones are published by the code that inserts them (notify.ts). */
+/**
+ * Notifications on their recipients' own feeds. New ones are published by the code that inserts
+ * them (notify.ts).
+ */
 export const notificationEvents = eventSource({
   events: ['notification.created', 'notification.updated'],
   async read({ database }, changes) {

@@ -2,7 +2,10 @@ import type { Tx } from '../../platform/db/handle.ts';
 import { statement } from '../../platform/db/statement.ts';
 import { NOTIFIED_IN_TIME_MS, type NotificationRow } from '../resources/notification.ts';
 
-/** A notification that is not made from a message (core/messages/timeline/planned-notifications.ts), before Postgres has made its ids and times. */
+/**
+ * A notification that is not made from a message (core/messages/timeline/planned-notifications.ts),
+ * before Postgres has made its ids and times.
+ */
 export interface NewNotification {
   readonly account_id: string;
   /** Any category of the form `<area>.<what happened>`. */
@@ -27,7 +30,10 @@ export interface NewNotification {
 
 /** The same cause again makes the same notification. */
 export interface Cause {
-  /** Names the cause among everything that notifies a recipient: the message's id if it is about one. */
+  /**
+   * Names the cause among everything that notifies a recipient: the message's id if it is about
+   * one.
+   */
   readonly key: string;
   /** When it became true: a time that Postgres has stored with the cause. */
   readonly at: string;
@@ -36,9 +42,9 @@ export interface Cause {
 export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;
 
 /**
- * Inserts the notifications of a cause that do not exist yet, for those of the recipients that are active users of the
- * account. Returns the inserted ones. There is one for each cause and recipient: the id is made of both and of the time
- * of the cause.
+ * Inserts the notifications of a cause that do not exist yet, for those of the recipients that are
+ * active users of the account. Returns the inserted ones. There is one for each cause and
+ * recipient: the id is made of both and of the time of the cause.
  */
 export function insertNotifications(
   tx: Tx,
@@ -51,9 +57,10 @@ export function insertNotifications(
   return tx.query(INSERT, JSON.stringify(row), recipientIds);
 }
 
-// A row that is late carries its transaction, because readers that resume may have passed its id already
-// (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary key. The conditions on actors
-// stand outside, since the planner otherwise scans the index of the directory, which has the same ones.
+// A row that is late carries its transaction, because readers that resume may have passed its id
+// already (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary
+// key. The conditions on actors stand outside, since the planner otherwise scans the index of the
+// directory, which has the same ones.
 const INSERT = statement<[notification: string, recipientIds: readonly string[]], NotificationKey>({
   name: 'insert-notifications',
   text: `

@@ -10,10 +10,11 @@ export interface ReadingOptions {
 }
 
 /**
- * Marks a user's notifications of the messages that it has read, and those about the conversation itself, as read.
- * Handles CONVERSATION_READ and may be called again for the same row. It works behind the commit of the read position,
- * newest messages first, in transactions of MESSAGES_AT_ONCE. A number that is still being written is waited for, since
- * its message would bring an unread notification from behind the position.
+ * Marks a user's notifications of the messages that it has read, and those about the conversation
+ * itself, as read. Handles CONVERSATION_READ and may be called again for the same row. It works
+ * behind the commit of the read position, newest messages first, in transactions of
+ * MESSAGES_AT_ONCE. A number that is still being written is waited for, since its message would
+ * bring an unread notification from behind the position.
  */
 export async function markConversationRead(
   { database, timeline }: ReadingOptions,
@@ -34,7 +35,8 @@ export async function markConversationRead(
     const hasHole = last - next > moved.numbers;
     if (hasHole && settledThrough !== last) {
       await timeline.settle({ conversationId, after: next, upTo: last });
-      // Looked at again in any case: a number may have been committed between this look and that of the timeline.
+      // Looked at again in any case: a number may have been committed between this look and that of
+      // the timeline.
       settledThrough = last;
       continue;
     }
@@ -44,9 +46,9 @@ export async function markConversationRead(
 }
 
 /**
- * Marks notifications that were made after their messages were read. Called whenever notifications were not committed
- * together with their message: a reader can have moved its position in between. Either this finds the position, or the
- * handler of CONVERSATION_READ finds the notification.
+ * Marks notifications that were made after their messages were read. Called whenever notifications
+ * were not committed together with their message: a reader can have moved its position in between.
+ * Either this finds the position, or the handler of CONVERSATION_READ finds the notification.
  */
 export async function markReadAlready(options: ReadingOptions, messageIds: readonly string[]): Promise<void> {
   for (const { recipient_id, conversation_id, sequence } of await readReadAlready(

@@ -42,7 +42,10 @@ export function moveAll(
   return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
 }
 
-/** The messages of a conversation that a recipient has read: after `after`, up to and including `through`. */
+/**
+ * The messages of a conversation that a recipient has read: after `after`, up to and including
+ * `through`.
+ */
 export interface ReadRange {
   readonly recipientId: string;
   readonly conversationId: string;
@@ -53,17 +56,23 @@ export interface ReadRange {
 export interface MovedByReading {
   /** The notifications that became `read`. */
   readonly ids: readonly string[];
-  /** How many of the range's last numbers were looked at; fewer than the range has where it is longer, or has holes. */
+  /**
+   * How many of the range's last numbers were looked at; fewer than the range has where it is
+   * longer, or has holes.
+   */
   readonly numbers: number;
   /** The lowest of them; null: there was none. */
   readonly first: number | null;
-  /** Whether the messages are from before the recipient's first day in the conversation: it has none of older ones. */
+  /**
+   * Whether the messages are from before the recipient's first day in the conversation: it has none
+   * of older ones.
+   */
   readonly isBeforeJoining: boolean;
 }
 
 /**
- * Marks the notifications of the last messages of a range as read, of `limit` messages, and those about the conversation
- * itself.
+ * Marks the notifications of the last messages of a range as read, of `limit` messages, and those
+ * about the conversation itself.
  */
 export async function moveRead(
   tx: Tx,
@@ -82,7 +91,10 @@ export interface ReadAlready {
   readonly sequence: number;
 }
 
-/** Returns the recipients that have read these messages, and whose notifications are not marked as read. */
+/**
+ * Returns the recipients that have read these messages, and whose notifications are not marked as
+ * read.
+ */
 export function readReadAlready(db: Db, messageIds: readonly string[]): Promise<ReadAlready[]> {
   return db.query(FIND_READ_ALREADY, messageIds);
 }
@@ -127,8 +139,9 @@ const MOVE_ALL = statement<
     RETURNING n.id`,
 });
 
-// The ids of a message's notifications are made again from it, so the feed is not searched. They are an array and not a
-// join: where a row was changed while the lock was waited for, Postgres tests it again, and lost it in a join with a UNION.
+// The ids of a message's notifications are made again from it, so the feed is not searched. They
+// are an array and not a join: where a row was changed while the lock was waited for, Postgres
+// tests it again, and lost it in a join with a UNION.
 const MOVE_READ = statement<
   [
     recipientId: string,

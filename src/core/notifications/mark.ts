@@ -14,9 +14,10 @@ import type { NotificationKey } from './insert-store.ts';
 import { lockNotification, moveAll, moveOne } from './mark-store.ts';
 
 /**
- * Applies a move of contract/protocol/states/notification-states.ts to a recipient's notification and returns it. A move that
- * was made already is a no-op and publishes nothing. Throws ApiError `resource_not_found`, also for another
- * recipient's notification, or `resource_conflict`: a dismissed notification cannot become seen or read any more.
+ * Applies a move of contract/protocol/states/notification-states.ts to a recipient's notification
+ * and returns it. A move that was made already is a no-op and publishes nothing. Throws ApiError
+ * `resource_not_found`, also for another recipient's notification, or `resource_conflict`: a
+ * dismissed notification cannot become seen or read any more.
  */
 export async function mark(
   tx: Tx,
@@ -33,10 +34,11 @@ export async function mark(
 }
 
 /**
- * Moves all of a recipient's notifications to a status, except those that have it or are past it, newest first. It
- * works in transactions of MARK_ALL_BATCH: notifications that arrive meanwhile stay as they are, and a call that fails
- * half-way is completed by repeating it. `finish` makes the answer within the last transaction. Beyond MAX_MARK_ALL
- * the rest is left for another call, which the answer's count shows.
+ * Moves all of a recipient's notifications to a status, except those that have it or are past it,
+ * newest first. It works in transactions of MARK_ALL_BATCH: notifications that arrive meanwhile
+ * stay as they are, and a call that fails half-way is completed by repeating it. `finish` makes the
+ * answer within the last transaction. Beyond MAX_MARK_ALL the rest is left for another call, which
+ * the answer's count shows.
  */
 export async function markAll<Reply>(
   database: Database,

@@ -20,9 +20,10 @@ export interface MentionSources {
 }
 
 /**
- * Follows an edit that changed the mentions of a sent message, by what the message says now: participants that it mentions
- * for the first time are notified as by a new mention, also where they have notifications of it as of any message; those that it does not mention
- * any more keep it as an ordinary message, and where they have muted the conversation it is dismissed. Handles
+ * Follows an edit that changed the mentions of a sent message, by what the message says now:
+ * participants that it mentions for the first time are notified as by a new mention, also where
+ * they have notifications of it as of any message; those that it does not mention any more keep it
+ * as an ordinary message, and where they have muted the conversation it is dismissed. Handles
  * MESSAGE_EDITED; may be called again, and in any order.
  */
 export async function followMentions(

@@ -6,8 +6,9 @@ import { notifyUsers } from './notify-users.ts';
 import { readUnsent, type UnsentRow } from './store.ts';
 
 /**
- * Notifies the author that a scheduled message was not sent (docs/contract.md#scheduled-messages), in the name of the
- * system: `system.broadcast`. Handles SCHEDULE_NOT_SENT and may be called again for the same row.
+ * Notifies the author that a scheduled message was not sent (docs/contract.md#scheduled-messages),
+ * in the name of the system: `system.broadcast`. Handles SCHEDULE_NOT_SENT and may be called again
+ * for the same row.
  */
 export async function notifyNotSent(database: Database, { message_id }: NotSent): Promise<void> {
   const unsent = await readUnsent(database, message_id);

@@ -3,10 +3,11 @@ import { enqueueChanged } from '../conversations/outbox-topics.ts';
 import { insertNotifications, type NewNotification, type NotificationKey } from './insert-store.ts';
 
 /**
- * Notifies users of one cause, which is not a message in the timeline: those are notified of with the message
- * (core/messages/timeline/planned-notifications.ts). Recipients that are no active users of the account are left out. Each is
- * notified once, however often this is called for the cause. `notification.created` follows the commit. Returns the
- * keys of the notifications that are new.
+ * Notifies users of one cause, which is not a message in the timeline: those are notified of with
+ * the message (core/messages/timeline/planned-notifications.ts). Recipients that are no active
+ * users of the account are left out. Each is notified once, however often this is called for the
+ * cause. `notification.created` follows the commit. Returns the keys of the notifications that are
+ * new.
  */
 export async function notifyUsers(
   tx: Tx,

@@ -8,8 +8,8 @@ import type {
 import type { MessageRow } from '../resources/message.ts';
 
 /**
- * Works out the notifications of a message before its commit. A text that is streaming is notified of at its end
- * (app/jobs/sent-effects.ts).
+ * Works out the notifications of a message before its commit. A text that is streaming is notified
+ * of at its end (app/jobs/sent-effects.ts).
  */
 export const planNotifications: PlanNotifications = (message, sender, facts) => {
   if (message.streaming_state === 'streaming') return undefined;
@@ -24,9 +24,9 @@ export const planNotifications: PlanNotifications = (message, sender, facts) => 
 type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
 
 /**
- * The notifications of a message (docs/contract.md#notifications): one for every participant that is an active user,
- * except the author; a mention becomes `chat.mention` and overrides the mute. Agents and customers get none, and system messages
- * (`system_event`) cause none.
+ * The notifications of a message (docs/contract.md#notifications): one for every participant that
+ * is an active user, except the author; a mention becomes `chat.mention` and overrides the mute.
+ * Agents and customers get none, and system messages (`system_event`) cause none.
  */
 function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
   if (row.kind === 'system_event') return [];

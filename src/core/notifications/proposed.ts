@@ -12,9 +12,10 @@ import { notifyAble, withdrawWork } from './waiting-work.ts';
 const CATEGORY = 'draft.proposed';
 
 /**
- * Notifies the users that can approve a customer reply of its draft (`draft.proposed`), once it is written, follows its
- * edits, and withdraws the notifications when the draft was decided. Handles the draft events of RESOURCES_CHANGED, in
- * any order and more than once: the draft's state decides.
+ * Notifies the users that can approve a customer reply of its draft (`draft.proposed`), once it is
+ * written, follows its edits, and withdraws the notifications when the draft was decided. Handles
+ * the draft events of RESOURCES_CHANGED, in any order and more than once: the draft's state
+ * decides.
  */
 export async function draftsChanged(database: Database, changes: readonly Change[]): Promise<void> {
   for (const { event, id } of changes) {

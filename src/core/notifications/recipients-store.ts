@@ -8,7 +8,10 @@ export interface AbleMember {
   readonly muted: boolean;
 }
 
-/** Returns the members of a conversation that may write in it and hold all of these permissions: active users. */
+/**
+ * Returns the members of a conversation that may write in it and hold all of these permissions:
+ * active users.
+ */
 export function readAbleMembers(
   db: Db,
   conversationId: string,
@@ -18,8 +21,8 @@ export function readAbleMembers(
 }
 
 /**
- * Returns active users of the account that hold all of these permissions, `limit` at most, in the order of their ids, and
- * `first` before them where it is one of them.
+ * Returns active users of the account that hold all of these permissions, `limit` at most, in the
+ * order of their ids, and `first` before them where it is one of them.
  */
 export async function readAbleUsers(
   db: Db,

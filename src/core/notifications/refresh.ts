@@ -6,8 +6,9 @@ import { lockContent, writePreviews } from './store.ts';
 import { withdrawOfMessage } from './withdraw-store.ts';
 
 /**
- * Updates the notifications of a message to its current state: an edit changes their previews, a deletion withdraws
- * them. Handles MESSAGE_EDITED and MESSAGE_DELETED; may be called again, and in any order.
+ * Updates the notifications of a message to its current state: an edit changes their previews, a
+ * deletion withdraws them. Handles MESSAGE_EDITED and MESSAGE_DELETED; may be called again, and in
+ * any order.
  */
 export async function refreshNotifications(
   database: Database,

@@ -38,8 +38,8 @@ const DEFAULTS: NotificationSettings = {
 const MAX_CACHED = 50_000;
 
 /**
- * Cache of the settings of users (docs/contract.md#notification-settings), and of the accounts in which a user keeps a
- * category off its sockets: in any other account a send looks no further.
+ * Cache of the settings of users (docs/contract.md#notification-settings), and of the accounts in
+ * which a user keeps a category off its sockets: in any other account a send looks no further.
  */
 export class SettingsOfUsers {
   readonly #users: RevocableCache<NotificationSettings>;
@@ -89,8 +89,8 @@ export function reachesSockets(
 }
 
 /**
- * Whether a notification of this category may reach its user on this channel at that time: the category has the
- * channel, and the user is neither muted nor within its do-not-disturb hours.
+ * Whether a notification of this category may reach its user on this channel at that time: the
+ * category has the channel, and the user is neither muted nor within its do-not-disturb hours.
  */
 export function mayInterrupt(
   settings: Pick<NotificationSettings, 'categories' | 'mute_until' | 'do_not_disturb'>,
@@ -109,7 +109,10 @@ export async function readOwnSettings(db: Db, userId: string): Promise<Notificat
   return present(row);
 }
 
-/** Returns the settings as their user sees them: a mute that has ended is none, so they can be sent back as they are. */
+/**
+ * Returns the settings as their user sees them: a mute that has ended is none, so they can be sent
+ * back as they are.
+ */
 export async function showSettings(db: Db, userId: string): Promise<NotificationSettings> {
   const settings = await readOwnSettings(db, userId);
   const { mute_until: until } = settings;
@@ -117,8 +120,9 @@ export async function showSettings(db: Db, userId: string): Promise<Notification
 }
 
 /**
- * Replaces the settings of a user; what the body leaves out has its default. Throws ApiError `invalid_format` for an
- * unknown timezone, and `validation_failed` for a `mute_until` that is not within the next year.
+ * Replaces the settings of a user; what the body leaves out has its default. Throws ApiError
+ * `invalid_format` for an unknown timezone, and `validation_failed` for a `mute_until` that is not
+ * within the next year.
  */
 export async function setSettings(
   tx: Tx,
@@ -164,7 +168,10 @@ function announceSettings(
   return enqueueRightsChanged(tx, [settingsSubject(id), settingsSubject(accountId)]);
 }
 
-/** The subject of the changed-rights frame that announces new settings, of a user or of one in an account. */
+/**
+ * The subject of the changed-rights frame that announces new settings, of a user or of one in an
+ * account.
+ */
 function settingsSubject(id: string): string {
   return `notification-settings:${id}`;
 }

@@ -17,7 +17,10 @@ export interface MessagePlace {
   readonly conversationId: string;
 }
 
-/** Returns what a message's notifications depend on, and keeps it from changing until the transaction ends. */
+/**
+ * Returns what a message's notifications depend on, and keeps it from changing until the
+ * transaction ends.
+ */
 export function lockContent(
   tx: Tx,
   { messageId, conversationId }: MessagePlace,
@@ -40,7 +43,10 @@ export function writePreviews(
   return tx.query(WRITE_PREVIEWS, messageId, conversationId, body);
 }
 
-/** Like `writePreviews`, for the notifications of a category that were made for this subject (insert-store.ts). */
+/**
+ * Like `writePreviews`, for the notifications of a category that were made for this subject
+ * (insert-store.ts).
+ */
 export function writePreviewsOfSubject(
   tx: Tx,
   subject: string,
@@ -64,8 +70,8 @@ export async function clearBodies(tx: Tx, causes: readonly NotificationCause[]):
 }
 
 /**
- * Deletes the notifications of messages that are gone. `at` is the moment from which their ids are made. Returns how
- * many there were.
+ * Deletes the notifications of messages that are gone. `at` is the moment from which their ids are
+ * made. Returns how many there were.
  */
 export async function deleteNotificationsOf(
   tx: Tx,
@@ -77,15 +83,18 @@ export async function deleteNotificationsOf(
   return row!.deleted;
 }
 
-/** Deletes what participants of a conversation were notified of besides its messages. Returns how many there were. */
+/**
+ * Deletes what participants of a conversation were notified of besides its messages. Returns how
+ * many there were.
+ */
 export async function deleteNotificationsAbout(tx: Tx, conversationId: string): Promise<number> {
   const [row] = await tx.query(DELETE_ABOUT, conversationId);
   return row!.deleted;
 }
 
 /**
- * Deletes notifications of the account's users that are that old, `limit` at most, but not those about held conversations.
- * Returns how many. No hold of theirs is set until the transaction ends.
+ * Deletes notifications of the account's users that are that old, `limit` at most, but not those
+ * about held conversations. Returns how many. No hold of theirs is set until the transaction ends.
  */
 export async function deleteOldNotifications(
   tx: Tx,
@@ -97,15 +106,18 @@ export async function deleteOldNotifications(
   return row!.deleted;
 }
 
-/** Returns how old the account's oldest notification is, in seconds, but for those about held conversations. */
+/**
+ * Returns how old the account's oldest notification is, in seconds, but for those about held
+ * conversations.
+ */
 export async function readNotificationAge(db: Db, accountId: string): Promise<number | null> {
   const [row] = await db.query(READ_AGE, accountId);
   return row!.age;
 }
 
 /**
- * Returns the notifications of these recipients that are new or changed since then, oldest first, without new ones
- * that their recipients keep off their sockets.
+ * Returns the notifications of these recipients that are new or changed since then, oldest first,
+ * without new ones that their recipients keep off their sockets.
  */
 export function readChanged(
   db: Db,
@@ -149,14 +161,19 @@ export interface UnsentRow {
   readonly notified_at: string;
 }
 
-/** Returns the message if its author is a user of the account: other authors get no notifications. */
+/**
+ * Returns the message if its author is a user of the account: other authors get no notifications.
+ */
 export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow | undefined> {
   const [unsent] = await db.query(READ_UNSENT, messageId);
   return unsent;
 }
 
 // The ids are made again from the message. Every recipient is, or was, a participant.
-/** SQL: the new preview, for members. What is written after a member has left is not for it: its preview is cleared. */
+/**
+ * SQL: the new preview, for members. What is written after a member has left is not for it: its
+ * preview is cleared.
+ */
 const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
 
 const WRITE_PREVIEWS = statement<
@@ -257,8 +274,9 @@ const READ_AGE = statement<[accountId: string], { age: number | null }>({
 });
 
 /**
- * SQL: the notifications that readers of a feed may have missed, which are disjoint: those that changed or were made
- * late, and the new ones, which are found by their ids (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ * SQL: the notifications that readers of a feed may have missed, which are disjoint: those that
+ * changed or were made late, and the new ones, which are found by their ids
+ * (docs/decisions.md#new-notifications-are-found-by-their-ids).
  */
 export function missedNotifications(recipient: string, { xid, began }: Record<keyof Since, string>): string {
   const columns = NOTIFICATION_COLUMNS.join(', ');

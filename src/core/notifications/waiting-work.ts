@@ -16,14 +16,18 @@ export interface WaitingWork {
   readonly permissions: readonly string[];
   /** The actor that caused it, which is not notified; null: none. */
   readonly by: string | null;
-  /** The actor for which it was begun, which comes before others where recipients are limited; null: none. */
+  /**
+   * The actor for which it was begun, which comes before others where recipients are limited; null:
+   * none.
+   */
   readonly beganFor: string | null;
 }
 
 /**
- * Notifies the users that can act: the members of the conversation that may write in it and hold the permissions, but for
- * those that have muted it. Where no member can act, admins of the account are notified, since otherwise the work would
- * wait unseen. Without a conversation all users with the permissions are. MAX_RECIPIENTS bounds the last two. May be called again.
+ * Notifies the users that can act: the members of the conversation that may write in it and hold
+ * the permissions, but for those that have muted it. Where no member can act, admins of the account
+ * are notified, since otherwise the work would wait unseen. Without a conversation all users with
+ * the permissions are. MAX_RECIPIENTS bounds the last two. May be called again.
  */
 export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   const { notification, titleOutside, conversationId, permissions, by, beganFor } = work;
@@ -50,7 +54,10 @@ export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   await notify(admins, { ...notification, title: titleOutside, body: null });
 }
 
-/** Withdraws the notifications of work that does not wait any more. `subject`: the message or run that it was about. */
+/**
+ * Withdraws the notifications of work that does not wait any more. `subject`: the message or run
+ * that it was about.
+ */
 export async function withdrawWork(tx: Tx, subject: string, category: string): Promise<void> {
   await enqueueUpdated(tx, await withdrawOfSubject(tx, subject, category));
 }

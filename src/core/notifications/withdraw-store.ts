@@ -3,7 +3,9 @@ import { statement } from '../../platform/db/statement.ts';
 import { setTouched } from '../../platform/db/touched.ts';
 import type { NotificationKey } from './insert-store.ts';
 
-/** Withdraws the notifications of a deleted message. Each function here returns what it withdrew. */
+/**
+ * Withdraws the notifications of a deleted message. Each function here returns what it withdrew.
+ */
 export function withdrawOfMessage(
   tx: Tx,
   messageId: string,
@@ -33,8 +35,8 @@ export function withdrawOthersOfSubject(
 }
 
 /**
- * SQL: clears and dismisses the notifications that `which`, FROM and WHERE, finds as `o`. They are locked in the order of the
- * primary key.
+ * SQL: clears and dismisses the notifications that `which`, FROM and WHERE, finds as `o`. They are
+ * locked in the order of the primary key.
  */
 function withdrawing(which: string, limit = ''): string {
   return `

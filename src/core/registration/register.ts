@@ -19,8 +19,8 @@ export function requireRegistration(policy: RegistrationPolicy): void {
 }
 
 /**
- * Creates an account with its first admin and a key (docs/contract.md#registration). Throws ApiError `registration_closed` if
- * the deployment has as many accounts as the policy allows.
+ * Creates an account with its first admin and a key (docs/contract.md#registration). Throws
+ * ApiError `registration_closed` if the deployment has as many accounts as the policy allows.
  */
 export async function register(
   tx: Tx,
@@ -46,7 +46,10 @@ export async function register(
 
 const KEY_NAME = 'First key';
 
-/** Registrations take turns over all nodes, each with the count that the one before it has committed. */
+/**
+ * Registrations take turns over all nodes, each with the count that the one before it has
+ * committed.
+ */
 async function requireRoom(tx: Tx, policy: RegistrationPolicy): Promise<void> {
   requireRegistration(policy);
   if (policy === 'open') return;

@@ -7,10 +7,11 @@ import { readNamedActors } from './actor.ts';
 const ME = 'me';
 
 /**
- * Returns the ids of the actors that the parameter `param` of a list names, in its order: ids of actors, agents and
- * groups of the account, or `me`. Throws ApiError `parameter_invalid` for anything else: an empty list would hide the
- * mistake. `words`: what the list takes beside ids. Customers do not learn which actors exist, so what they name is returned as it is, and matches nothing unless
- * they are shown it.
+ * Returns the ids of the actors that the parameter `param` of a list names, in its order: ids of
+ * actors, agents and groups of the account, or `me`. Throws ApiError `parameter_invalid` for
+ * anything else: an empty list would hide the mistake. `words`: what the list takes beside ids.
+ * Customers do not learn which actors exist, so what they name is returned as it is, and matches
+ * nothing unless they are shown it.
  */
 export async function readActorFilter(
   db: Db,

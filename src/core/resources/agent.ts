@@ -64,8 +64,9 @@ export async function findAgent(db: Db, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns an agent of this account with a shared lock: it cannot change until the end of `tx`, and hundreds of
- * transactions can hold the lock without waiting for each other. Throws `resource_not_found` (param id).
+ * Returns an agent of this account with a shared lock: it cannot change until the end of `tx`, and
+ * hundreds of transactions can hold the lock without waiting for each other. Throws
+ * `resource_not_found` (param id).
  */
 export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forShare().executeTakeFirst();
@@ -73,7 +74,10 @@ export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<
   return row;
 }
 
-/** Returns an agent of this account, locked until the end of `tx`. Throws `resource_not_found` (param id). */
+/**
+ * Returns an agent of this account, locked until the end of `tx`. Throws `resource_not_found`
+ * (param id).
+ */
 export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw agentNotFound();
@@ -81,10 +85,10 @@ export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns each row's resource with the requested expansions. Images take one query, and so do roles if they were
- * requested. `tools` are part of `config`, so requesting them includes it. Without a catalogue the resources look as
- * in the answer of Create Agent (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are
- * null.
+ * Returns each row's resource with the requested expansions. Images take one query, and so do roles
+ * if they were requested. `tools` are part of `config`, so requesting them includes it. Without a
+ * catalogue the resources look as in the answer of Create Agent
+ * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are null.
  */
 export async function expandAgents(
   db: Db,

@@ -31,8 +31,9 @@ export interface StoredFile {
 /** The part of an ObjectStore (core/attachments/storage.ts) that readers of messages need. */
 export interface Downloads {
   /**
-   * Returns a URL that serves the object's bytes for ten to fifteen minutes. URLs of one window of time are equal, so that
-   * readers' caches are effective. It does not check that the object exists.
+   * Returns a URL that serves the object's bytes for ten to fifteen minutes. URLs of one window of
+   * time are equal, so that readers' caches are effective. It does not check that the object
+   * exists.
    */
   presignDownload(file: StoredFile): Promise<string>;
 }

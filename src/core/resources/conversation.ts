@@ -72,7 +72,10 @@ interface OwnView {
   readonly unread: number;
   readonly lastReadSequence: number | null;
   readonly lastMessageAt: string | null;
-  /** When the reader's snooze ends; `infinity`: with a message. Null if the reader has not snoozed it, or no more. */
+  /**
+   * When the reader's snooze ends; `infinity`: with a message. Null if the reader has not snoozed
+   * it, or no more.
+   */
   readonly snoozedUntil: string | null;
   /** The reader is a customer that the team has blocked. */
   readonly blocked: boolean;
@@ -125,7 +128,10 @@ function presentConversation(
   };
 }
 
-/** Returns the conversation as a customer sees it (docs/contract.md#customers): the team's workflow is hidden. */
+/**
+ * Returns the conversation as a customer sees it (docs/contract.md#customers): the team's workflow
+ * is hidden.
+ */
 function forCustomer(conversation: Conversation): Conversation {
   return {
     ...conversation,
@@ -154,9 +160,9 @@ export interface ExpandOptions {
 }
 
 /**
- * Returns each row's resource by its id, as this viewer sees it, with exactly the requested sub-objects: one query a
- * kind of sub-object, whatever the number of rows. All rows belong to one account. The caller has checked that the
- * viewer may read them.
+ * Returns each row's resource by its id, as this viewer sees it, with exactly the requested
+ * sub-objects: one query a kind of sub-object, whatever the number of rows. All rows belong to one
+ * account. The caller has checked that the viewer may read them.
  */
 export async function expandConversations(
   db: Db,
@@ -258,7 +264,10 @@ function topicKey({ topic_type: type, topic_id: id }: ConversationRow): string |
   return type === null || id === null ? undefined : refKey({ type, id });
 }
 
-/** Returns the members by conversation, in the order in which they were added. A customer sees only itself. */
+/**
+ * Returns the members by conversation, in the order in which they were added. A customer sees only
+ * itself.
+ */
 async function readParticipants(
   db: Db,
   viewer: ConversationViewer,
@@ -295,8 +304,8 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[]], ConversationRow>(
   text: `SELECT ${conversationColumns('c')} FROM conversations c WHERE c.id = ANY($1)`,
 });
 
-// Messages that waited outside the timeline count from when they entered it. A caller that is not a participant has no
-// read position, and so nothing unread. OFFSET 0: as in list.ts.
+// Messages that waited outside the timeline count from when they entered it. A caller that is not a
+// participant has no read position, and so nothing unread. OFFSET 0: as in list.ts.
 const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnRow>({
   name: 'read-own-views-of-conversations',
   text: `

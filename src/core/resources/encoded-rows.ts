@@ -67,7 +67,10 @@ export interface EncodedRow<Links, Key = RowKey> extends Encoded<Links> {
   readonly key: Key;
 }
 
-/** One page of a list, in the ways in which it can be read. Each read is in the order of the page, except `readRows`. */
+/**
+ * One page of a list, in the ways in which it can be read. Each read is in the order of the page,
+ * except `readRows`.
+ */
 export interface RowPage<Row, Key> {
   /** The same for requests of the same page. */
   readonly name: string;
@@ -87,11 +90,11 @@ export interface EncodedRowsOptions {
 }
 
 /**
- * Keeps rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows). A page that is read for
- * the second time has its rows kept, and is read by its keys from then on. Each read is one statement, unless rows are
- * missing here. Keys come from Postgres each time, so nothing here decides what a caller may read, and no old version is
- * shown. `forget` removes what must not stay in memory, on every node. While other nodes cannot announce that, nothing
- * is kept.
+ * Keeps rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows). A
+ * page that is read for the second time has its rows kept, and is read by its keys from then on.
+ * Each read is one statement, unless rows are missing here. Keys come from Postgres each time, so
+ * nothing here decides what a caller may read, and no old version is shown. `forget` removes what
+ * must not stay in memory, on every node. While other nodes cannot announce that, nothing is kept.
  */
 export class EncodedRows<Row extends RowKey, Links> {
   readonly #kind: RowKind<Row, Links>;
@@ -148,7 +151,10 @@ export class EncodedRows<Row extends RowKey, Links> {
     return entry?.version === version ? entry.forms[placeOf(form)] : undefined;
   }
 
-  /** Leaves out what has no room on the page. Rows of such a page are not kept: few of them would fill the memory. */
+  /**
+   * Leaves out what has no room on the page. Rows of such a page are not kept: few of them would
+   * fill the memory.
+   */
   async #readWhole<Key extends RowKey>(
     page: RowPage<Row, Key>,
     keeps: boolean,
@@ -285,7 +291,10 @@ const LARGE_UNITS = 64 * 1024;
 
 /** Some 25,000 rows. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Rows that are read by their keys: more of them are read with the page, which ends where it has no room. */
+/**
+ * Rows that are read by their keys: more of them are read with the page, which ends where it has no
+ * room.
+ */
 const MAX_MISSING = 8;
 /** Fewer pages than rows can be kept of. */
 const MAX_PAGES = 1_000;
@@ -304,9 +313,10 @@ function bytesOf(text: string): number {
 }
 
 /**
- * Returns the JSON of a resource with values in the place of null, for fields in the order of the resource. Values that
- * are absent leave the null. Exact for a resource without sub-objects: no text in it looks like a field, since a quote
- * within a string is escaped, and what follows the end of a string is not a name.
+ * Returns the JSON of a resource with values in the place of null, for fields in the order of the
+ * resource. Values that are absent leave the null. Exact for a resource without sub-objects: no
+ * text in it looks like a field, since a quote within a string is escaped, and what follows the end
+ * of a string is not a name.
  */
 export function withFields(
   json: string,

@@ -26,9 +26,10 @@ export interface Viewer {
 }
 
 /**
- * Returns each row's resource (rows of one account), with the sub-objects that `include[]` names (docs/contract.md#expansion)
- * and nothing else: one query a kind of sub-object, whatever the number of rows. Sub-objects are not expanded further.
- * What the viewer may read is the caller's to check.
+ * Returns each row's resource (rows of one account), with the sub-objects that `include[]` names
+ * (docs/contract.md#expansion) and nothing else: one query a kind of sub-object, whatever the
+ * number of rows. Sub-objects are not expanded further. What the viewer may read is the caller's to
+ * check.
  */
 export async function expandMessages(
   db: Db,

@@ -28,7 +28,9 @@ export async function readGroups(
   return new Map(rows.map((row) => [row.id, presentGroup(row, null)]));
 }
 
-/** Returns the members by group, in the order of the roster; a group without members is left out. */
+/**
+ * Returns the members by group, in the order of the roster; a group without members is left out.
+ */
 export async function readMembers(
   db: Db,
   groupIds: readonly string[],

@@ -4,10 +4,11 @@ import { statement } from '../../platform/db/statement.ts';
 import { type BriefRow, briefColumns, type MessageRow, messageColumns, type TimelineRow } from './message.ts';
 
 /**
- * Returns the first of these rows, with the bodies that were left out: those whose JSON has `maxBytes` together, and one
- * more. The bodies are read in parts, because their JSON may be six times as long as they are: a page of 1 MiB shows five
- * messages of 40,000 control characters. No statement runs where no body is large. Large rows are as they are now, and are
- * left out if they were purged meanwhile.
+ * Returns the first of these rows, with the bodies that were left out: those whose JSON has
+ * `maxBytes` together, and one more. The bodies are read in parts, because their JSON may be six
+ * times as long as they are: a page of 1 MiB shows five messages of 40,000 control characters. No
+ * statement runs where no body is large. Large rows are as they are now, and are left out if they
+ * were purged meanwhile.
  */
 export async function withLargeBodies<Row extends BriefRow>(
   db: Querier,
@@ -29,7 +30,10 @@ export async function withLargeBodies<Row extends BriefRow>(
   return whole;
 }
 
-/** Returns the place behind the row with which the texts from `start` on have a part's bytes, or `room`. */
+/**
+ * Returns the place behind the row with which the texts from `start` on have a part's bytes, or
+ * `room`.
+ */
 function endOfPart(rows: readonly BriefRow[], start: number, room: number): number {
   const most = Number.isFinite(room) ? Math.min(room, PART_BYTES) : room;
   let bytes = 0;
@@ -53,7 +57,10 @@ async function readBodies<Row extends BriefRow>(db: Querier, rows: readonly Row[
   });
 }
 
-/** The least length of the text's JSON in UTF-8: control characters take six bytes, unless they have a short form. */
+/**
+ * The least length of the text's JSON in UTF-8: control characters take six bytes, unless they have
+ * a short form.
+ */
 function jsonLengthOf(text: string): number {
   let length = text.length;
   for (let at = 0; at < text.length; at++) {
@@ -71,8 +78,9 @@ const SHORT_ESCAPES: readonly number[] = [0x08, 0x09, 0x0a, 0x0c, 0x0d];
 const PART_BYTES = 128 * 1024;
 
 /**
- * Returns messages of any account in any state, in the order of their ids, each once. Where their texts have more than a
- * page has room for, the last ones are left out: a page that shows them in this order ends before.
+ * Returns messages of any account in any state, in the order of their ids, each once. Where their
+ * texts have more than a page has room for, the last ones are left out: a page that shows them in
+ * this order ends before.
  */
 export async function readMessagesForPage(
   db: Querier,

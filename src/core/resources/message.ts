@@ -105,14 +105,18 @@ export function messageColumns(alias: string): string {
   return MESSAGE_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
 }
 
-/** A row without its body if that is large: `large_bytes` is then its length in UTF-8, and null otherwise. */
+/**
+ * A row without its body if that is large: `large_bytes` is then its length in UTF-8, and null
+ * otherwise.
+ */
 export interface BriefRow extends MessageRow {
   readonly large_bytes: number | null;
 }
 
 /**
- * Returns `messageColumns` for rows that may be many: a body of more than LARGE_BYTES is left out, and read by
- * `withLargeBodies` (large-bodies.ts) where it is shown. Postgres knows the length without reading the text.
+ * Returns `messageColumns` for rows that may be many: a body of more than LARGE_BYTES is left out,
+ * and read by `withLargeBodies` (large-bodies.ts) where it is shown. Postgres knows the length
+ * without reading the text.
  */
 export function briefColumns(alias: string): string {
   const length = `octet_length(${alias}.body)`;
@@ -142,7 +146,10 @@ export interface MessageWithParts {
   readonly attachments: readonly Attachment[];
 }
 
-/** Adds senders and attachments to rows, in their order: at most two queries, whatever the number of rows. */
+/**
+ * Adds senders and attachments to rows, in their order: at most two queries, whatever the number of
+ * rows.
+ */
 export async function withParts(
   db: Db,
   files: Downloads,
@@ -196,7 +203,8 @@ export function presentMessage(
 }
 
 /**
- * Returns a message for an event to the whole team: all of them get the same frame, so it has no `client_message_id`.
+ * Returns a message for an event to the whole team: all of them get the same frame, so it has no
+ * `client_message_id`.
  */
 export function presentForTeam(row: MessageRow, expansions: MessageExpansions): Required<ChatMessage> {
   return presentMessage(row, TEAM, expansions);
@@ -257,7 +265,8 @@ function emailStatusOf({ channel, kind, status, email_status }: MessageRow): Sen
 }
 
 /**
- * Rows from before the column existed have no editor: a message that is not a draft can only be edited by its author.
+ * Rows from before the column existed have no editor: a message that is not a draft can only be
+ * edited by its author.
  */
 function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: MessageRow): string | null {
   if (edited_at === null) return null;
@@ -265,7 +274,10 @@ function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: Me
   return edited_by ?? (isOfDraft ? null : author_id);
 }
 
-/** Customers see only external and system messages, and only in the timelines of their own conversations. */
+/**
+ * Customers see only external and system messages, and only in the timelines of their own
+ * conversations.
+ */
 export function visibleToCustomers(
   { status, visibility }: Pick<MessageRow, 'status' | 'visibility'>,
   audience: ConversationAudience,
@@ -274,8 +286,9 @@ export function visibleToCustomers(
 }
 
 /**
- * Returns the message as a customer sees it: without the person or agent behind the persona, and without how and when
- * the team wrote it. A message belongs to the team if its sender is not its author.
+ * Returns the message as a customer sees it: without the person or agent behind the persona, and
+ * without how and when the team wrote it. A message belongs to the team if its sender is not its
+ * author.
  */
 function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
   const {
@@ -366,7 +379,10 @@ export interface RequestedFields extends MessageExpansions {
   readonly client_message_id: string | null;
 }
 
-/** Returns the same JSON as `presentMessage` with these fields gives, of a message that was encoded without them. */
+/**
+ * Returns the same JSON as `presentMessage` with these fields gives, of a message that was encoded
+ * without them.
+ */
 export function completeMessage(
   json: string,
   version: Version,
@@ -387,7 +403,10 @@ export function completeMessage(
   ]);
 }
 
-/** `message.created` or `message.updated` of a sent message, for both audiences (docs/realtime.md#events). */
+/**
+ * `message.created` or `message.updated` of a sent message, for both audiences
+ * (docs/realtime.md#events).
+ */
 export function messageEvent<Name extends 'message.created' | 'message.updated'>(
   event: Name,
   { row, sender, attachments }: MessageWithParts,
@@ -408,7 +427,10 @@ export function messageEvent<Name extends 'message.created' | 'message.updated'>
   };
 }
 
-/** Most texts are shorter. Those that are not are read by a statement of their own, which costs as much as ten short rows. */
+/**
+ * Most texts are shorter. Those that are not are read by a statement of their own, which costs as
+ * much as ten short rows.
+ */
 const LARGE_BYTES = 4 * 1024;
 
 const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>({

@@ -31,7 +31,10 @@ export interface NotificationRow {
   readonly updated_at: string;
 }
 
-/** A notification is late if the statement that makes it begins this much after the time of its cause, in milliseconds. */
+/**
+ * A notification is late if the statement that makes it begins this much after the time of its
+ * cause, in milliseconds.
+ */
 export const NOTIFIED_IN_TIME_MS = 1_000;
 
 export const NOTIFICATION_COLUMNS = [
@@ -56,9 +59,9 @@ export const NOTIFICATION_COLUMNS = [
 ] as const satisfies readonly (keyof NotificationRow)[];
 
 /**
- * SQL, FROM: the notifications `n` of messages `m`, for present and former participants `p` of their conversations.
- * Each is looked up by its key: a plain join read whole feeds where the table had grown since it was last analysed, for
- * 6 s during a storm into groups.
+ * SQL, FROM: the notifications `n` of messages `m`, for present and former participants `p` of
+ * their conversations. Each is looked up by its key: a plain join read whole feeds where the table
+ * had grown since it was last analysed, for 6 s during a storm into groups.
  */
 export function notificationsOf(messageIds: string): string {
   return `unnest(${messageIds}) AS asked(id)
@@ -148,8 +151,8 @@ export type EncodedNotifications = EncodedRows<FeedRow, NotificationLinks>;
 export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
 
 /**
- * Returns a function that completes the JSON of notifications with the requested sub-objects: one query a kind of
- * sub-object.
+ * Returns a function that completes the JSON of notifications with the requested sub-objects: one
+ * query a kind of sub-object.
  */
 export async function expandNotifications(
   db: Db,
@@ -176,8 +179,9 @@ export async function expandNotifications(
 const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
 
 /**
- * Returns the resources that notifications link to, by `refKey`. A conversation is shown as an entity too
- * (docs/contract.md#notifications). No other link may point to a conversation, so readEntities does not support them.
+ * Returns the resources that notifications link to, by `refKey`. A conversation is shown as an
+ * entity too (docs/contract.md#notifications). No other link may point to a conversation, so
+ * readEntities does not support them.
  */
 async function readResources(
   db: Db,

@@ -7,15 +7,19 @@ import { readActors } from './actor.ts';
 
 export type ParticipantRow = Selectable<Schema['participants']>;
 
-/** The values of `membership` that members have: a member that has hidden the conversation stays one. */
+/**
+ * The values of `membership` that members have: a member that has hidden the conversation stays
+ * one.
+ */
 export const MEMBER = ['active', 'hidden'] as const satisfies readonly Participant['membership'][];
 
 /** SQL: the same as a condition. */
 export const IS_MEMBER = `membership IN (${MEMBER.map((value) => `'${value}'`).join(', ')})`;
 
 /**
- * SQL: whether the participant `p` has snoozed its conversation at this moment: its time has not come, and no other
- * author has sent a message since. System events do not end a snooze; messages that were deleted or purged meanwhile do.
+ * SQL: whether the participant `p` has snoozed its conversation at this moment: its time has not
+ * come, and no other author has sent a message since. System events do not end a snooze; messages
+ * that were deleted or purged meanwhile do.
  */
 export function isSnoozed(p: string): string {
   return `(${p}.snoozed_until > clock_timestamp()
@@ -75,7 +79,10 @@ export function hasMuted(p: string): string {
 
 type Muting = Pick<ParticipantRow, 'notifications' | 'muted_until'>;
 
-/** Returns a row as readers see it (docs/contract.md#participants); the specified endpoints leave `actor` null. */
+/**
+ * Returns a row as readers see it (docs/contract.md#participants); the specified endpoints leave
+ * `actor` null.
+ */
 export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
   const muted = isMuted(row);
   return {
@@ -99,7 +106,10 @@ function readsMessages(row: Pick<ShownParticipant, 'type' | 'membership'>): bool
   return (row.type === 'user' || row.type === 'customer') && isMember(row);
 }
 
-/** Returns the rows with their actors, as the companions show them, in the order of the rows: one query. */
+/**
+ * Returns the rows with their actors, as the companions show them, in the order of the rows: one
+ * query.
+ */
 export async function presentParticipants(db: Db, rows: readonly ShownParticipant[]): Promise<Participant[]> {
   const actors = await readActors(
     db,

@@ -1,6 +1,9 @@
 /** Text of users where it must not be more than text: on one line, or within HTML. */
 
-/** Returns the text on one line: a line break would begin another header of a mail, or another entry of a list. */
+/**
+ * Returns the text on one line: a line break would begin another header of a mail, or another entry
+ * of a list.
+ */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()

@@ -1,6 +1,7 @@
 /**
- * SQL: the presence of the actor with this id, which is an expression, over all nodes (edge/gateway/presence/presence-record.ts). An
- * open socket counts more than one that has closed, whatever its status; among those, online counts more than away.
+ * SQL: the presence of the actor with this id, which is an expression, over all nodes
+ * (edge/gateway/presence/presence-record.ts). An open socket counts more than one that has closed,
+ * whatever its status; among those, online counts more than away.
  */
 export function presenceOf(actorId: string): string {
   return `coalesce((

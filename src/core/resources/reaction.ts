@@ -8,7 +8,10 @@ import {
 import type { Db, Querier } from '../../platform/db/handle.ts';
 import { statement } from '../../platform/db/statement.ts';
 
-/** One emoji of a message. Both lists of ids are in the order of the reactions, and as long as they are shown. */
+/**
+ * One emoji of a message. Both lists of ids are in the order of the reactions, and as long as they
+ * are shown.
+ */
 interface CountRow {
   readonly message_id: string;
   readonly emoji: string;
@@ -28,7 +31,10 @@ export interface ReactionViewer {
   readonly actor: { readonly id: string };
 }
 
-/** Returns the reactions of messages, in the order in which each emoji was first used; messages without any are left out. */
+/**
+ * Returns the reactions of messages, in the order in which each emoji was first used; messages
+ * without any are left out.
+ */
 export async function countReactions(
   db: Querier,
   messageIds: readonly string[],
@@ -39,8 +45,8 @@ export async function countReactions(
 }
 
 /**
- * Returns reactions as all readers of an audience get them. Customers must not learn which member of the team stands
- * behind a persona, so members are counted and not named.
+ * Returns reactions as all readers of an audience get them. Customers must not learn which member
+ * of the team stands behind a persona, so members are counted and not named.
  */
 export function presentCounts(counted: CountedReactions, forCustomer: boolean): ReactionCount[] {
   return counted.map(({ emoji, count, actor_ids, customer_ids }) => ({

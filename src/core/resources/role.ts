@@ -17,7 +17,10 @@ export async function readRoles(db: Db, ids: readonly string[]): Promise<Readonl
   return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
 }
 
-/** An admin role shows every permission, because it holds them all whatever its row says (docs/contract.md#roles). */
+/**
+ * An admin role shows every permission, because it holds them all whatever its row says
+ * (docs/contract.md#roles).
+ */
 export function presentRole(row: RoleRow, { permissions }: { readonly permissions: boolean }): Role {
   return {
     id: row.id,

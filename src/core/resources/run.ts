@@ -79,7 +79,10 @@ function durationOf({ started_at, completed_at }: ShownRun): number | null {
   return Date.parse(completed_at) - Date.parse(started_at);
 }
 
-/** Returns each row's resource with what was requested: one query a kind, whatever the number of runs. */
+/**
+ * Returns each row's resource with what was requested: one query a kind, whatever the number of
+ * runs.
+ */
 export async function expandRuns(
   db: Db,
   rows: readonly RunRow[],
@@ -109,7 +112,10 @@ export async function expandRuns(
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** Returns the agents of these runs without their configurations, by their ids; deleted ones are left out. */
+/**
+ * Returns the agents of these runs without their configurations, by their ids; deleted ones are
+ * left out.
+ */
 async function readDefinitions(
   db: Db,
   runs: readonly RunRow[],

@@ -26,7 +26,10 @@ interface ThreadRow {
   readonly last_at: string | null;
 }
 
-/** Returns the thread of each of these messages as this viewer sees it. It is counted each time, so it is exact. */
+/**
+ * Returns the thread of each of these messages as this viewer sees it. It is counted each time, so
+ * it is exact.
+ */
 export async function readThreads(
   db: Db,
   viewer: ThreadViewer,
@@ -61,8 +64,8 @@ function presentThread(row: ThreadRow, { customer }: ThreadViewer): Thread {
 }
 
 /**
- * SQL: the condition of a reply `r` to the message `root`; `forCustomer` is a parameter. It is that of the index
- * messages_replies.
+ * SQL: the condition of a reply `r` to the message `root`; `forCustomer` is a parameter. It is that
+ * of the index messages_replies.
  */
 export function isReplyTo(root: string, forCustomer: `$${number}`): string {
   return `r.reply_to_id = ${root} AND r.reply_to_id IS NOT NULL AND r.status = 'sent' AND r.deleted_at IS NULL

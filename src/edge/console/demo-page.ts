@@ -2,7 +2,9 @@ import { html } from '../../platform/http/docs/html.ts';
 import { htmlPage, type NavLink } from '../../platform/http/docs/html-page.ts';
 import type { Document } from '../../platform/http/documents.ts';
 
-/** `/demo`: three people of the demo account side by side. demo.js makes everything that changes. */
+/**
+ * `/demo`: three people of the demo account side by side. demo.js makes everything that changes.
+ */
 export function demoPage(links: readonly NavLink[]): Document {
   return htmlPage({
     title: 'Demo',

@@ -133,8 +133,8 @@ export class Gateway {
   }
 
   /**
-   * Sends all sockets to other nodes (docs/realtime.md#guarantees, 5). Resolves when no socket is left, or time is
-   * up.
+   * Sends all sockets to other nodes (docs/realtime.md#guarantees, 5). Resolves when no socket is
+   * left, or time is up.
    */
   drain(reason: string, drainMs: number): Promise<void> {
     return this.#server.drain(reason, drainMs);

@@ -26,10 +26,11 @@ export interface InboxUpdatesOptions {
 }
 
 /**
- * Sends `inbox.updated` to the sockets of this node: each node that has sockets of an actor reads the summary itself, when
- * the writer of inbox rows announces a change, because the writer does not know who is connected. An actor gets one a
- * second at most, and none that says the same again. Summaries are read one after the other, and the loop rests for longer
- * than it reads, so that they never take more than a part of one processor.
+ * Sends `inbox.updated` to the sockets of this node: each node that has sockets of an actor reads
+ * the summary itself, when the writer of inbox rows announces a change, because the writer does not
+ * know who is connected. An actor gets one a second at most, and none that says the same again.
+ * Summaries are read one after the other, and the loop rests for longer than it reads, so that they
+ * never take more than a part of one processor.
  */
 export class InboxUpdates {
   readonly #options: InboxUpdatesOptions;

@@ -21,8 +21,9 @@ import { checkEndpointTools, readTools } from './tools/rules.ts';
 import { checkTriggerConfig, readTrigger } from './triggers/rules.ts';
 
 /**
- * Returns the agent that a body of Create Agent describes, checked by the rules that need no database
- * (docs/contract.md#creating-an-agent). Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
+ * Returns the agent that a body of Create Agent describes, checked by the rules that need no
+ * database (docs/contract.md#creating-an-agent). Throws ApiError `missing_field`, `invalid_format`
+ * or `validation_failed`.
  */
 export function readNewAgent(
   catalogue: ToolCatalogue,
@@ -50,8 +51,9 @@ export function readNewAgent(
 }
 
 /**
- * Inserts the agent. Throws ApiError `resource_not_found` (param role_id), `insufficient_permissions` (a role above
- * the caller's own rights), `resource_exists` (param slug) or `limit_exceeded`.
+ * Inserts the agent. Throws ApiError `resource_not_found` (param role_id),
+ * `insufficient_permissions` (a role above the caller's own rights), `resource_exists` (param slug)
+ * or `limit_exceeded`.
  */
 export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent): Promise<AgentRow> {
   await requireRole(tx, principal, agent.roleId);
@@ -62,10 +64,11 @@ export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent)
 }
 
 /**
- * Replaces each field that is given, those of `config` one by one; a body without fields is a no-op, and any other has
- * passed checkAgentChanges. Only the status of a system definition can change: it belongs to the account. Throws what `createAgent` does, and
- * `resource_not_found` (param id), `resource_conflict` (a system definition), `insufficient_permissions` (the caller
- * is the agent itself).
+ * Replaces each field that is given, those of `config` one by one; a body without fields is a
+ * no-op, and any other has passed checkAgentChanges. Only the status of a system definition can
+ * change: it belongs to the account. Throws what `createAgent` does, and `resource_not_found`
+ * (param id), `resource_conflict` (a system definition), `insufficient_permissions` (the caller is
+ * the agent itself).
  */
 export async function changeAgent(
   tx: Tx,
@@ -83,8 +86,8 @@ export async function changeAgent(
 }
 
 /**
- * Deletes the agent and returns its last state. Its credentials end, its runs are cancelled, and it leaves every
- * conversation. Throws as `changeAgent`.
+ * Deletes the agent and returns its last state. Its credentials end, its runs are cancelled, and it
+ * leaves every conversation. Throws as `changeAgent`.
  */
 export async function removeAgent(tx: Tx, principal: Principal, id: string): Promise<AgentRow> {
   const row = await lockAgent(tx, principal.accountId, id);
@@ -96,7 +99,10 @@ export async function removeAgent(tx: Tx, principal: Principal, id: string): Pro
   return row;
 }
 
-/** Checks what Update Agent demands of its body whatever the agent. Throws ApiError as readNewAgent does. */
+/**
+ * Checks what Update Agent demands of its body whatever the agent. Throws ApiError as readNewAgent
+ * does.
+ */
 export function checkAgentChanges(catalogue: ToolCatalogue, { config = {} }: UpdateAgentBody): void {
   checkEndpointTools(catalogue, config);
   if (config.trigger_config !== undefined) checkTriggerConfig(config.trigger_config);
@@ -122,7 +128,10 @@ async function requireRole(tx: Tx, principal: Principal, roleId: string | null |
   requireGrant(principal, await findRoleById(tx, principal.accountId, roleId));
 }
 
-/** An agent cannot change which of its own calls need a person's approval (docs/contract.md#limits-of-agents). */
+/**
+ * An agent cannot change which of its own calls need a person's approval
+ * (docs/contract.md#limits-of-agents).
+ */
 function refuseSelf({ actor }: Principal, row: AgentRow): void {
   if (actor.id !== row.actor_id) return;
   throw new ApiError('insufficient_permissions', 'An agent cannot change itself.');

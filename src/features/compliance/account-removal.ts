@@ -27,8 +27,9 @@ export class HeldConversationsError extends Error {
 }
 
 /**
- * Begins to remove an account (docs/operations.md#deleting-an-account): its credentials are refused on every node from the
- * commit on, and the nodes remove everything of it. Doing it again changes nothing. Throws HeldConversationsError.
+ * Begins to remove an account (docs/operations.md#deleting-an-account): its credentials are refused
+ * on every node from the commit on, and the nodes remove everything of it. Doing it again changes
+ * nothing. Throws HeldConversationsError.
  */
 export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRow> {
   const account = await beginRemoval(tx, id);
@@ -49,9 +50,10 @@ export interface AccountRemovalOptions {
 }
 
 /**
- * Removes what is left of accounts that are to be removed, in transactions of bounded size, the row of the account last.
- * May run on several nodes at once, and continues what a node that died has left. What cannot be removed yet (files that a
- * request may still refer to, runs that a node has yet to end) is left to the next round.
+ * Removes what is left of accounts that are to be removed, in transactions of bounded size, the row
+ * of the account last. May run on several nodes at once, and continues what a node that died has
+ * left. What cannot be removed yet (files that a request may still refer to, runs that a node has
+ * yet to end) is left to the next round.
  */
 export async function removeAccounts(options: AccountRemovalOptions, signal: AbortSignal): Promise<void> {
   for (const id of await readRemovableAccounts(options.database)) {

@@ -19,7 +19,10 @@ export async function emptyTables(
   }
 }
 
-/** Has the files of an account removed by the next rounds of core/attachments/uploads.ts, and blanks their names. */
+/**
+ * Has the files of an account removed by the next rounds of core/attachments/uploads.ts, and blanks
+ * their names.
+ */
 export async function withdrawAllUploads(db: Querier, accountId: string): Promise<void> {
   await db.query(WITHDRAW_UPLOADS, accountId);
 }
@@ -66,7 +69,10 @@ export const AGENTS: readonly OfAccount[] = [
   deletion('agent_definitions'),
 ];
 
-/** What refers to files and to actors, once the conversations are gone. Steps, calls and artifacts go with their run. */
+/**
+ * What refers to files and to actors, once the conversations are gone. Steps, calls and artifacts
+ * go with their run.
+ */
 export const RECORDS: readonly OfAccount[] = [
   ofActors('agent_runs', 'actor_id', "a.type = 'agent'"),
   ofActors('notifications', 'recipient_id'),
@@ -88,7 +94,10 @@ export const RECORDS: readonly OfAccount[] = [
   deletion('search_blocks'),
 ];
 
-/** The rest, in an order in which no row refers to one that is gone. The row of the account is the last. */
+/**
+ * The rest, in an order in which no row refers to one that is gone. The row of the account is the
+ * last.
+ */
 export const ACCOUNT: readonly OfAccount[] = [
   deletion('audit_events'),
   deletion('audit_checkpoints'),

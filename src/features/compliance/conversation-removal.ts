@@ -33,8 +33,9 @@ import { readOpenRunsOf } from '../agents/runs/store.ts';
 import { endExportsOf } from './jobs/job-store.ts';
 
 /**
- * Delete Conversation (docs/contract.md#deleting-a-conversation): a tombstone stays, which only `restoreConversation` and
- * Set Legal Hold can reach. Deleting it again changes nothing. Throws ApiError.
+ * Delete Conversation (docs/contract.md#deleting-a-conversation): a tombstone stays, which only
+ * `restoreConversation` and Set Legal Hold can reach. Deleting it again changes nothing. Throws
+ * ApiError.
  */
 export async function deleteConversation(tx: Tx, principal: Principal, id: string): Promise<ConversationRow> {
   const { conversation, own } = await lockAlsoDeleted(tx, principal, id);
@@ -62,8 +63,8 @@ export async function deleteConversation(tx: Tx, principal: Principal, id: strin
 }
 
 /**
- * Restore Conversation: within the days that a deleted conversation is kept, it is back as it was. One that is not deleted
- * stays as it is. Throws ApiError.
+ * Restore Conversation: within the days that a deleted conversation is kept, it is back as it was.
+ * One that is not deleted stays as it is. Throws ApiError.
  */
 export async function restoreConversation(
   tx: Tx,
@@ -115,7 +116,9 @@ function requireDeletable({ type, legal_hold }: ConversationRow): void {
   }
 }
 
-/** Enqueues the event for the feeds of all members, and has every node read the conversation again. */
+/**
+ * Enqueues the event for the feeds of all members, and has every node read the conversation again.
+ */
 async function enqueueMembership(
   tx: Tx,
   event: 'conversation.added' | 'conversation.removed',

@@ -27,9 +27,9 @@ export interface ErasureOptions {
 }
 
 /**
- * Erase User (docs/contract.md#erasing-a-person): the profile becomes "Deleted user", credentials end, and a job erases the
- * rest (eraser.ts). It may be repeated, for what was held. Throws ApiError `resource_not_found` (param id) or
- * `resource_conflict`.
+ * Erase User (docs/contract.md#erasing-a-person): the profile becomes "Deleted user", credentials
+ * end, and a job erases the rest (eraser.ts). It may be repeated, for what was held. Throws
+ * ApiError `resource_not_found` (param id) or `resource_conflict`.
  */
 export async function eraseUser(
   tx: Tx,
@@ -72,5 +72,8 @@ export async function eraseUser(
   });
 }
 
-/** Within this time every node has received that the person has changed, and has ended what the person was sending. */
+/**
+ * Within this time every node has received that the person has changed, and has ended what the
+ * person was sending.
+ */
 const SETTLE_MS = 1_000;

@@ -56,9 +56,10 @@ export interface EraserOptions {
 type Patterns = ReturnType<typeof patternsOf>;
 
 /**
- * Erases what is left of a person after the answer (erase.ts), in small transactions that can all be repeated: its name
- * in texts that Parley wrote, its feed, previews, the texts of its runs, and its messages if that was asked. Each
- * transaction locks the state of the hold of its conversation; what is held stays and is named in the result.
+ * Erases what is left of a person after the answer (erase.ts), in small transactions that can all
+ * be repeated: its name in texts that Parley wrote, its feed, previews, the texts of its runs, and
+ * its messages if that was asked. Each transaction locks the state of the hold of its conversation;
+ * what is held stays and is named in the result.
  */
 export class Eraser {
   readonly #database: Database;
@@ -97,7 +98,10 @@ export class Eraser {
     });
   };
 
-  /** Returns the conversations of which the person is or was a participant, or in which it has written or reacted. */
+  /**
+   * Returns the conversations of which the person is or was a participant, or in which it has
+   * written or reacted.
+   */
   async #conversationsOf({ account_id, subject_id }: ComplianceJobRow): Promise<string[]> {
     const ids = new Set<string>();
     for await (const rows of readMembershipsOf(this.#database, subject_id)) {
@@ -110,7 +114,10 @@ export class Eraser {
     return [...ids];
   }
 
-  /** Returns whether the conversation is under legal hold: then nothing of it but the membership is touched. */
+  /**
+   * Returns whether the conversation is under legal hold: then nothing of it but the membership is
+   * touched.
+   */
   async #eraseIn(
     conversationId: string,
     job: ComplianceJobRow,
@@ -247,7 +254,9 @@ export class Eraser {
     }
   }
 
-  /** Empties the events of producers that name the person, before the runs that they have started. */
+  /**
+   * Empties the events of producers that name the person, before the runs that they have started.
+   */
   async #eraseFromEvents(
     { account_id, subject_id }: ComplianceJobRow,
     texts: readonly string[],
@@ -296,8 +305,8 @@ export class Eraser {
 }
 
 /**
- * Locks the conversation, which may have been deleted or purged meanwhile, until the transaction ends. Returns whether it
- * is under legal hold.
+ * Locks the conversation, which may have been deleted or purged meanwhile, until the transaction
+ * ends. Returns whether it is under legal hold.
  */
 async function lockHold(tx: Tx, { account_id }: ComplianceJobRow, conversationId: string): Promise<boolean> {
   const conversation = await lockConversationOf(tx, account_id, conversationId);

@@ -19,8 +19,9 @@ export interface PurgeDeletedOptions {
 }
 
 /**
- * Purges the conversations that were deleted longer ago than they can be restored, with everything in them. Conversations
- * under legal hold stay. May run on several nodes at once, and continues what a node that died has left.
+ * Purges the conversations that were deleted longer ago than they can be restored, with everything
+ * in them. Conversations under legal hold stay. May run on several nodes at once, and continues
+ * what a node that died has left.
  */
 export async function purgeDeleted(options: PurgeDeletedOptions, signal: AbortSignal): Promise<void> {
   const { database, log, restoreDays } = options;
@@ -33,7 +34,10 @@ export async function purgeDeleted(options: PurgeDeletedOptions, signal: AbortSi
   }
 }
 
-/** In transactions of one batch. In each of them the conversation is locked, and still deleted and not held. */
+/**
+ * In transactions of one batch. In each of them the conversation is locked, and still deleted and
+ * not held.
+ */
 async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void> {
   const { database, signingKey, restoreDays, log } = options;
   let purged: Purged = NOTHING_PURGED;

@@ -30,9 +30,10 @@ export const PURGE_BATCH = 500;
 export const NOTHING_PURGED: Purged = { messages: 0, files: 0, notifications: 0, runs: 0 };
 
 /**
- * Purges the messages of a conversation up to this number: the rows, their revisions, files, mails and notifications, and what
- * runs of agents quote of them. Subscribers receive `messages.purged`. Returns undefined where the conversation is
- * under legal hold, and then removes nothing. The numbers are settled: nothing up to there is still being written.
+ * Purges the messages of a conversation up to this number: the rows, their revisions, files, mails
+ * and notifications, and what runs of agents quote of them. Subscribers receive `messages.purged`.
+ * Returns undefined where the conversation is under legal hold, and then removes nothing. The
+ * numbers are settled: nothing up to there is still being written.
  */
 export async function purgePrefix(
   tx: Tx,
@@ -46,8 +47,8 @@ export async function purgePrefix(
 }
 
 /**
- * Purges messages of a conversation that are outside its timeline: drafts, and schedules that were not sent. Removes
- * nothing where the conversation is under legal hold.
+ * Purges messages of a conversation that are outside its timeline: drafts, and schedules that were
+ * not sent. Removes nothing where the conversation is under legal hold.
  */
 export async function purgeOutside(
   tx: Tx,
@@ -58,9 +59,10 @@ export async function purgeOutside(
 }
 
 /**
- * Purges one batch of everything that belongs to a conversation, in or outside its timeline. `more`: there is more, for
- * another transaction. When there is none, the conversation and its participants are left, with the highest number.
- * Returns undefined where the conversation is under legal hold.
+ * Purges one batch of everything that belongs to a conversation, in or outside its timeline.
+ * `more`: there is more, for another transaction. When there is none, the conversation and its
+ * participants are left, with the highest number. Returns undefined where the conversation is under
+ * legal hold.
  */
 export async function purgeConversation(
   tx: Tx,
@@ -109,7 +111,10 @@ async function purgePartsOf(
   return { messages: messages.length, files: keys.length, notifications, runs: 0 };
 }
 
-/** Removes what the notifications of the ends of these runs quote of them, also from the memory of every node. */
+/**
+ * Removes what the notifications of the ends of these runs quote of them, also from the memory of
+ * every node.
+ */
 export async function withdrawEndings(tx: Tx, runs: readonly RunEnding[]): Promise<void> {
   await enqueueRightsChanged(tx, await clearEndings(tx, runs));
 }

@@ -22,8 +22,9 @@ import { withdrawRunTexts } from '../agents/runs/withdraw-texts.ts';
 import { readMailOfMessage } from '../mail/mail-store.ts';
 
 /**
- * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from everything that contains it,
- * in one transaction, and a tombstone says by whom and why. The same request again returns the tombstone. Throws ApiError.
+ * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from
+ * everything that contains it, in one transaction, and a tombstone says by whom and why. The same
+ * request again returns the tombstone. Throws ApiError.
  */
 export async function redactMessage(
   tx: Tx,
@@ -76,7 +77,9 @@ export async function redactMessage(
   return tombstone;
 }
 
-/** A job: removes what requests and runs that were under way during a redaction have written since. */
+/**
+ * A job: removes what requests and runs that were under way during a redaction have written since.
+ */
 export const FINISH_REDACTION = defineTopic<RemovedContent>('finish_redaction');
 
 export interface RemovedContent {
@@ -92,7 +95,10 @@ export interface RemovedContent {
   readonly by: string;
 }
 
-/** May be called again for the same redaction. Comes back for runs that their nodes have not ended yet. */
+/**
+ * May be called again for the same redaction. Comes back for runs that their nodes have not ended
+ * yet.
+ */
 export async function finishRedaction(database: Database, removed: RemovedContent): Promise<void> {
   await database.transaction(async (tx) => {
     await removeFromAnswers(tx, removed);

@@ -31,7 +31,10 @@ export function readPolicies(db: Db): Promise<PolicyRow[]> {
   return db.query(READ_POLICIES);
 }
 
-/** Replaces the account's policy and audits what changed; a policy that is set already is left as it is. */
+/**
+ * Replaces the account's policy and audits what changed; a policy that is set already is left as it
+ * is.
+ */
 export async function setPolicy(
   tx: Tx,
   { accountId, actor }: { readonly accountId: string; readonly actor: { readonly id: string } },

@@ -48,7 +48,9 @@ export interface SweepOptions {
   readonly log: Logger;
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
-  /** Milliseconds between two transactions, so that a sweep leaves the disk to others. Default 20. */
+  /**
+   * Milliseconds between two transactions, so that a sweep leaves the disk to others. Default 20.
+   */
   readonly pauseMs?: number;
 }
 
@@ -63,8 +65,9 @@ const CLAIM_S = 60;
 const SECONDS_A_DAY = 86_400;
 
 /**
- * Purges what is older than the policy of its account, on one node at a time, in transactions of PURGE_BATCH rows. A
- * conversation is purged from its first message on, up to the first one that is young enough.
+ * Purges what is older than the policy of its account, on one node at a time, in transactions of
+ * PURGE_BATCH rows. A conversation is purged from its first message on, up to the first one that is
+ * young enough.
  */
 export class RetentionSweep {
   readonly #options: SweepOptions;
@@ -136,7 +139,8 @@ export class RetentionSweep {
     log.info({ account_id: accountId, ...counts, whole: isWhole }, 'retention sweep of an account');
     for (const [kind, count] of Object.entries(counts)) metrics.retentionRemoved.inc({ kind }, count);
     if (isWhole) await noteSwept(database, accountId);
-    // The audit has a checkpoint in the place of its own links: an event of that would have to be purged in its turn.
+    // The audit has a checkpoint in the place of its own links: an event of that would have to be
+    // purged in its turn.
     if (isNothing(purged)) return;
     await database.transaction((tx) =>
       audit(tx, {
@@ -203,7 +207,10 @@ class Round {
     this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;
   }
 
-  /** Returns false if the audit cannot be purged, since it was tampered with: everything else goes on. */
+  /**
+   * Returns false if the audit cannot be purged, since it was tampered with: everything else goes
+   * on.
+   */
   async #sweepAudit(): Promise<boolean> {
     const { account_id: accountId, audit_days: days } = this.#policy;
     const { signingKey, log } = this.#options;

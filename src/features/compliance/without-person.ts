@@ -20,7 +20,10 @@ export function withoutPerson(value: unknown, id: string): unknown {
   );
 }
 
-/** Returns regular expressions of Postgres that find the names in what Parley writes; null if none is known. */
+/**
+ * Returns regular expressions of Postgres that find the names in what Parley writes; null if none
+ * is known.
+ */
 export function patternsOf(names: readonly string[]): { title: string; systemEvent: string } | null {
   if (names.length === 0) return null;
   // The longest first: a name may begin with another one.
@@ -29,7 +32,8 @@ export function patternsOf(names: readonly string[]): { title: string; systemEve
     .map((name) => name.replace(/[^\p{L}\p{N}_\s]/gu, '\\$&'))
     .join('|');
   return {
-    // "Ada in Pier", "Ada mentioned you in Pier", "Ada added you to Pier", "Ada assigned Pier to you", "Ada proposed a reply", "Ada".
+    // "Ada in Pier", "Ada mentioned you in Pier", "Ada added you to Pier", "Ada assigned Pier to
+    // you", "Ada proposed a reply", "Ada".
     title: `^(?:${any})(?= in | mentioned you| added you to | assigned | proposed a reply|$)`,
     // "Ada joined.", "Grace added Ada.", "Grace assigned the conversation to Ada."
     systemEvent: `(?:^|(?<= ))(?:${any})(?= |\\.$)`,

@@ -20,7 +20,10 @@ export function openMailRemoval(options: MailRemovalOptions): Loop {
   });
 }
 
-/** Mails that carry a message go with it (features/compliance/purge.ts); the others when they are old. */
+/**
+ * Mails that carry a message go with it (features/compliance/purge.ts); the others when they are
+ * old.
+ */
 export async function removeOldMails(
   { database, keepDays }: Pick<MailRemovalOptions, 'database' | 'keepDays'>,
   signal: AbortSignal,

@@ -3,7 +3,10 @@ import { statement } from '../../platform/db/statement.ts';
 import { setTouched } from '../../platform/db/touched.ts';
 import { type MailRow, mailColumns } from './mail-store.ts';
 
-/** The mails of a person: those that it wrote or was sent as a user, and those with one of its addresses. */
+/**
+ * The mails of a person: those that it wrote or was sent as a user, and those with one of its
+ * addresses.
+ */
 export interface PersonOfMails {
   readonly accountId: string;
   /** Actor id. */
@@ -26,9 +29,10 @@ export async function* mailsOfPerson(
 }
 
 /**
- * Removes the name and the addresses of a person from these mails, and the references to their sources, whose headers have
- * both. Returns the keys of the sources. Mails of conversations under legal hold stay as they are; no hold is set on the
- * others until the transaction ends. With `texts` what the person wrote goes as well, of mails that carry no message.
+ * Removes the name and the addresses of a person from these mails, and the references to their
+ * sources, whose headers have both. Returns the keys of the sources. Mails of conversations under
+ * legal hold stay as they are; no hold is set on the others until the transaction ends. With
+ * `texts` what the person wrote goes as well, of mails that carry no message.
  */
 export async function erasePersonFromMails(
   tx: Tx,
@@ -41,8 +45,9 @@ export async function erasePersonFromMails(
 }
 
 /**
- * Removes the addresses from the copies that these messages name, but for those of held conversations. Call it before their
- * mails are written: a message is locked before its mail. Returns the messages that changed.
+ * Removes the addresses from the copies that these messages name, but for those of held
+ * conversations. Call it before their mails are written: a message is locked before its mail.
+ * Returns the messages that changed.
  */
 export function eraseFromCopies(
   tx: Tx,
@@ -52,7 +57,10 @@ export function eraseFromCopies(
   return tx.query(ERASE_FROM_COPIES, addresses, messageIds);
 }
 
-/** Removes the addresses from the recipients that threads of the account would write to, but for those that are held. */
+/**
+ * Removes the addresses from the recipients that threads of the account would write to, but for
+ * those that are held.
+ */
 export async function eraseFromThreads(
   tx: Tx,
   accountId: string,

@@ -24,8 +24,8 @@ export async function deleteMailsOfConversation(
 }
 
 /**
- * Deletes mails that carry no message, are not tried any more and are older than this: digests, bounces and mail that was
- * ignored. Those of conversations under legal hold stay.
+ * Deletes mails that carry no message, are not tried any more and are older than this: digests,
+ * bounces and mail that was ignored. Those of conversations under legal hold stay.
  */
 export async function deleteMailsWithoutMessage(tx: Tx, days: number, limit: number): Promise<DeletedMails> {
   const rows = await tx.query(DELETE_WITHOUT_MESSAGE, days, limit);
@@ -33,8 +33,8 @@ export async function deleteMailsWithoutMessage(tx: Tx, days: number, limit: num
 }
 
 /**
- * Removes the references to sources of an account that are older than this, and returns their keys. Those of conversations
- * under legal hold stay.
+ * Removes the references to sources of an account that are older than this, and returns their keys.
+ * Those of conversations under legal hold stay.
  */
 export async function removeOldSources(
   tx: Tx,
@@ -71,7 +71,9 @@ const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number]
     RETURNING source_key`,
 });
 
-/** The conversation of the mail `m`, locked, where it is under no hold; a mail without one is free. */
+/**
+ * The conversation of the mail `m`, locked, where it is under no hold; a mail without one is free.
+ */
 const IS_FREE = `(m.conversation_id IS NULL OR NOT EXISTS (
         SELECT FROM conversations c WHERE c.id = m.conversation_id AND c.legal_hold = 'held'))`;
 

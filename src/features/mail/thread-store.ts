@@ -4,7 +4,10 @@ import type { Db, Tx } from '../../platform/db/handle.ts';
 import type { Schema } from '../../platform/db/schema.ts';
 import { statement } from '../../platform/db/statement.ts';
 
-/** What the next mail of a bridged case begins with. It is made with the case (core/conversations/conversation-store.ts). */
+/**
+ * What the next mail of a bridged case begins with. It is made with the case
+ * (core/conversations/conversation-store.ts).
+ */
 export type MailThreadRow = Selectable<Schema['mail_threads']>;
 
 export type MailThreadChange = Omit<UpdateObject<Schema, 'mail_threads'>, 'conversation_id' | 'updated_at'>;

@@ -16,8 +16,9 @@ import { PLATFORM_EVENT } from './outbox-topics.ts';
 import type { PlatformEventRow } from './platform-event.ts';
 
 /**
- * Create Event (docs/contract.md#events). An event whose `event_id` is known is returned as it was raised first, and has
- * no effect again. Throws ApiError `idempotency_key_reused` (param event_id: the event was raised with another content).
+ * Create Event (docs/contract.md#events). An event whose `event_id` is known is returned as it was
+ * raised first, and has no effect again. Throws ApiError `idempotency_key_reused` (param event_id:
+ * the event was raised with another content).
  */
 export async function createEvent(
   tx: Tx,
@@ -44,7 +45,10 @@ export async function createEvent(
   return created;
 }
 
-/** Throws ApiError `validation_failed` (an area of Parley, too much data) or `missing_field` (one half of a resource). */
+/**
+ * Throws ApiError `validation_failed` (an area of Parley, too much data) or `missing_field` (one
+ * half of a resource).
+ */
 export function checkEvent({ type, data, resource_type, resource_id }: CreateEventBody): void {
   if (isOwnType(type)) throw invalid('type', OWN_TYPE_REFUSED);
   const { dataBytes } = PLATFORM_EVENT_LIMITS;
@@ -66,7 +70,9 @@ function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEven
   });
 }
 
-/** The order of the fields of `data` does not count, as in the fingerprint of an Idempotency-Key. */
+/**
+ * The order of the fields of `data` does not count, as in the fingerprint of an Idempotency-Key.
+ */
 function contentOf({ type, data, resource_type, resource_id }: NewPlatformEvent): string {
   return canonicalJson({ type, data, resource_type, resource_id });
 }

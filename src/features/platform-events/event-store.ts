@@ -62,8 +62,9 @@ export async function* readEventsRaisedBy(
 }
 
 /**
- * Empties events of the account in which one of the texts occurs, `limit` at most, and takes the resource from them. They
- * stay, so that a repetition of one does not bring its data back. Returns their ids.
+ * Empties events of the account in which one of the texts occurs, `limit` at most, and takes the
+ * resource from them. They stay, so that a repetition of one does not bring its data back. Returns
+ * their ids.
  */
 export async function blankEventsNaming(
   tx: Tx,

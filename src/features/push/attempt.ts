@@ -15,8 +15,9 @@ export interface AttemptOptions {
 const TRY_MS = 10_000;
 
 /**
- * What a push service did with a push: `accepted`; `gone`: the subscription has ended; `refused`: another try would be
- * refused as well; `busy`: it was too much at once; `failed`: another try may succeed.
+ * What a push service did with a push: `accepted`; `gone`: the subscription has ended; `refused`:
+ * another try would be refused as well; `busy`: it was too much at once; `failed`: another try may
+ * succeed.
  */
 export type Verdict = 'accepted' | 'gone' | 'refused' | 'busy' | 'failed';
 
@@ -28,7 +29,10 @@ export interface Tried {
   readonly retryAfterMs: number | undefined;
 }
 
-/** Encrypts a notification for its subscription (RFC 8291) and sends it to the push service (RFC 8030). */
+/**
+ * Encrypts a notification for its subscription (RFC 8291) and sends it to the push service (RFC
+ * 8030).
+ */
 export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Promise<Tried> {
   try {
     const url = readOutboundUrl(row.endpoint);
@@ -60,7 +64,8 @@ async function encrypted(
   const { default: webPush } = await import('web-push');
   const { p256dh, auth, priority } = row;
   const topic = topicOf(row);
-  // Of the endpoint the library wants to know whether it is one of Google's former service, about which it writes lines.
+  // Of the endpoint the library wants to know whether it is one of Google's former service, about
+  // which it writes lines.
   const subscription = { endpoint: 'https://push.invalid', keys: { p256dh, auth } };
   const { headers, body } = webPush.generateRequestDetails(subscription, payloadOf(row), {
     headers: { Authorization: authorization },

@@ -8,8 +8,9 @@ import { readSubscribers } from './subscription-store.ts';
 export type Subscribers = ReadonlySet<string>;
 
 /**
- * Cache of the users that have push subscriptions, by account, so that notifications of other users cost nothing. A user's
- * first subscription is announced; that a user has none any more is not, because it costs a look at most.
+ * Cache of the users that have push subscriptions, by account, so that notifications of other users
+ * cost nothing. A user's first subscription is announced; that a user has none any more is not,
+ * because it costs a look at most.
  */
 export class PushAudience {
   readonly #cache: RevocableCache<Subscribers>;

@@ -18,8 +18,8 @@ export type DeliveryKey = Pick<Delivery, 'subscription_id' | 'notification_id'>;
 export const LEASE_MS = 60_000;
 
 /**
- * Adds a delivery for each subscription of the recipients, unless it is there already, and takes those that it has added.
- * Subscriptions that were made with another key are left out.
+ * Adds a delivery for each subscription of the recipients, unless it is there already, and takes
+ * those that it has added. Subscriptions that were made with another key are left out.
  */
 export async function addDeliveries(
   db: Querier,
@@ -31,7 +31,10 @@ export async function addDeliveries(
   return db.query(ADD, recipientIds, ids, keyId);
 }
 
-/** Takes deliveries that are due, except for those of push services whose queue on this node is long. */
+/**
+ * Takes deliveries that are due, except for those of push services whose queue on this node is
+ * long.
+ */
 export function takeDue(db: Querier, busyOrigins: readonly string[], limit: number): Promise<Delivery[]> {
   return db.query(TAKE_DUE, busyOrigins, limit);
 }
@@ -49,9 +52,9 @@ export interface Pushed extends NotificationRow {
 }
 
 /**
- * Returns what is still to be pushed of these deliveries, in no order. Left out are notifications that were seen, read,
- * dismissed or withdrawn, or are older than that; those of deleted messages and conversations; and users that may not read
- * them any more.
+ * Returns what is still to be pushed of these deliveries, in no order. Left out are notifications
+ * that were seen, read, dismissed or withdrawn, or are older than that; those of deleted messages
+ * and conversations; and users that may not read them any more.
  */
 export function readPushed(
   db: Querier,
@@ -102,8 +105,8 @@ export async function measureDeliveries(db: Querier): Promise<PushBacklog> {
   return row!;
 }
 
-// A subscription that ends at the same time is waited for: its deliveries could not refer to it. In the order of the
-// primary key, so that two statements cannot deadlock.
+// A subscription that ends at the same time is waited for: its deliveries could not refer to it. In
+// the order of the primary key, so that two statements cannot deadlock.
 const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], keyId: string], Delivery>({
   name: 'add-push-deliveries',
   text: `
@@ -182,7 +185,8 @@ const READ_PUSHED = statement<
       AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`,
 });
 
-// A success within the same outcomes is the later one. It is written once an hour while there is no failure.
+// A success within the same outcomes is the later one. It is written once an hour while there is no
+// failure.
 const WRITE_OUTCOMES = statement<[outcomes: string], FailingSubscription>({
   name: 'write-push-outcomes',
   text: `

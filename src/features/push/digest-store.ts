@@ -24,7 +24,10 @@ export const CONSIDERED_MS = 14 * 24 * 60 * 60 * 1_000;
 /** Days for which a digest waits for its transport, from what was last added to it. */
 const KEPT_DAYS = 30;
 
-/** Returns the ids of users with a notification that was unseen for as long as their settings say, from behind an id. */
+/**
+ * Returns the ids of users with a notification that was unseen for as long as their settings say,
+ * from behind an id.
+ */
 export async function readDueUsers(
   db: Querier,
   after: string,
@@ -43,8 +46,8 @@ export async function isDue(db: Querier, userId: string, now: string): Promise<b
 export type Undigested = Pick<NotificationRow, 'id' | 'category' | 'created_at'>;
 
 /**
- * Locks unseen notifications of a user that no digest has decided about, the newest first, `limit` at most. Where another
- * node has decided about them meanwhile, they are left out.
+ * Locks unseen notifications of a user that no digest has decided about, the newest first, `limit`
+ * at most. Where another node has decided about them meanwhile, they are left out.
  */
 export function lockUndigested(tx: Tx, userId: string, now: string, limit: number): Promise<Undigested[]> {
   return tx.query(LOCK_UNDIGESTED, userId, now, limit);
@@ -60,7 +63,10 @@ export async function markDigested(
   await tx.query(MARK_DIGESTED, userId, ids, now);
 }
 
-/** Adds notifications, newest first, to the digest of a user that waits; makes it with this id if there is none. */
+/**
+ * Adds notifications, newest first, to the digest of a user that waits; makes it with this id if
+ * there is none.
+ */
 export async function addToDigest(tx: Tx, userId: string, id: string, ids: readonly string[]): Promise<void> {
   await tx.query(ADD_TO_DIGEST, userId, id, ids);
 }
@@ -86,8 +92,8 @@ export async function deleteDigestOf(tx: Tx, userId: string): Promise<void> {
 }
 
 /**
- * Removes from a digest what its mail had. What was added since then waits under another id, for a mail of its own; without
- * any, the digest goes.
+ * Removes from a digest what its mail had. What was added since then waits under another id, for a
+ * mail of its own; without any, the digest goes.
  */
 export async function settleDigest(
   tx: Tx,
@@ -96,7 +102,10 @@ export async function settleDigest(
   await tx.query(SETTLE, actor_id, id, notification_ids, more, newId('digest'));
 }
 
-/** Deletes digests that have waited for too long, and those of users that want none any more. Returns how many are left. */
+/**
+ * Deletes digests that have waited for too long, and those of users that want none any more.
+ * Returns how many are left.
+ */
 export async function tidyDigests(db: Querier): Promise<number> {
   await db.query(DELETE_OLD);
   const [row] = await db.query(COUNT);
@@ -128,7 +137,8 @@ const FIND_DUE = statement<[userId: string, now: string]>({
   text: `SELECT FROM ${DUE_USERS} AND s.actor_id = $1`,
 });
 
-// In the order in which the feed is marked (core/notifications/store.ts), so that the two cannot deadlock.
+// In the order in which the feed is marked (core/notifications/store.ts), so that the two cannot
+// deadlock.
 const LOCK_UNDIGESTED = statement<[userId: string, now: string, limit: number], Undigested>({
   name: 'lock-undigested-notifications',
   text: `

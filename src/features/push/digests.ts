@@ -32,9 +32,10 @@ const USERS_AT_ONCE = 500;
 const NOTIFICATIONS_AT_ONCE = 1_000;
 
 /**
- * Queues a mail about what a user has not seen for as long as the user's settings say (docs/contract.md#digests). Every node
- * looks; the rows of the notifications decide, which are locked and marked in the transaction that queues the mail. So two
- * nodes queue it once, a node that dies queues all of it or nothing, and no notification is in two mails.
+ * Queues a mail about what a user has not seen for as long as the user's settings say
+ * (docs/contract.md#digests). Every node looks; the rows of the notifications decide, which are
+ * locked and marked in the transaction that queues the mail. So two nodes queue it once, a node
+ * that dies queues all of it or nothing, and no notification is in two mails.
  */
 export class Digests {
   readonly #options: DigestsOptions;
@@ -75,8 +76,8 @@ export async function readDigestMail(db: Db, userId: string): Promise<MailText |
 }
 
 /**
- * Writes the mail of a digest, about what is unseen by now; undefined where nothing of it is. Times are in the timezone of the
- * user's do-not-disturb hours.
+ * Writes the mail of a digest, about what is unseen by now; undefined where nothing of it is. Times
+ * are in the timezone of the user's do-not-disturb hours.
  */
 export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailText | undefined> {
   const notifications = await readDigested(db, digest);
@@ -86,8 +87,9 @@ export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailTe
 }
 
 /**
- * Queues the digest of a user: everything unseen that no digest has had yet, once the oldest is due. Categories that the
- * user does not want mailed are marked and left out. Returns whether there was anything to mail.
+ * Queues the digest of a user: everything unseen that no digest has had yet, once the oldest is
+ * due. Categories that the user does not want mailed are marked and left out. Returns whether there
+ * was anything to mail.
  */
 async function queueDigest(tx: Tx, userId: string, at: Date): Promise<boolean> {
   const settings = await readOwnSettings(tx, userId);
@@ -102,7 +104,8 @@ async function queueDigest(tx: Tx, userId: string, at: Date): Promise<boolean> {
   let isQueued = false;
   for (let isFirst = true, isMore = true; isMore; isFirst = false) {
     const rows = await lockUndigested(tx, userId, now, NOTIFICATIONS_AT_ONCE);
-    // What was due may be in the digest that another node has queued while this one waited for the locks.
+    // What was due may be in the digest that another node has queued while this one waited for the
+    // locks.
     if (rows.length === 0 || (isFirst && !(await isDue(tx, userId, now)))) break;
     const mailed = rows.filter(({ category }) => isMailed(settings, category)).map(({ id }) => id);
     if (mailed.length > 0) await addToDigest(tx, userId, newId('digest'), mailed);

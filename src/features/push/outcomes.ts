@@ -11,11 +11,16 @@ export interface OutcomesOptions {
   readonly log: Logger;
 }
 
-/** Milliseconds that an outcome waits for others: a try has a lease of a minute (delivery-store.ts). */
+/**
+ * Milliseconds that an outcome waits for others: a try has a lease of a minute (delivery-store.ts).
+ */
 const GATHER_MS = 100;
 const MAX_OUTCOMES = 500;
 
-/** Writes the outcomes of tries, many in one statement. One that is lost with this process makes its push repeat. */
+/**
+ * Writes the outcomes of tries, many in one statement. One that is lost with this process makes its
+ * push repeat.
+ */
 export class Outcomes {
   readonly #options: OutcomesOptions;
   #waiting: Outcome[] = [];

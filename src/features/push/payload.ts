@@ -18,8 +18,9 @@ export interface PushPayload {
 }
 
 /**
- * Bytes of a payload, at most. A push service takes messages of 4,096 bytes (RFC 8030, 7.2), of which the encryption
- * takes 103: the header with our key, the end of the padding, and the tag (RFC 8188).
+ * Bytes of a payload, at most. A push service takes messages of 4,096 bytes (RFC 8030, 7.2), of
+ * which the encryption takes 103: the header with our key, the end of the padding, and the tag (RFC
+ * 8188).
  */
 export const MAX_PAYLOAD_BYTES = 4_096 - 103;
 
@@ -46,8 +47,9 @@ export function payloadOf(row: Pushed): Buffer {
 }
 
 /**
- * Returns the topic of a push: a device that was offline receives only the newest one of a topic. Push services see that two
- * messages have the same topic, so it says nothing else. Undefined: each of them is delivered.
+ * Returns the topic of a push: a device that was offline receives only the newest one of a topic.
+ * Push services see that two messages have the same topic, so it says nothing else. Undefined: each
+ * of them is delivered.
  */
 export function topicOf({ subscription_id, conversation_id }: Pushed): string | undefined {
   if (conversation_id === null) return undefined;
@@ -55,7 +57,10 @@ export function topicOf({ subscription_id, conversation_id }: Pushed): string | 
   return hash('sha256', `${subscription_id} ${conversation_id}`, 'base64url').slice(0, 32);
 }
 
-/** Returns the payload with as much of a text as fits; undefined if it is too long without the text too. */
+/**
+ * Returns the payload with as much of a text as fits; undefined if it is too long without the text
+ * too.
+ */
 function fit(payload: PushPayload, field: 'body' | 'title'): Buffer | undefined {
   const whole = encode(payload);
   if (whole.length <= MAX_PAYLOAD_BYTES) return whole;

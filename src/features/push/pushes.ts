@@ -48,16 +48,24 @@ const ADDED_AT_ONCE = 1_000;
 /** Milliseconds between two rounds that delete expired subscriptions, and those of another key. */
 const TIDY_EVERY_MS = 60 * 60 * 1_000;
 const TIDIED_AT_ONCE = 1_000;
-/** Milliseconds that tries under way get to end when the node stops; then other nodes repeat them. */
+/**
+ * Milliseconds that tries under way get to end when the node stops; then other nodes repeat them.
+ */
 const CLOSING_MS = 2_000;
 
-/** Tries to one push service at the same time: a handful of them serves all browsers, in 100 ms or so each. */
+/**
+ * Tries to one push service at the same time: a handful of them serves all browsers, in 100 ms or
+ * so each.
+ */
 const SIDE_BY_SIDE = 64;
 /** Deliveries to one push service in memory; the others stay in the table. */
 const ROOM = 2_000;
 /** Push services that a node sends to at the same time. */
 const MAX_SERVICES = 100;
-/** A try that begins later than this, in milliseconds, may not end within its lease: the table has it again after that. */
+/**
+ * A try that begins later than this, in milliseconds, may not end within its lease: the table has
+ * it again after that.
+ */
 const BEGUN_WITHIN_MS = LEASE_MS / 2;
 
 /** A delivery that this node has taken. */
@@ -69,9 +77,10 @@ interface Taken {
 type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
 
 /**
- * Pushes notifications to the browsers of their recipients. `notified` adds a row for each subscription within the effects
- * of the commit that made the notification, so that a node that dies loses none; this node then tries it at once. What is
- * not done when its lease ends is taken by a sweep of any node. What is sent, and whether, is decided at the time of the try.
+ * Pushes notifications to the browsers of their recipients. `notified` adds a row for each
+ * subscription within the effects of the commit that made the notification, so that a node that
+ * dies loses none; this node then tries it at once. What is not done when its lease ends is taken
+ * by a sweep of any node. What is sent, and whether, is decided at the time of the try.
  */
 export class Pushes {
   readonly #options: PushesOptions;
@@ -119,8 +128,9 @@ export class Pushes {
   }
 
   /**
-   * Adds the pushes of notifications that are committed, in groups of one account each. May be called again for the same
-   * ones: devices recognize a notification by its id. Synchronous where no recipient has a subscription.
+   * Adds the pushes of notifications that are committed, in groups of one account each. May be
+   * called again for the same ones: devices recognize a notification by its id. Synchronous where
+   * no recipient has a subscription.
    */
   notified(groups: Iterable<readonly NotificationRow[]>): Promise<void> | undefined {
     let wanted: NotificationRow[] | undefined;
@@ -140,7 +150,10 @@ export class Pushes {
     return wanted === undefined ? undefined : this.#add(wanted);
   }
 
-  /** Adds the pushes of new notifications among changed resources. May be called again for the same ones. */
+  /**
+   * Adds the pushes of new notifications among changed resources. May be called again for the same
+   * ones.
+   */
   async changed({ changes }: ResourcesChanged): Promise<void> {
     const made = changes.filter(({ event }) => event === 'notification.created');
     await this.#add(made.map(({ id, stream }) => ({ id, recipient_id: stream })));
@@ -167,7 +180,10 @@ export class Pushes {
     await this.#add([...wanted, ...(await Promise.all(unknown)).flat()]);
   }
 
-  /** Returns whether there was a place for all of them; the others are left to the next sweep of any node. */
+  /**
+   * Returns whether there was a place for all of them; the others are left to the next sweep of any
+   * node.
+   */
   async #begin(deliveries: readonly Delivery[]): Promise<boolean> {
     const takenAtMs = performance.now();
     const left = deliveries.filter((delivery) => !this.#lanes.add({ delivery, takenAtMs }));

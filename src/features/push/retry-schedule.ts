@@ -12,7 +12,7 @@ export const LONGEST_RETRY_MS = 60 * MINUTE_MS;
 export const PUSHED_FOR_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * A subscription ends when it has failed this often in a row, over at least this time: a push service that is away for an
- * hour ends none, and one that answers 400 each time ends.
+ * A subscription ends when it has failed this often in a row, over at least this time: a push
+ * service that is away for an hour ends none, and one that answers 400 each time ends.
  */
 export const GIVEN_UP = { failures: 10, seconds: 24 * 60 * 60 } as const;

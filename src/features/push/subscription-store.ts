@@ -30,7 +30,10 @@ export interface NewSubscription {
   readonly expiresAt: string | null;
 }
 
-/** Locks the user, so that the quota holds for concurrent requests, and returns how many subscriptions it has. */
+/**
+ * Locks the user, so that the quota holds for concurrent requests, and returns how many
+ * subscriptions it has.
+ */
 export async function lockAndCount(tx: Tx, actorId: string): Promise<number> {
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
   const [row] = await tx.query(COUNT, actorId);
@@ -38,8 +41,8 @@ export async function lockAndCount(tx: Tx, actorId: string): Promise<number> {
 }
 
 /**
- * Writes a subscription. Where the user has the endpoint with other keys, that row becomes this one, with its deliveries.
- * Returns the row, and what of it is new.
+ * Writes a subscription. Where the user has the endpoint with other keys, that row becomes this
+ * one, with its deliveries. Returns the row, and what of it is new.
  */
 export async function writeSubscription(
   tx: Tx,
@@ -65,7 +68,10 @@ export async function deleteSubscription(
   return row;
 }
 
-/** Ends a subscription. A renewal of the same endpoint has another id and stays. Returns whether it was there. */
+/**
+ * Ends a subscription. A renewal of the same endpoint has another id and stays. Returns whether it
+ * was there.
+ */
 export async function endSubscription(db: Querier, id: string): Promise<boolean> {
   return (await db.query(END, id)).length > 0;
 }
@@ -81,7 +87,8 @@ export async function deleteOfDeactivated(db: Querier, actorIds: readonly string
 }
 
 /**
- * Deletes subscriptions that were made with another key, or whose browser has ended them, `limit` at most. Returns how many.
+ * Deletes subscriptions that were made with another key, or whose browser has ended them, `limit`
+ * at most. Returns how many.
  */
 export async function deleteStale(db: Querier, keyId: string, limit: number): Promise<number> {
   return (await db.query(DELETE_STALE, keyId, limit)).length;

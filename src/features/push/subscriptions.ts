@@ -22,10 +22,11 @@ import {
 } from './subscription-store.ts';
 
 /**
- * Registers a browser of the caller (docs/contract.md#web-push). The same endpoint and keys again are the same
- * subscription; the same endpoint with other keys replaces the one before. Throws ApiError `insufficient_permissions`
- * (the caller is no user), `invalid_format` or `validation_failed` (params endpoint, keys.p256dh, keys.auth,
- * expirationTime), or `limit_exceeded`.
+ * Registers a browser of the caller (docs/contract.md#web-push). The same endpoint and keys again
+ * are the same subscription; the same endpoint with other keys replaces the one before. Throws
+ * ApiError `insufficient_permissions` (the caller is no user), `invalid_format` or
+ * `validation_failed` (params endpoint, keys.p256dh, keys.auth, expirationTime), or
+ * `limit_exceeded`.
  */
 export async function subscribe(
   tx: Tx,
@@ -98,7 +99,10 @@ function newSubscription(
   };
 }
 
-/** Returns the key in the one form that browsers use. Some libraries pad it, or use the alphabet of base64. */
+/**
+ * Returns the key in the one form that browsers use. Some libraries pad it, or use the alphabet of
+ * base64.
+ */
 function readKey(text: string, param: string, isKey: (bytes: Buffer) => boolean, what: string): string {
   const plain = text.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_');
   const bytes = Buffer.from(plain, 'base64url');

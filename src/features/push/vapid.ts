@@ -12,13 +12,16 @@ export interface VapidOptions {
 }
 
 const TOKEN_HOURS = 12;
-/** A token is used for half of its life, so that no clock that is wrong by minutes finds it expired. */
+/**
+ * A token is used for half of its life, so that no clock that is wrong by minutes finds it expired.
+ */
 const USED_MS = (TOKEN_HOURS / 2) * 60 * 60 * 1_000;
 const MAX_TOKENS = 1_000;
 
 /**
- * The key with which this deployment identifies itself to push services (RFC 8292). It is made once and kept in the
- * database; browsers subscribe with its public half, so a new key ends every subscription.
+ * The key with which this deployment identifies itself to push services (RFC 8292). It is made once
+ * and kept in the database; browsers subscribe with its public half, so a new key ends every
+ * subscription.
  */
 export class Vapid {
   /** Changes with the key. */

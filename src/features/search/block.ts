@@ -38,8 +38,9 @@ interface Subject {
 }
 
 /**
- * Cuts the rows of a range into blocks, each when it is asked for: those from `first` on, in order, without gaps between the blocks. A block has few
- * words and covers few days, so that one that may have a match is read quickly, and its age says much about its messages.
+ * Cuts the rows of a range into blocks, each when it is asked for: those from `first` on, in order,
+ * without gaps between the blocks. A block has few words and covers few days, so that one that may
+ * have a match is read quickly, and its age says much about its messages.
  */
 export function* blocksOf(
   subject: Subject,
@@ -144,9 +145,9 @@ const MAX_SPAN_MS = 86_400_000;
 const NEVER = '1970-01-01T00:00:00Z';
 
 /**
- * Returns how many of the last blocks a new one takes in, given how many messages they have, the newest first: four small
- * blocks become one, and four of those a full one, so that a message is written three times at most and most messages of
- * a slow conversation are in full blocks.
+ * Returns how many of the last blocks a new one takes in, given how many messages they have, the
+ * newest first: four small blocks become one, and four of those a full one, so that a message is
+ * written three times at most and most messages of a slow conversation are in full blocks.
  */
 export function absorbed(sizes: readonly number[], fresh: number): number {
   let taken = 0;
@@ -174,7 +175,10 @@ function levelOf(messages: number): number {
 
 const TOGETHER = 4;
 const FULL = 2;
-/** Messages of a block that is left as it is: under load blocks are this large from the start, and writing them twice gains little. */
+/**
+ * Messages of a block that is left as it is: under load blocks are this large from the start, and
+ * writing them twice gains little.
+ */
 const WORTHWHILE = 8;
 
 /** How many of the last blocks `absorbed` looks at. */

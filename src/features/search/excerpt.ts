@@ -6,7 +6,9 @@ export interface ShownField extends Field<SearchHighlight['field']> {
   readonly actorId: string | null;
 }
 
-/** Returns the parts of texts that have the words of a query, with the places of the words in them. */
+/**
+ * Returns the parts of texts that have the words of a query, with the places of the words in them.
+ */
 export function highlightsOf(found: readonly Found<ShownField>[]): SearchHighlight[] {
   return found.slice(0, MAX_HIGHLIGHTS).map(({ field: { name, text, actorId }, ranges }) => {
     const { start, end } = excerptOf(text, ranges);

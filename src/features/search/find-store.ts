@@ -146,7 +146,10 @@ const BEFORE_ALL = { to_at: 'infinity', conversation_id: '', first_sequence: 0 }
 
 const CANDIDATE = `m.id, ${SENT_AT} AS at, left(m.body, ${SEARCHED_CHARACTERS}) AS body, m.subject`;
 
-/** SQL: whether the caller may find a message of a conversation that it may read. `$a` and `$b` are `authorId` and `hasFile`. */
+/**
+ * SQL: whether the caller may find a message of a conversation that it may read. `$a` and `$b` are
+ * `authorId` and `hasFile`.
+ */
 function isFindable(upper: string, lower: string, author: string, file: string): string {
   return `${IS_SEARCHABLE} AND ${SENT_AT} <= ${upper}::timestamptz AND ${SENT_AT} > ${lower}::timestamptz
           AND (NOT $4::boolean OR m.visibility <> 'internal')
@@ -164,8 +167,9 @@ const NEWEST_FIRST = 'to_at DESC, conversation_id DESC, first_sequence DESC';
 /** Blocks that are looked at, for a word that most of them have. */
 const NEWEST_BLOCKS = 400;
 
-// The index of the words must be the only way to the rows: the planner cannot know how many there are, and takes the order
-// for the better one when a word is rare (860 ms in place of 0.2 among 5 M messages).
+// The index of the words must be the only way to the rows: the planner cannot know how many there
+// are, and takes the order for the better one when a word is rare (860 ms in place of 0.2 among 5 M
+// messages).
 const SOURCES: Readonly<Record<Way, string>> = {
   words: `found AS MATERIALIZED (
       SELECT ${COLUMNS} FROM search_blocks WHERE terms @@ $6::tsquery

@@ -25,7 +25,10 @@ import {
 } from './index-store.ts';
 import { lexemesOf } from './lexemes.ts';
 
-/** Waits for as many milliseconds, behind each part of a round. Resolves with whether the round goes on. */
+/**
+ * Waits for as many milliseconds, behind each part of a round. Resolves with whether the round goes
+ * on.
+ */
 export type Rest = (ms: number) => Promise<boolean>;
 
 export interface Indexed {
@@ -36,11 +39,13 @@ export interface Indexed {
 }
 
 /**
- * Indexes the oldest changes. Returns undefined where another node is at it, the index rests, or `rest` ended the round.
+ * Indexes the oldest changes. Returns undefined where another node is at it, the index rests, or
+ * `rest` ended the round.
  *
- * Each part is a short transaction with a rest behind it: a round in one piece kept a core busy for 250 ms, and the p99 of
- * sends was twice as high. The changes leave the queue in the last transaction. What an interrupted round has indexed is
- * not indexed again by the next one, which only looks at it.
+ * Each part is a short transaction with a rest behind it: a round in one piece kept a core busy for
+ * 250 ms, and the p99 of sends was twice as high. The changes leave the queue in the last
+ * transaction. What an interrupted round has indexed is not indexed again by the next one, which
+ * only looks at it.
  */
 export async function indexSome(database: Database, rest: Rest): Promise<Indexed | undefined> {
   let beganMs = performance.now();
@@ -102,7 +107,10 @@ class Round {
   readonly #fresh = new Map<string, Fresh>();
   readonly #changed: Part['changed'] = [];
   readonly #actors: Set<string>;
-  /** More arrives than the index keeps up with, something was left over, or the index is being filled. */
+  /**
+   * More arrives than the index keeps up with, something was left over, or the index is being
+   * filled.
+   */
   readonly #isTooMuch: boolean;
   /** Number of messages that were read so far. */
   #read = 0;
@@ -186,14 +194,18 @@ class Round {
     return rows.length;
   }
 
-  /** Removes the changes of this round, and notes the conversations of actors whose name or address changed. */
+  /**
+   * Removes the changes of this round, and notes the conversations of actors whose name or address
+   * changed.
+   */
   async end(tx: Tx): Promise<void> {
     if (this.#actors.size > 0) await noteConversationsOf(tx, [...this.#actors]);
     await deleteChanges(tx, this.#changeIds);
   }
 
   /**
-   * Up to MESSAGES_A_MS the index takes what it needs, and a tenth of a core where that is too much. Returns milliseconds.
+   * Up to MESSAGES_A_MS the index takes what it needs, and a tenth of a core where that is too
+   * much. Returns milliseconds.
    */
   restAfter(workedMs: number, messages: number): number {
     const restMs = workedMs * REST;
@@ -203,8 +215,8 @@ class Round {
   }
 
   /**
-   * Leaves what a part has not read of a conversation to a later part. Returns false where it does not belong to this
-   * round.
+   * Leaves what a part has not read of a conversation to a later part. Returns false where it does
+   * not belong to this round.
    */
   #goOnWith(conversationId: string, part: Part): boolean {
     const fresh = part.fresh.get(conversationId)!;

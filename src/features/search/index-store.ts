@@ -18,9 +18,9 @@ export async function readWaiting(db: Querier): Promise<Waiting> {
 }
 
 /**
- * Keeps every other node from writing to the index until the transaction ends. Returns false if another node is at it.
- * The transaction does not wait for the disk: what a crash of Postgres loses is indexed again, since changes leave the
- * queue behind their blocks.
+ * Keeps every other node from writing to the index until the transaction ends. Returns false if
+ * another node is at it. The transaction does not wait for the disk: what a crash of Postgres loses
+ * is indexed again, since changes leave the queue behind their blocks.
  */
 export async function lockIndex(tx: Tx): Promise<boolean> {
   const [row] = await tx.query(LOCK, INDEX_LOCK);
@@ -58,12 +58,18 @@ export async function noteConversationsOf(tx: Tx, actorIds: readonly string[]): 
   await tx.query(NOTE_CONVERSATIONS_OF, actorIds);
 }
 
-/** Returns conversations from before search was added that were not indexed yet, the next ones; none: all were. */
+/**
+ * Returns conversations from before search was added that were not indexed yet, the next ones;
+ * none: all were.
+ */
 export async function readUnfilled(tx: Tx, limit: number): Promise<string[]> {
   return (await tx.query(READ_UNFILLED, limit)).map(({ id }) => id);
 }
 
-/** `filledThrough`: the last conversation from before search that was indexed; null: all were; undefined: no more than before. */
+/**
+ * `filledThrough`: the last conversation from before search that was indexed; null: all were;
+ * undefined: no more than before.
+ */
 export async function writeProgress(tx: Tx, pauseMs: number, filledThrough?: string | null): Promise<void> {
   await tx.query(WRITE_PROGRESS, pauseMs, filledThrough !== undefined, filledThrough ?? null);
 }
@@ -88,7 +94,9 @@ export interface Standing {
   readonly incomplete: readonly KnownBlock[] | null;
 }
 
-/** Returns how far these conversations are indexed; those that do not exist any more are left out. */
+/**
+ * Returns how far these conversations are indexed; those that do not exist any more are left out.
+ */
 export function readStandings(tx: Tx, conversationIds: readonly string[]): Promise<Standing[]> {
   return tx.query(READ_STANDINGS, conversationIds);
 }
@@ -149,7 +157,10 @@ export function readHeads(tx: Tx, conversationIds: readonly string[]): Promise<H
   return tx.query(READ_HEADS, conversationIds);
 }
 
-/** Removes what is left of conversations that do not exist any more, and of numbers that were purged. */
+/**
+ * Removes what is left of conversations that do not exist any more, and of numbers that were
+ * purged.
+ */
 export async function deleteGone(tx: Tx, conversationIds: readonly string[]): Promise<void> {
   await tx.query(DELETE_GONE, conversationIds);
 }
@@ -290,7 +301,10 @@ const READ_BLOCKS_WITH = statement<
 /** SQL: when a message was sent. */
 export const SENT_AT = "coalesce((m.outcome ->> 'at')::timestamptz, m.created_at)";
 
-/** SQL: whether a message has words that a search finds. What the service itself writes into a timeline has none. */
+/**
+ * SQL: whether a message has words that a search finds. What the service itself writes into a
+ * timeline has none.
+ */
 export const IS_SEARCHABLE = `m.status = 'sent' AND m.deleted_at IS NULL AND m.kind <> 'system_event'`;
 
 /** Characters of a text that are indexed, and that are searched. */

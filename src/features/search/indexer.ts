@@ -15,14 +15,16 @@ export interface IndexerOptions {
 }
 
 /**
- * Keeps the blocks of a search up to date, behind the commits. Every node has one; the one that has claimed the index for a
- * round works. Changes leave the queue behind the blocks that have them, so that a node that dies loses nothing; a lock
- * on each transaction that writes blocks keeps two nodes apart where a claim has run out.
+ * Keeps the blocks of a search up to date, behind the commits. Every node has one; the one that has
+ * claimed the index for a round works. Changes leave the queue behind the blocks that have them, so
+ * that a node that dies loses nothing; a lock on each transaction that writes blocks keeps two
+ * nodes apart where a claim has run out.
  *
- * A round takes up to MAX_MESSAGES and works in parts of some 5 ms. The next part follows as soon as that many messages may
- * have been sent at the rate that search keeps up with, so 3,500 a second are indexed within a second or two. Where more is
- * sent the index rests nine times as long as it works, a tenth of a core, and lags. What it has not reached is found without
- * it (`readRecent`, find-store.ts).
+ * A round takes up to MAX_MESSAGES and works in parts of some 5 ms. The next part follows as soon
+ * as that many messages may have been sent at the rate that search keeps up with, so 3,500 a second
+ * are indexed within a second or two. Where more is sent the index rests nine times as long as it
+ * works, a tenth of a core, and lags. What it has not reached is found without it (`readRecent`,
+ * find-store.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;

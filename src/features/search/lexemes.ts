@@ -1,6 +1,7 @@
 /**
- * The entries of a block (search_blocks.terms). Words begin with the end of the account's id, so that a query reads no
- * postings of other accounts; which account a block belongs to is decided by its row alone.
+ * The entries of a block (search_blocks.terms). Words begin with the end of the account's id, so
+ * that a query reads no postings of other accounts; which account a block belongs to is decided by
+ * its row alone.
  */
 export interface Lexemes {
   /** A word of a message. */

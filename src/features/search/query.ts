@@ -15,9 +15,10 @@ interface WantedWord {
 }
 
 /**
- * Returns the parts that a message must all have; none where the text has no letter and no digit. What stands between
- * quotation marks is one part, and so is what stands between blanks, such as an address or a run of a script without
- * blanks. The last word may be the beginning of a longer one, unless a blank or a quotation mark ends it.
+ * Returns the parts that a message must all have; none where the text has no letter and no digit.
+ * What stands between quotation marks is one part, and so is what stands between blanks, such as an
+ * address or a run of a script without blanks. The last word may be the beginning of a longer one,
+ * unless a blank or a quotation mark ends it.
  */
 export function parseQuery(text: string): Phrase[] {
   const phrases: Phrase[] = [];
@@ -45,8 +46,9 @@ function phraseOf(text: string, isOpen: boolean): Phrase | undefined {
 }
 
 /**
- * Returns the condition of the index as a tsquery: blocks that fulfil it may have a match. The longest words narrow most,
- * so a long query asks for those alone; every word is compared with the message.
+ * Returns the condition of the index as a tsquery: blocks that fulfil it may have a match. The
+ * longest words narrow most, so a long query asks for those alone; every word is compared with the
+ * message.
  */
 export function indexQuery(
   phrases: readonly Phrase[],

@@ -16,8 +16,9 @@ interface Timed {
 }
 
 /**
- * Returns the hits of a window, the best first: how well they match, less their age when the search began. The age
- * counts by its order of magnitude: a hit of today precedes one of last week unless that matches clearly better.
+ * Returns the hits of a window, the best first: how well they match, less their age when the search
+ * began. The age counts by its order of magnitude: a hit of today precedes one of last week unless
+ * that matches clearly better.
  */
 export function rank<Item extends Timed, M extends Weighed>(
   { hits }: Window<Item, M>,

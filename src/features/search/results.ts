@@ -23,7 +23,10 @@ interface Timed {
 }
 
 export interface ResultsOptions<Item extends Timed, M, Shown> extends WalkOptions<Item, M> {
-  /** Returns what is shown of hits, from their present rows, by id; those that must not be shown any more are left out. */
+  /**
+   * Returns what is shown of hits, from their present rows, by id; those that must not be shown any
+   * more are left out.
+   */
   readonly confirm: (hits: readonly Item[]) => Promise<ReadonlyMap<string, Shown>>;
 }
 
@@ -31,9 +34,10 @@ export interface ResultsOptions<Item extends Timed, M, Shown> extends WalkOption
 export const RESULT_KEY = ['time', 'time', 'time', 'integer', 'time', 'text'] as const;
 
 /**
- * Returns the results of a page. Hits are ranked within windows of time, the newest window first, so that a page costs
- * the reading of one window or two however many hits there are. A window is as long as it takes to fill a page; the
- * cursor has its bounds, so that a later page finds the same one, and what is sent meanwhile is in none of them.
+ * Returns the results of a page. Hits are ranked within windows of time, the newest window first,
+ * so that a page costs the reading of one window or two however many hits there are. A window is as
+ * long as it takes to fill a page; the cursor has its bounds, so that a later page finds the same
+ * one, and what is sent meanwhile is in none of them.
  */
 export async function readResults<Item extends Timed, M extends { readonly weight: number }, Shown>(
   options: ResultsOptions<Item, M, Shown>,

@@ -13,7 +13,10 @@ export interface Scope {
   readonly isCustomer: boolean;
   /** Search in this conversation only. */
   readonly conversationId: string | null;
-  /** The conversations that the caller is a member of, where that is all it may read and they are few. */
+  /**
+   * The conversations that the caller is a member of, where that is all it may read and they are
+   * few.
+   */
   readonly few: readonly string[] | undefined;
   /** The time of Postgres before the search began. */
   readonly now: string;
@@ -67,9 +70,10 @@ export function scopeValues(scope: Scope): ScopeValues {
 }
 
 /**
- * SQL: whether the caller may find what is in this conversation (`c`, a row of conversations), at the snapshot of the
- * statement: as readableConversation, but for direct messages of others, which callers of the whole account find only
- * where they name the conversation. The parameters are those of `scopeValues`, from $1 on.
+ * SQL: whether the caller may find what is in this conversation (`c`, a row of conversations), at
+ * the snapshot of the statement: as readableConversation, but for direct messages of others, which
+ * callers of the whole account find only where they name the conversation. The parameters are those
+ * of `scopeValues`, from $1 on.
  */
 export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::text IS NULL OR c.id = $5)
       AND (NOT $4::boolean OR c.audience = 'customer')

@@ -22,8 +22,9 @@ export interface ConversationSearch {
 }
 
 /**
- * Returns the conversations of a page that the caller may find, by their title and the names and handles of their
- * members; customers find theirs by the title alone, since they see no one else in them.
+ * Returns the conversations of a page that the caller may find, by their title and the names and
+ * handles of their members; customers find theirs by the title alone, since they see no one else in
+ * them.
  */
 export async function searchConversations(
   db: Db,

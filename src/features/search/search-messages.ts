@@ -26,7 +26,10 @@ export interface MessageSearch extends MessageFilters, Limits {
   readonly deadlineMs: number;
 }
 
-/** Returns the messages of a page that the caller may find. The caller has checked that it may read `conversationId`. */
+/**
+ * Returns the messages of a page that the caller may find. The caller has checked that it may read
+ * `conversationId`.
+ */
 export async function searchMessages(
   db: Db,
   principal: Principal,
@@ -78,8 +81,8 @@ function termsOf(phrases: readonly Phrase[], { authorId, hasFile }: MessageFilte
 }
 
 /**
- * A word that many blocks have is found among the newest ones, any other one by the index of the words, which would read
- * every block that has it.
+ * A word that many blocks have is found among the newest ones, any other one by the index of the
+ * words, which would read every block that has it.
  */
 function blockReader(db: Db, scope: Scope, terms: string) {
   let way: Way = scope.few === undefined ? 'newest' : 'words';

@@ -41,7 +41,8 @@ export interface SearchRoutesOptions {
 }
 
 export function searchRoutes({ database, files, directory }: SearchRoutesOptions): Route[] {
-  // One at a time for each actor, and a few in all: the others requests of the node need connections too.
+  // One at a time for each actor, and a few in all: the others requests of the node need
+  // connections too.
   const limiter = new KeyedLimiter(SEARCHES_AT_ONCE);
   return [
     defineRoute({

@@ -15,7 +15,10 @@ export interface Window<Item, M> {
 }
 
 export interface WalkOptions<Item extends Timed, M> {
-  /** The next blocks behind one that have something of the period, the newest first; fewer than `limit` are the last. */
+  /**
+   * The next blocks behind one that have something of the period, the newest first; fewer than
+   * `limit` are the last.
+   */
   readonly readBlocks: (
     after: FoundBlock | undefined,
     limit: number,
@@ -41,9 +44,10 @@ export class WalkTooLongError extends Error {
 }
 
 /**
- * Reads the hits of a period, the newest first, until there are `enough`: the period of the result is then shorter. Its
- * bounds are times of hits, not of blocks, so that a hit which moves from the recent ones into a block, or from one block
- * into another, stays where it was. Throws WalkTooLongError.
+ * Reads the hits of a period, the newest first, until there are `enough`: the period of the result
+ * is then shorter. Its bounds are times of hits, not of blocks, so that a hit which moves from the
+ * recent ones into a block, or from one block into another, stays where it was. Throws
+ * WalkTooLongError.
  */
 export async function readWindow<Item extends Timed, M>(
   { readBlocks, readItems, readRecent, match, deadlineMs }: WalkOptions<Item, M>,
@@ -76,7 +80,8 @@ export async function readWindow<Item extends Timed, M>(
     // Blocks that are still unread end at `lower` at the latest.
     const lower = isLast ? period.lower : after!.to_at;
     open = [...open, ...blocks];
-    // Blocks of many conversations end at about the same time: of each, only what is between the two times is read.
+    // Blocks of many conversations end at about the same time: of each, only what is between the
+    // two times is read.
     if (lower < upper) {
       await compare(await readItems({ upper, lower }, open));
       open = open.filter(({ from_at }) => from_at <= lower);

@@ -8,13 +8,17 @@ export interface Word {
   readonly end: number;
 }
 
-/** How a text is cut: `document` adds what makes single characters findable in scripts without blanks. */
+/**
+ * How a text is cut: `document` adds what makes single characters findable in scripts without
+ * blanks.
+ */
 type Purpose = 'document' | 'query';
 
 /**
- * Returns the words of a text, in order: runs of letters and digits, without case, marks and variants of form. Scripts
- * that write no blanks between words give each pair of neighbouring characters, and a document also the last character of
- * a run, so that one character is found as the beginning of a pair. Emoji are words.
+ * Returns the words of a text, in order: runs of letters and digits, without case, marks and
+ * variants of form. Scripts that write no blanks between words give each pair of neighbouring
+ * characters, and a document also the last character of a run, so that one character is found as
+ * the beginning of a pair. Emoji are words.
  */
 export function wordsOf(text: string, purpose: Purpose): Word[] {
   const words: Word[] = [];
@@ -38,7 +42,9 @@ export function wordsOf(text: string, purpose: Purpose): Word[] {
   return words;
 }
 
-/** Returns the text as it is compared: NFKC, without case and without marks over and under letters. */
+/**
+ * Returns the text as it is compared: NFKC, without case and without marks over and under letters.
+ */
 export function fold(text: string): string {
   if (isPlain(text)) return text.toLowerCase();
   return (
@@ -101,7 +107,10 @@ export function isPlain(text: string): boolean {
 
 const PLAIN = /^[\t\r\n\x20-\x7e]*$/;
 
-/** Marks that readers leave out, of Latin, Greek and Cyrillic letters, of Hebrew and of Arabic; those of other scripts are vowels. */
+/**
+ * Marks that readers leave out, of Latin, Greek and Cyrillic letters, of Hebrew and of Arabic;
+ * those of other scripts are vowels.
+ */
 const MARKS =
   /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]|[\u0591-\u05c7]|[\u0610-\u061a\u064b-\u065f]|\u0670|\ufe0e|\ufe0f/g;
 

@@ -70,7 +70,8 @@ function errorOf(status: number): DeliveryError {
   return status >= 300 && status < 400 ? 'redirect' : 'status';
 }
 
-// A refused address reads like one without a server: otherwise anyone could ask which names the operator's DNS knows.
+// A refused address reads like one without a server: otherwise anyone could ask which names the
+// operator's DNS knows.
 const CONDITIONS: Readonly<Record<OutboundCondition, DeliveryError>> = {
   invalid_format: 'connection_error',
   validation_failed: 'connection_error',

@@ -22,7 +22,10 @@ export interface CompletenessRoutesOptions {
   readonly replays: Pick<Replays, 'wake'>;
 }
 
-/** What a receiver was sent, and sending it again (docs/contract.md#completeness), for admins. Closed to agents. */
+/**
+ * What a receiver was sent, and sending it again (docs/contract.md#completeness), for admins.
+ * Closed to agents.
+ */
 export function completenessRoutes({ database, completeness, replays }: CompletenessRoutesOptions): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [

@@ -43,8 +43,8 @@ export function prove(
 }
 
 /**
- * Advances the time before which every event was delivered, and returns it. `topics`: those of the outbox rows that
- * become events.
+ * Advances the time before which every event was delivered, and returns it. `topics`: those of the
+ * outbox rows that become events.
  */
 export async function proveAll(db: Querier, webhookId: string, topics: readonly string[]): Promise<string> {
   const [row] = await db.query(PROVE_ALL, webhookId, topics);
@@ -74,9 +74,10 @@ const LISTED = keysetList<[webhookId: string], { readonly conversation_id: strin
 /** SQL: what counts as not delivered. */
 const IS_UNDONE = `d.status IN ('pending', 'failed') AND NOT d.was_delivered`;
 
-// One snapshot. A message that it has, and whose outbox row it does not have, was recorded for every webhook that wanted
-// it; a number without a message is one that was purged, or it is not below `settled`. Events that were not recorded
-// since too many had failed are not found again, so nothing more is claimed.
+// One snapshot. A message that it has, and whose outbox row it does not have, was recorded for
+// every webhook that wanted it; a number without a message is one that was purged, or it is not
+// below `settled`. Events that were not recorded since too many had failed are not found again, so
+// nothing more is claimed.
 const PROVE = statement<[webhookId: string, conversationIds: readonly string[]], Progress>({
   name: 'prove-webhook-progress',
   text: `
@@ -109,9 +110,9 @@ const PROVE = statement<[webhookId: string, conversationIds: readonly string[]],
     SELECT conversation_id, through_sequence, head, settled FROM proven ORDER BY conversation_id`,
 });
 
-// An event that was committed before the statement began is in its snapshot: as an outbox row, which is not younger than
-// the commit, or as a delivery. An event has the time of a statement of its transaction, plus a microsecond for each other
-// one of that statement.
+// An event that was committed before the statement began is in its snapshot: as an outbox row,
+// which is not younger than the commit, or as a delivery. An event has the time of a statement of
+// its transaction, plus a microsecond for each other one of that statement.
 const PROVE_ALL = statement<[webhookId: string, topics: readonly string[]], { readonly all_through: string }>(
   {
     name: 'prove-webhook-all',

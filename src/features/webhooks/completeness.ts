@@ -20,8 +20,8 @@ export interface CompletenessOptions {
 }
 
 /**
- * The proof that a receiver missed nothing (docs/decisions.md#completeness-is-proven-when-asked). What was proven is
- * stored; a question looks only at what came since.
+ * The proof that a receiver missed nothing (docs/decisions.md#completeness-is-proven-when-asked).
+ * What was proven is stored; a question looks only at what came since.
  */
 export class Completeness {
   readonly #options: CompletenessOptions;
@@ -35,7 +35,9 @@ export class Completeness {
     return proveAll(this.#options.database, webhookId, EVENT_TOPICS);
   }
 
-  /** Returns a page of the conversations that the webhook was sent messages of, in its direction. */
+  /**
+   * Returns a page of the conversations that the webhook was sent messages of, in its direction.
+   */
   async page(webhookId: string, page: KeysetPage): Promise<Progress[]> {
     const { database } = this.#options;
     const ids = await readListed(database, webhookId, page);
@@ -48,8 +50,8 @@ export class Completeness {
   }
 
   /**
-   * Has numbers settled that are neither a message nor a void, such as those of a node that died: nobody else may read
-   * the conversation. The next question finds them settled.
+   * Has numbers settled that are neither a message nor a void, such as those of a node that died:
+   * nobody else may read the conversation. The next question finds them settled.
    */
   #settle(progress: readonly Progress[]): void {
     const { timeline, log } = this.#options;

@@ -29,9 +29,9 @@ export interface DelivererOptions {
 }
 
 /**
- * Sends deliveries: those of new events at once, those that are pending when their time has come, whichever node has
- * recorded them. A try of a node that dies is repeated when its lease ends, so every delivery is tried until its row says
- * that it is done.
+ * Sends deliveries: those of new events at once, those that are pending when their time has come,
+ * whichever node has recorded them. A try of a node that dies is repeated when its lease ends, so
+ * every delivery is tried until its row says that it is done.
  */
 export class Deliverer implements Deliveries {
   readonly #options: DelivererOptions;
@@ -98,7 +98,10 @@ export class Deliverer implements Deliveries {
     this.#sweep.wake();
   }
 
-  /** Lets tries under way end, for `ms` at most; no other begins. What has not ended is left to other nodes. */
+  /**
+   * Lets tries under way end, for `ms` at most; no other begins. What has not ended is left to
+   * other nodes.
+   */
   async drain(ms: number): Promise<void> {
     this.#stop.abort();
     await this.#sweep.close();

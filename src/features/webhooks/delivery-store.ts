@@ -33,9 +33,10 @@ export const DUE: DeliveryState = {
 };
 
 /**
- * Inserts deliveries with their states, all in one statement. One that exists takes a state only where it was pending
- * and the new one is not. Deliveries of webhooks that are gone are left out; those of disabled webhooks that were not
- * delivered are stored as failed, unless there are too many already (docs/decisions.md#failed-deliveries-are-kept).
+ * Inserts deliveries with their states, all in one statement. One that exists takes a state only
+ * where it was pending and the new one is not. Deliveries of webhooks that are gone are left out;
+ * those of disabled webhooks that were not delivered are stored as failed, unless there are too
+ * many already (docs/decisions.md#failed-deliveries-are-kept).
  */
 export async function insertDeliveries(
   db: Querier,
@@ -60,7 +61,10 @@ export async function insertDeliveries(
   );
 }
 
-/** Stores how tries of recorded deliveries ended. A delivery that another node has brought to an end keeps its state. */
+/**
+ * Stores how tries of recorded deliveries ended. A delivery that another node has brought to an end
+ * keeps its state.
+ */
 export async function updateDeliveries(
   db: Querier,
   rows: readonly { readonly delivery: Pick<Delivery, 'webhook_id' | 'id'>; readonly state: DeliveryState }[],
@@ -80,8 +84,9 @@ export interface DueDelivery extends Delivery {
 }
 
 /**
- * Takes pending deliveries whose time has come, and keeps other nodes away from them for `leaseMs`. At most `room` for
- * each webhook, so that none takes the place of another; `rooms` are those of the webhooks that are busy on this node.
+ * Takes pending deliveries whose time has come, and keeps other nodes away from them for `leaseMs`.
+ * At most `room` for each webhook, so that none takes the place of another; `rooms` are those of
+ * the webhooks that are busy on this node.
  */
 export function takeDue(
   db: Querier,
@@ -254,7 +259,8 @@ const UPDATE = statement<[webhookIds: readonly string[], ids: readonly string[],
     WHERE d.webhook_id = e.webhook_id AND d.id = e.id AND (d.status = 'pending' OR e.status = 'delivered')`,
 });
 
-// The webhooks that have something pending are found one by one in the index: one that has much is not read through.
+// The webhooks that have something pending are found one by one in the index: one that has much is
+// not read through.
 const WAITING = `waiting AS (
       (SELECT webhook_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
       UNION ALL

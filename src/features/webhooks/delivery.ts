@@ -35,8 +35,8 @@ export interface Receiver {
 }
 
 /**
- * A delivery with its payload. `data` is the JSON of the resource in the form of the webhook's version, without marks
- * (platform/engine/marked-json.ts).
+ * A delivery with its payload. `data` is the JSON of the resource in the form of the webhook's
+ * version, without marks (platform/engine/marked-json.ts).
  */
 export interface FirstTry {
   readonly delivery: Delivery;
@@ -44,8 +44,8 @@ export interface FirstTry {
 }
 
 /**
- * Reads the payload of a later try from its resource, as it is now. Undefined: the resource is gone, and the delivery is
- * withdrawn. Rejects where the database is away.
+ * Reads the payload of a later try from its resource, as it is now. Undefined: the resource is
+ * gone, and the delivery is withdrawn. Rejects where the database is away.
  */
 export type ReadData = (receiver: Receiver, delivery: Delivery) => Promise<string | undefined>;
 
@@ -67,9 +67,10 @@ export type Outcome =
 /** Takes the deliveries of new events: the Deliverer. */
 export interface Deliveries {
   /**
-   * Tries each at once. Resolves when all are recorded, with their outcomes or as pending, which takes half a second at
-   * most: only then may the outbox rows of their events go. Callers that handle events in batches wait beside the next
-   * batch, not before it. Rejects if Postgres is away: the events are then handled again, with the same ids.
+   * Tries each at once. Resolves when all are recorded, with their outcomes or as pending, which
+   * takes half a second at most: only then may the outbox rows of their events go. Callers that
+   * handle events in batches wait beside the next batch, not before it. Rejects if Postgres is
+   * away: the events are then handled again, with the same ids.
    */
   deliver(tries: readonly FirstTry[]): Promise<void>;
 }

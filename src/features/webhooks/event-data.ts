@@ -39,23 +39,26 @@ export function dataOf({ event, team }: DomainEvent): EventData | undefined {
   return team && { schema: EVENT_DATA[event].data, value: team };
 }
 
-/** The id of the resource that an event is about; what belongs to a message or a conversation is about that. */
+/**
+ * The id of the resource that an event is about; what belongs to a message or a conversation is
+ * about that.
+ */
 export function resourceOf({ resource }: DomainEvent): string {
   return ownerOf(resource);
 }
 
 /**
- * Whether an event of a stream goes to webhooks: those of a conversation do, and those that only one actor gets (on its
- * own feed) do not.
+ * Whether an event of a stream goes to webhooks: those of a conversation do, and those that only
+ * one actor gets (on its own feed) do not.
  */
 export function isOfConversation({ stream, conversationId }: DomainEvent): boolean {
   return stream === conversationId;
 }
 
 /**
- * Reads the data of deliveries from their resources as they are now, for every try but the first: payloads are stored
- * nowhere, so that content has one place from which it is erased. Deliveries that are asked for together are read
- * together.
+ * Reads the data of deliveries from their resources as they are now, for every try but the first:
+ * payloads are stored nowhere, so that content has one place from which it is erased. Deliveries
+ * that are asked for together are read together.
  */
 export function eventDataReader(from: EventReads): ReadData {
   const reads = new GatheredReads((deliveries: readonly Delivery[]) => readAll(from, deliveries));
@@ -123,7 +126,10 @@ async function readPlatformEvents(
   return new Map(rows.map((row) => [row.id, { schema: PlatformEvent, value: presentEvent(row) }]));
 }
 
-/** A mail as the team sees it, without the HTML: receivers that show it read it where they sandbox it. */
+/**
+ * A mail as the team sees it, without the HTML: receivers that show it read it where they sandbox
+ * it.
+ */
 export async function emailData(files: Downloads, mail: MailRow): Promise<EventData> {
   return { schema: Email, value: { ...(await presentEmail(files, mail)), html: null } };
 }

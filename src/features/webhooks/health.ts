@@ -14,8 +14,8 @@ export interface HealthOptions {
 }
 
 /**
- * Notes on each webhook whether its tries succeed, and disables those whose receiver is gone, or that have failed for too
- * long. The notes of a second are written together.
+ * Notes on each webhook whether its tries succeed, and disables those whose receiver is gone, or
+ * that have failed for too long. The notes of a second are written together.
  */
 export class Health {
   readonly #options: HealthOptions;

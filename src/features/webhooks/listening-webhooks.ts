@@ -3,7 +3,10 @@ import { filtersOf } from '../../contract/protocol/webhook-events.ts';
 import type { Querier } from '../../platform/db/handle.ts';
 import { statement } from '../../platform/db/statement.ts';
 
-/** What decides which events a webhook is sent. Disabled ones are included: their events are recorded as failed. */
+/**
+ * What decides which events a webhook is sent. Disabled ones are included: their events are
+ * recorded as failed.
+ */
 export interface ListeningWebhook {
   readonly id: string;
   readonly account_id: string;

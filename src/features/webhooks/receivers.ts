@@ -5,8 +5,8 @@ import type { Destination } from './attempt.ts';
 import { type ReceiverRow, readReceiver } from './webhook-store.ts';
 
 /**
- * What tries need of webhooks, kept until a change of the webhook is announced. Disabled ones are kept as well: their
- * events go on.
+ * What tries need of webhooks, kept until a change of the webhook is announced. Disabled ones are
+ * kept as well: their events go on.
  */
 export class Receivers {
   readonly #cache: RevocableCache<Known | undefined>;

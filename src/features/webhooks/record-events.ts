@@ -43,10 +43,11 @@ export interface EventRecorderOptions {
 export type RecordedMessage = MessageWithParts & { readonly trace?: TraceContext | undefined };
 
 /**
- * Makes a delivery of each committed event for each webhook that wants it. Called by the handlers of the outbox, whose
- * row stays until the promise resolves: what is not stored by then is recorded again by the node that takes the row
- * over. `isRepeated` says that the event may have been recorded before: its deliveries are then stored before they are
- * tried, so that a delivery that exists is not tried again.
+ * Makes a delivery of each committed event for each webhook that wants it. Called by the handlers
+ * of the outbox, whose row stays until the promise resolves: what is not stored by then is recorded
+ * again by the node that takes the row over. `isRepeated` says that the event may have been
+ * recorded before: its deliveries are then stored before they are tried, so that a delivery that
+ * exists is not tried again.
  *
  * An account without webhooks costs one look into a map.
  */
@@ -59,7 +60,10 @@ export class EventRecorder {
     this.#options = options;
   }
 
-  /** Returns undefined where no webhook can want the messages, so that the send path waits for nothing. */
+  /**
+   * Returns undefined where no webhook can want the messages, so that the send path waits for
+   * nothing.
+   */
   sent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> | undefined {
     const { webhooks } = this.#options.listeners.found;
     if (webhooks.size === 0) return undefined;

@@ -16,8 +16,8 @@ export interface RecorderOptions {
 }
 
 /**
- * Writes deliveries and outcomes, those of 50 ms in one statement each. Writes follow each other, so an outcome never
- * comes before the row that it is of.
+ * Writes deliveries and outcomes, those of 50 ms in one statement each. Writes follow each other,
+ * so an outcome never comes before the row that it is of.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -38,7 +38,10 @@ export class Recorder {
     return this.#next.promise;
   }
 
-  /** Writes the state of a delivery that has a row. If Postgres is away, it is tried again when its lease has ended. */
+  /**
+   * Writes the state of a delivery that has a row. If Postgres is away, it is tried again when its
+   * lease has ended.
+   */
   update(row: Recorded): void {
     this.#updates.push(row);
     this.#schedule();
@@ -82,8 +85,8 @@ export class Recorder {
   /** Rejects if the inserts failed. */
   async #writeAll(inserts: readonly Recorded[], updates: readonly Recorded[]): Promise<void> {
     const { database, onWritten, log } = this.#options;
-    // Not durable when they return. They are before the removal of the outbox row in the log of Postgres: after a crash
-    // that loses them the event is there, and is handled again.
+    // Not durable when they return. They are before the removal of the outbox row in the log of
+    // Postgres: after a crash that loses them the event is there, and is handled again.
     const [inserted, updated] = await Promise.allSettled([
       inserts.length === 0 ? undefined : insertDeliveries(database.relaxed, inserts),
       updates.length === 0 ? undefined : updateDeliveries(database.relaxed, updates),

@@ -28,8 +28,9 @@ export function openRemoval(options: RemovalOptions): Loop {
 }
 
 /**
- * Removes webhooks that have been disabled for too long, the deliveries of webhooks that are gone, and deliveries that
- * are done and old. Disables webhooks with too many failed deliveries. May run on several nodes at once.
+ * Removes webhooks that have been disabled for too long, the deliveries of webhooks that are gone,
+ * and deliveries that are done and old. Disables webhooks with too many failed deliveries. May run
+ * on several nodes at once.
  */
 export async function removeOld(options: RemovalOptions, signal: AbortSignal): Promise<void> {
   const { database, schedule, keepDays, maxFailed = MAX_FAILED } = options;

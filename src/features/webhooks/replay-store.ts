@@ -2,8 +2,8 @@ import type { Querier, Tx } from '../../platform/db/handle.ts';
 import { statement } from '../../platform/db/statement.ts';
 
 /**
- * Has the deliveries of a locked webhook from this microsecond on sent again. A replay that is under way is extended.
- * Returns the time up to which events are included.
+ * Has the deliveries of a locked webhook from this microsecond on sent again. A replay that is
+ * under way is extended. Returns the time up to which events are included.
  */
 export async function requestReplay(tx: Tx, webhookId: string, sinceUs: number): Promise<string> {
   const [row] = await tx.query(REQUEST, webhookId, sinceUs);
@@ -11,8 +11,8 @@ export async function requestReplay(tx: Tx, webhookId: string, sinceUs: number):
 }
 
 /**
- * Makes the next deliveries of every replay pending, `limit` of a webhook at most. Returns how many webhooks had some.
- * Those that other nodes are at work on are left out.
+ * Makes the next deliveries of every replay pending, `limit` of a webhook at most. Returns how many
+ * webhooks had some. Those that other nodes are at work on are left out.
  */
 export async function advanceReplays(db: Querier, limit: number): Promise<number> {
   return (await db.query(ADVANCE, limit)).length;

@@ -13,8 +13,9 @@ export interface ReplaysOptions {
 }
 
 /**
- * Makes deliveries pending again that a replay asks for, some a second, so that the events of today are not behind all of
- * them. How far a replay is stands in the row of its webhook: any node goes on with it.
+ * Makes deliveries pending again that a replay asks for, some a second, so that the events of today
+ * are not behind all of them. How far a replay is stands in the row of its webhook: any node goes
+ * on with it.
  */
 export class Replays {
   readonly #loop: Loop;

@@ -25,7 +25,10 @@ const MOST_RETRY_AFTER_MS = 10 * HOUR_MS;
 
 const LEAST_LOOK_MS = 20;
 
-/** The times of the retries and of what follows from failures, by a clock that runs `speed` times as fast as usual. */
+/**
+ * The times of the retries and of what follows from failures, by a clock that runs `speed` times as
+ * fast as usual.
+ */
 export class RetrySchedule {
   readonly #speed: number;
   readonly #backoff: Backoff;
@@ -36,8 +39,9 @@ export class RetrySchedule {
   }
 
   /**
-   * Returns the milliseconds from the end of the last try to the next; null: there is none. `attempts` is the number of
-   * tries so far. The receiver can ask for a longer wait, not for a shorter one.
+   * Returns the milliseconds from the end of the last try to the next; null: there is none.
+   * `attempts` is the number of tries so far. The receiver can ask for a longer wait, not for a
+   * shorter one.
    */
   delayAfter(attempts: number, retryAfterMs = 0): number | null {
     return this.#backoff.delayAfter(attempts, Math.min(retryAfterMs, MOST_RETRY_AFTER_MS));

@@ -10,8 +10,8 @@ export interface Signed {
 }
 
 /**
- * Returns the header `webhook-signature` of Standard Webhooks: after a rotation with one signature for each of the two
- * secrets, separated by a space.
+ * Returns the header `webhook-signature` of Standard Webhooks: after a rotation with one signature
+ * for each of the two secrets, separated by a space.
  */
 export function signatureOf(
   {

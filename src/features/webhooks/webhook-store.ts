@@ -120,7 +120,10 @@ export const WEBHOOKS = defineAccountList<WebhookRow>({
   search: ['t.url'],
 });
 
-/** What a try needs of a webhook, and whether it may be made: the webhook is enabled, and its account not deleted. */
+/**
+ * What a try needs of a webhook, and whether it may be made: the webhook is enabled, and its
+ * account not deleted.
+ */
 export interface ReceiverRow extends Receiver {
   readonly is_open: boolean;
 }
@@ -160,7 +163,9 @@ async function changed(tx: Tx, id: string): Promise<void> {
   await enqueueRightsChanged(tx, [id]);
 }
 
-/** Takes the lock of the account's row, so that two requests at once do not both find room for one. */
+/**
+ * Takes the lock of the account's row, so that two requests at once do not both find room for one.
+ */
 async function requireRoom(tx: Tx, accountId: string): Promise<void> {
   await tx.kysely
     .selectFrom('accounts')

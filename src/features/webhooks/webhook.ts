@@ -41,8 +41,9 @@ export function readWebhookUrl(text: string, guard: AddressGuard): string {
 }
 
 /**
- * Checks the URL and the events of a body. Throws ApiError `invalid_format` or `validation_failed` (param url), or
- * `validation_failed` (param event_types[n]) for events that do not exist or that no webhook is sent.
+ * Checks the URL and the events of a body. Throws ApiError `invalid_format` or `validation_failed`
+ * (param url), or `validation_failed` (param event_types[n]) for events that do not exist or that
+ * no webhook is sent.
  */
 export function checkWebhook(
   { url, event_types: filters = [] }: { readonly url?: string; readonly event_types?: readonly string[] },

@@ -25,7 +25,10 @@ export function hashApiKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Whether the text has the form and the checksum of a key; a mistyped one is refused without a look-up. */
+/**
+ * Whether the text has the form and the checksum of a key; a mistyped one is refused without a
+ * look-up.
+ */
 export function hasValidChecksum(key: string): boolean {
   if (!FORM.test(key)) return false;
   return checksumOf(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);

@@ -20,7 +20,9 @@ export interface AuthenticatorOptions {
   readonly maxCached?: number;
   /** Milliseconds since 1970; expiry is compared with it. */
   readonly now?: () => number;
-  /** Milliseconds of a clock that never goes back; the age of cached entries is measured with it. */
+  /**
+   * Milliseconds of a clock that never goes back; the age of cached entries is measured with it.
+   */
   readonly monotonicNow?: () => number;
 }
 
@@ -33,9 +35,10 @@ export interface Identity {
 
 /**
  * From a credential to the principal of a request (docs/contract.md#authentication,
- * docs/architecture.md#rights-that-end). Results are cached by the text of the credential, so that a known caller costs one
- * look-up in memory, no hash and no `await`. A right that changes (`rights.announce` with the id of the key, actor, role or
- * account) takes effect at once on every node.
+ * docs/architecture.md#rights-that-end). Results are cached by the text of the credential, so that
+ * a known caller costs one look-up in memory, no hash and no `await`. A right that changes
+ * (`rights.announce` with the id of the key, actor, role or account) takes effect at once on every
+ * node.
  */
 export class Authenticator {
   readonly #database: Database;
@@ -62,9 +65,10 @@ export class Authenticator {
   }
 
   /**
-   * Returns the principal if the credential is cached, else a promise. Throws, or rejects with, ApiError:
-   * `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated actor), `api_key_expired`,
-   * `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres is away). `authorization` is the value of the header.
+   * Returns the principal if the credential is cached, else a promise. Throws, or rejects with,
+   * ApiError: `invalid_credentials` (missing, malformed, unknown, another scheme, a deactivated
+   * actor), `api_key_expired`, `api_key_revoked`, `expired_token`, `service_unavailable` (Postgres
+   * is away). `authorization` is the value of the header.
    */
   authenticate(authorization: string | undefined): Principal | Promise<Principal> {
     const standing = this.#byText.get(credentialIn(authorization));
@@ -72,8 +76,8 @@ export class Authenticator {
   }
 
   /**
-   * Returns the current principal of a credential that was checked before (a ticket's, an open socket's). Rejects like
-   * `authenticate`.
+   * Returns the current principal of a credential that was checked before (a ticket's, an open
+   * socket's). Rejects like `authenticate`.
    */
   async principalOf(identity: Identity): Promise<Principal> {
     return this.#admit(await this.#byIdentity.get(identityKey(identity)));
@@ -153,7 +157,10 @@ const SCHEME = 'Bearer ';
 /** Visible ASCII, no longer than any credential of ours. */
 const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
 
-/** The state of a credential in its row. Refusals are cached as well: the refusal of a real key depends on rights like any other result. */
+/**
+ * The state of a credential in its row. Refusals are cached as well: the refusal of a real key
+ * depends on rights like any other result.
+ */
 interface CredentialState {
   readonly principal: Principal;
   readonly revoked: boolean;
@@ -214,7 +221,10 @@ const BY_ACTOR = statement<
   WHERE a.id = $1 AND a.account_id = $2`,
 });
 
-/** Throws ApiError `invalid_credentials` if there is no bearer credential. Its form is checked when it is read. */
+/**
+ * Throws ApiError `invalid_credentials` if there is no bearer credential. Its form is checked when
+ * it is read.
+ */
 function credentialIn(authorization: string | undefined): string {
   if (authorization === undefined || authorization === '') {
     throw new ApiError('invalid_credentials', 'The Authorization header is missing.', {
@@ -252,7 +262,10 @@ function standingOf(row: Row, credential: Credential): CredentialState {
   };
 }
 
-/** A token of a session ends with it (`family_ended`); any other one with a deactivation that came later. */
+/**
+ * A token of a session ends with it (`family_ended`); any other one with a deactivation that came
+ * later.
+ */
 function isEnded({ tokens_ended_ms }: Row, { familyId, issuedAtMs }: Credential): boolean {
   return (
     familyId === undefined && tokens_ended_ms !== null && (issuedAtMs ?? tokens_ended_ms) < tokens_ended_ms

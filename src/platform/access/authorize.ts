@@ -7,11 +7,14 @@ import {
 import type { Principal } from './principal.ts';
 
 /**
- * What a known caller may do. The checks stand in the order of docs/contract.md#order-of-checks: account,
- * subscription, permission.
+ * What a known caller may do. The checks stand in the order of docs/contract.md#order-of-checks:
+ * account, subscription, permission.
  */
 
-/** `header` is the value of Service-Account, or of the field `param` in a frame. Another caller's account answers like one that does not exist. */
+/**
+ * `header` is the value of Service-Account, or of the field `param` in a frame. Another caller's
+ * account answers like one that does not exist.
+ */
 export function requireAccount(
   principal: Principal,
   header: string | undefined,
@@ -45,7 +48,10 @@ export function requirePermission(
   throw new ApiError('insufficient_permissions', `The role behind this credential does not grant ${wanted}.`);
 }
 
-/** Permissions of admins count only in admin roles, whatever other roles contain (docs/contract.md#permissions). */
+/**
+ * Permissions of admins count only in admin roles, whatever other roles contain
+ * (docs/contract.md#permissions).
+ */
 export function hasPermission(
   { admin, permissions }: Principal,
   permission: Permission | AdminPermission,

@@ -7,7 +7,10 @@ import type { Tx } from '../db/handle.ts';
 import { statement } from '../db/statement.ts';
 import { isUnavailable } from '../db/unavailable.ts';
 
-/** The scope of a key: the same key in another scope is another key. `path` includes its ids, not the query. */
+/**
+ * The scope of a key: the same key in another scope is another key. `path` includes its ids, not
+ * the query.
+ */
 export interface IdempotencyScope {
   readonly accountId: string;
   readonly actorId: string;
@@ -15,7 +18,10 @@ export interface IdempotencyScope {
   readonly path: string;
 }
 
-/** Either the stored answer, to be sent again in the form of the version that asks, or permission to act. */
+/**
+ * Either the stored answer, to be sent again in the form of the version that asks, or permission to
+ * act.
+ */
 export type Begun =
   | { readonly replay: StoredResponse; readonly claim?: undefined }
   | { readonly claim: IdempotencyClaim; readonly replay?: undefined };
@@ -28,15 +34,18 @@ export interface StoredResponse {
 export interface CompleteOptions {
   /** The transaction of the effect: the response is then stored if and only if the effect is. */
   readonly tx?: Tx;
-  /** The body shows a secret (a new API key, a token): it is stored encrypted and can be read only with the Idempotency-Key. */
+  /**
+   * The body shows a secret (a new API key, a token): it is stored encrypted and can be read only
+   * with the Idempotency-Key.
+   */
   readonly secret?: boolean;
   /** The body is not stored: a repetition is answered `resource_gone`. */
   readonly once?: boolean;
 }
 
 /**
- * Carries a request out once however often it is sent (docs/contract.md#idempotency). A claim lasts 30 s; the answer is
- * kept for 24 h.
+ * Carries a request out once however often it is sent (docs/contract.md#idempotency). A claim lasts
+ * 30 s; the answer is kept for 24 h.
  */
 export class Idempotency {
   readonly #database: Database;
@@ -46,9 +55,10 @@ export class Idempotency {
   }
 
   /**
-   * `key` is the Idempotency-Key as sent, `fingerprint` the result of fingerprintOf(). Rejects with ApiError:
-   * `parameter_invalid` (an empty or too long key, or one beyond printable ASCII), `idempotency_key_reused` (it belongs to
-   * another request), `idempotency_in_progress`, `service_unavailable` (Postgres is away).
+   * `key` is the Idempotency-Key as sent, `fingerprint` the result of fingerprintOf(). Rejects with
+   * ApiError: `parameter_invalid` (an empty or too long key, or one beyond printable ASCII),
+   * `idempotency_key_reused` (it belongs to another request), `idempotency_in_progress`,
+   * `service_unavailable` (Postgres is away).
    */
   async begin(scope: IdempotencyScope, key: string, fingerprint: Buffer): Promise<Begun> {
     if (key.length > MAX_KEY_LENGTH || !PRINTABLE.test(key)) {
@@ -110,8 +120,8 @@ export class Idempotency {
 }
 
 /**
- * Removes the stored answers that show these resources, in the transaction that removes the resources. A request that
- * is repeated then gets `resource_gone`, and does not act again.
+ * Removes the stored answers that show these resources, in the transaction that removes the
+ * resources. A request that is repeated then gets `resource_gone`, and does not act again.
  */
 export async function forgetAnswers(tx: Tx, resourceIds: readonly string[]): Promise<void> {
   if (resourceIds.length > 0) await tx.query(FORGET, resourceIds);
@@ -128,9 +138,10 @@ export class IdempotencyClaim {
   }
 
   /**
-   * Stores the answer, or releases the key if the answer is not one to repeat (validation, 401, 403, 429, 5xx). With `tx`, and
-   * the claim lost to another owner, rejects with ApiError `idempotency_in_progress`, so that the effect is rolled back.
-   * Without `tx` the effect is committed already, and a lost claim is left to its new owner. Rejects with the database's error
+   * Stores the answer, or releases the key if the answer is not one to repeat (validation, 401,
+   * 403, 429, 5xx). With `tx`, and the claim lost to another owner, rejects with ApiError
+   * `idempotency_in_progress`, so that the effect is rolled back. Without `tx` the effect is
+   * committed already, and a lost claim is left to its new owner. Rejects with the database's error
    * otherwise.
    */
   async complete(status: number, body: Buffer, options: CompleteOptions = {}): Promise<void> {
@@ -160,9 +171,10 @@ export class IdempotencyClaim {
 }
 
 /**
- * Returns the SHA-256 of query and body, which decides whether two requests are the same. `query` as sent, without `?`;
- * `body` as parsed, so that the order of its fields and white space do not count; undefined if there is none. Throws
- * ApiError `invalid_format` for a body that is nested too deeply.
+ * Returns the SHA-256 of query and body, which decides whether two requests are the same. `query`
+ * as sent, without `?`; `body` as parsed, so that the order of its fields and white space do not
+ * count; undefined if there is none. Throws ApiError `invalid_format` for a body that is nested too
+ * deeply.
  */
 export function fingerprintOf(query: string, body: unknown): Buffer {
   const canonical = body === undefined ? '' : canonicalJson(body);
@@ -190,15 +202,18 @@ interface KeyRow {
 }
 
 const MAX_KEY_LENGTH = 255;
-/** Other bytes are decoded differently along the way, or cut off, so that two keys could become one. */
+/**
+ * Other bytes are decoded differently along the way, or cut off, so that two keys could become one.
+ */
 const PRINTABLE = /^[\x20-\x7e]+$/;
 const CLAIM_ATTEMPTS = 3;
 const PURGE_BATCH = 10_000;
 
 /**
- * Takes a key that is new, older than 24 h, or whose owner let the lease end: the response is stored with the effect, so in
- * that case there was no effect. The row's lock admits one of many concurrent requests, and the others see what it
- * wrote. An expired claim stays bound to its request.
+ * Takes a key that is new, older than 24 h, or whose owner let the lease end: the response is
+ * stored with the effect, so in that case there was no effect. The row's lock admits one of many
+ * concurrent requests, and the others see what it wrote. An expired claim stays bound to its
+ * request.
  */
 const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accountId: string]>({
   name: 'idempotency-claim',
@@ -245,7 +260,9 @@ function inProgress(): ApiError {
   });
 }
 
-/** Whether a repeated request would get the same answer: success, or a refusal because of the state. */
+/**
+ * Whether a repeated request would get the same answer: success, or a refusal because of the state.
+ */
 function isKept(status: number): boolean {
   return status < 400 || status === 404 || status === 409 || status === 410;
 }
@@ -276,7 +293,10 @@ function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
   return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }
 
-/** The table stores only a hash of the Idempotency-Key, so a reader of the table cannot decrypt the body unless the key is guessable. */
+/**
+ * The table stores only a hash of the Idempotency-Key, so a reader of the table cannot decrypt the
+ * body unless the key is guessable.
+ */
 function cipherKey(key: string, hash: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', key, hash, 'parley idempotent response', 32));
 }

@@ -1,8 +1,8 @@
 import { type Actor, presentActor } from '../../contract/protocol/resources/actor.ts';
 
 /**
- * The caller of a request, as read from its credential. It is immutable, cached and shared between requests
- * (platform/access/authenticate.ts), so it must not hold anything of a single request.
+ * The caller of a request, as read from its credential. It is immutable, cached and shared between
+ * requests (platform/access/authenticate.ts), so it must not hold anything of a single request.
  */
 export interface Principal {
   readonly accountId: string;
@@ -10,7 +10,9 @@ export interface Principal {
   readonly subscribed: boolean;
   /** In the form of resources. `actor.id` is the author of what the caller sends. */
   readonly actor: Actor;
-  /** An external customer, who has no role and sees only its own cases (docs/contract.md#customers). */
+  /**
+   * An external customer, who has no role and sees only its own cases (docs/contract.md#customers).
+   */
   readonly customer: boolean;
   /** The role is `admin`: it holds every permission. */
   readonly admin: boolean;
@@ -31,12 +33,17 @@ export interface Credential {
   readonly expiresAtMs: number | null;
 }
 
-/** Whether the caller reads and sends in every conversation of its account (docs/contract.md#reading-and-sending). */
+/**
+ * Whether the caller reads and sends in every conversation of its account
+ * (docs/contract.md#reading-and-sending).
+ */
 export function seesWholeAccount(principal: Principal): boolean {
   return principal.admin || principal.actor.type === 'api_key';
 }
 
-/** The principal of an endpoint that requires no credential. It has no permissions and no account. */
+/**
+ * The principal of an endpoint that requires no credential. It has no permissions and no account.
+ */
 export const UNAUTHENTICATED: Principal = Object.freeze({
   accountId: '',
   subscribed: false,

@@ -12,9 +12,15 @@ export interface RateLimit {
 export interface RateLimits {
   /** By `principal.credential.id`. */
   readonly credentials: RateLimiter;
-  /** By actor id: what is done in an actor's name later than its request, such as the delivery of scheduled messages. */
+  /**
+   * By actor id: what is done in an actor's name later than its request, such as the delivery of
+   * scheduled messages.
+   */
   readonly deferred: RateLimiter;
-  /** By the caller's address, before authentication: ten times as many, because several callers may share an address. */
+  /**
+   * By the caller's address, before authentication: ten times as many, because several callers may
+   * share an address.
+   */
   readonly addresses: RateLimiter;
   /** By the caller's address: endpoints that are `scarce` (platform/http/route.ts). */
   readonly scarce: RateLimiter;
@@ -42,9 +48,10 @@ export interface RateLimiterOptions {
 }
 
 /**
- * Admits a number of requests per window, which begins with a key's first request. It counts in this process, with one
- * look-up per request (every request is counted twice). rate-sharing.ts exchanges the counts between nodes; a request that
- * this node cannot decide alone waits for the next exchange.
+ * Admits a number of requests per window, which begins with a key's first request. It counts in
+ * this process, with one look-up per request (every request is counted twice). rate-sharing.ts
+ * exchanges the counts between nodes; a request that this node cannot decide alone waits for the
+ * next exchange.
  */
 export class RateLimiter {
   /** Requests per window; 0 if nothing is limited. */
@@ -53,7 +60,10 @@ export class RateLimiter {
   readonly #windows: LRUCache<string, RateWindow> | undefined;
   readonly #keyOf: ((key: string) => string) | undefined;
   readonly #now: () => number;
-  /** Windows that were used since the last exchange or hold something; undefined while nothing is exchanged. */
+  /**
+   * Windows that were used since the last exchange or hold something; undefined while nothing is
+   * exchanged.
+   */
   #changed: Set<RateWindow> | undefined;
   /** Windows with waiting requests. */
   readonly #asking = new Set<RateWindow>();
@@ -65,13 +75,14 @@ export class RateLimiter {
     this.#windowMs = (limit?.seconds ?? 0) * 1_000;
     this.#windows = limit === null ? undefined : new LRUCache({ max: MAX_WINDOWS });
     this.#keyOf = keyOf;
-    // Whole milliseconds: with fractions a window of 60 s can come out slightly longer, and be announced as 61.
+    // Whole milliseconds: with fractions a window of 60 s can come out slightly longer, and be
+    // announced as 61.
     this.#now = () => Math.floor(now());
   }
 
   /**
-   * Counts one request. Throws, or rejects with, ApiError `rate_limit_exceeded`; returns undefined if nothing is limited.
-   * Returns a promise only if other nodes have to be asked.
+   * Counts one request. Throws, or rejects with, ApiError `rate_limit_exceeded`; returns undefined
+   * if nothing is limited. Returns a promise only if other nodes have to be asked.
    */
   consume(key: string): RateState | Promise<RateState> | undefined {
     if (this.#windows === undefined) return undefined;
@@ -90,14 +101,19 @@ export class RateLimiter {
     return this.#ask(window);
   }
 
-  /** Starts counting together with other nodes. `requestExchange` is called when a request waits for an exchange with them. */
+  /**
+   * Starts counting together with other nodes. `requestExchange` is called when a request waits for
+   * an exchange with them.
+   */
   share(requestExchange: () => void): void {
     this.#changed = new Set();
     this.#requestExchange = requestExchange;
     this.#mostOwed = Math.floor(this.limit * MAX_OWED);
   }
 
-  /** Ends counting with other nodes. Returns a last exchange, which gives back what this node holds. */
+  /**
+   * Ends counting with other nodes. Returns a last exchange, which gives back what this node holds.
+   */
   unshare(): Exchange[] {
     this.#mostOwed = Number.POSITIVE_INFINITY;
     const last = this.takeExchanges('all');
@@ -136,7 +152,10 @@ export class RateLimiter {
     return exchanges;
   }
 
-  /** Takes the engine's answer to an exchange. Without an answer (undefined) this node counts alone until the next one. */
+  /**
+   * Takes the engine's answer to an exchange. Without an answer (undefined) this node counts alone
+   * until the next one.
+   */
   learn({ window, addition, waiting }: Exchange, tally: Tally | undefined): void {
     const nowMs = this.#now();
     const isAlone = tally === undefined || this.#changed === undefined;
@@ -171,15 +190,21 @@ export interface Exchange {
   readonly waiting: readonly Waiting[];
 }
 
-/** The share of a limit that a node may grant before the others know of it: two nodes together stay within 1 %. */
+/**
+ * The share of a limit that a node may grant before the others know of it: two nodes together stay
+ * within 1 %.
+ */
 const MAX_OWED = 1 / 200;
 
-/** Most callers remembered, at about 200 bytes each; the least recently seen are forgotten first. */
+/**
+ * Most callers remembered, at about 200 bytes each; the least recently seen are forgotten first.
+ */
 const MAX_WINDOWS = 100_000;
 
 /**
- * Returns the key that an address is counted by: an IPv4 address (also if it is mapped into IPv6) itself, an IPv6 address
- * its /64. One caller has all of a /64, and could otherwise fill the memory with counters.
+ * Returns the key that an address is counted by: an IPv4 address (also if it is mapped into IPv6)
+ * itself, an IPv6 address its /64. One caller has all of a /64, and could otherwise fill the memory
+ * with counters.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
@@ -194,7 +219,9 @@ export function networkOf(address: string): string {
 
 const PER_ADDRESS = 10;
 
-/** Registrations of an office behind one address, and of mistyped forms; too few to fill a database. */
+/**
+ * Registrations of an office behind one address, and of mistyped forms; too few to fill a database.
+ */
 const SCARCE: RateLimit = { requests: 20, seconds: 3_600 };
 
 function secondsLeft({ endsMs }: RateWindow, nowMs: number): number {
@@ -207,7 +234,10 @@ function tooMany(retryAfterS: number): ApiError {
   });
 }
 
-/** Returns the eight groups of an IPv6 address, written out or shortened, with or without an IPv4 tail. */
+/**
+ * Returns the eight groups of an IPv6 address, written out or shortened, with or without an IPv4
+ * tail.
+ */
 function groupsOf(address: string): number[] {
   const plain = address
     .replace(/%.*$/, '')

@@ -7,9 +7,9 @@ import type { Exchange, RateLimiter } from './rate-limit.ts';
 const SHARE_EVERY_MS = 200;
 
 /**
- * Joins the limits of several nodes. A node decides most requests alone, and the engine counts them a moment later. A request
- * that cannot wait for that triggers an exchange at once, and requests that arrive meanwhile share the next one. While the
- * link is away each node counts alone.
+ * Joins the limits of several nodes. A node decides most requests alone, and the engine counts them
+ * a moment later. A request that cannot wait for that triggers an exchange at once, and requests
+ * that arrive meanwhile share the next one. While the link is away each node counts alone.
  */
 export class RateSharing {
   readonly #engine: Pick<Engine, 'tally'>;

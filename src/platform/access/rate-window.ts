@@ -2,9 +2,10 @@ import type { ApiError } from '../../contract/protocol/errors.ts';
 import type { Addition, Tally } from '../engine/engine.ts';
 
 /**
- * The window of one key, as this node knows it. A single node grants up to the limit. One of several nodes grants what it
- * holds: it has taken that from the rest of the limit in the engine, where it counts as used until it is given back. A few
- * requests are granted before they are counted there (`mostOwed`), so that a caller far from its limit never waits.
+ * The window of one key, as this node knows it. A single node grants up to the limit. One of
+ * several nodes grants what it holds: it has taken that from the rest of the limit in the engine,
+ * where it counts as used until it is given back. A few requests are granted before they are
+ * counted there (`mostOwed`), so that a caller far from its limit never waits.
  */
 export class RateWindow {
   readonly key: string;
@@ -17,7 +18,10 @@ export class RateWindow {
   #number: number | undefined;
   /** What all nodes have used or hold, as of the last exchange. */
   #total = 0;
-  /** The part of `#total` that this node may still grant; negative: what it granted and the engine has not counted yet. */
+  /**
+   * The part of `#total` that this node may still grant; negative: what it granted and the engine
+   * has not counted yet.
+   */
   #held = 0;
 
   constructor(key: string) {
@@ -48,8 +52,9 @@ export class RateWindow {
   }
 
   /**
-   * Returns what the engine has to count: what was granted in advance, what the waiting requests need, and as much as this node
-   * will probably grant until the next exchange. What it does not need it gives back.
+   * Returns what the engine has to count: what was granted in advance, what the waiting requests
+   * need, and as much as this node will probably grant until the next exchange. What it does not
+   * need it gives back.
    */
   toAddition(limit: number, mostOwed: number): Omit<Addition, 'windowMs'> {
     const wanted = this.waiting.length + this.#advance(limit, mostOwed);
@@ -57,7 +62,8 @@ export class RateWindow {
     const surplus = Math.max(0, this.#held - wanted);
     const owed = Math.max(0, -this.#held);
     const most = Math.max(0, wanted - Math.max(0, this.#held));
-    // The surplus cannot be granted from this moment on, whereas a debt remains until it is counted.
+    // The surplus cannot be granted from this moment on, whereas a debt remains until it is
+    // counted.
     this.#held -= surplus;
     return {
       key: this.key,
@@ -77,7 +83,9 @@ export class RateWindow {
     this.endsMs = nowMs + leftMs;
   }
 
-  /** Twice the demand, since it may grow, but never so much that other nodes would have to refuse. */
+  /**
+   * Twice the demand, since it may grow, but never so much that other nodes would have to refuse.
+   */
   #advance(limit: number, mostOwed: number): number {
     if (this.demand <= mostOwed) return 0;
     const affordable = Math.max(0, Math.floor((limit - this.#total) * MAX_ADVANCED));

@@ -3,11 +3,14 @@ import { EVERYTHING, type Rights } from './rights.ts';
 
 export interface RevocableCacheOptions<Value> {
   readonly rights: Rights;
-  /** Reads the value from its source. A rejection is passed to the callers that wait, and is not cached. */
+  /**
+   * Reads the value from its source. A rejection is passed to the callers that wait, and is not
+   * cached.
+   */
   readonly load: (key: string) => Promise<Value>;
   /**
-   * Returns the subjects whose change invalidates the value. Also called for an absent value (null or undefined): return the
-   * subjects that would make it appear, as far as the key names them.
+   * Returns the subjects whose change invalidates the value. Also called for an absent value (null
+   * or undefined): return the subjects that would make it appear, as far as the key names them.
    */
   readonly subjectsOf: (value: Value, key: string) => readonly string[];
   /** Most entries; the least recently used are removed first. */
@@ -17,11 +20,13 @@ export interface RevocableCacheOptions<Value> {
 }
 
 /**
- * Caches a value that rights decide for as long as it may be used (docs/architecture.md#rights-that-end): until one of its
- * subjects changes, and never longer than `rights.maxAgeMs`. `rights` listens before anything is read, and after a change
- * during a read the read is repeated before its value is used.
+ * Caches a value that rights decide for as long as it may be used
+ * (docs/architecture.md#rights-that-end): until one of its subjects changes, and never longer than
+ * `rights.maxAgeMs`. `rights` listens before anything is read, and after a change during a read the
+ * read is repeated before its value is used.
  *
- * Absent values (null, undefined) are never cached, so that invented keys cannot displace good entries.
+ * Absent values (null, undefined) are never cached, so that invented keys cannot displace good
+ * entries.
  */
 export class RevocableCache<Value> {
   readonly #options: RevocableCacheOptions<Value>;
@@ -44,7 +49,10 @@ export class RevocableCache<Value> {
     this.#stopListening = options.rights.onChange((subject) => this.#drop(subject));
   }
 
-  /** Returns the value itself if it is cached, so that a hit costs no `await`; else a promise that concurrent callers share. */
+  /**
+   * Returns the value itself if it is cached, so that a hit costs no `await`; else a promise that
+   * concurrent callers share.
+   */
   get(key: string): Value | Promise<Value> {
     const entry = this.#entries.get(key);
     if (entry !== undefined) {
@@ -56,8 +64,8 @@ export class RevocableCache<Value> {
   }
 
   /**
-   * Drops what depends on the subject, as if a change of it had been announced: the next `get` reads what is committed
-   * now.
+   * Drops what depends on the subject, as if a change of it had been announced: the next `get`
+   * reads what is committed now.
    */
   invalidate(subject: string): void {
     this.#drop(subject);
@@ -94,7 +102,8 @@ export class RevocableCache<Value> {
         return value;
       }
     } finally {
-      // In the same step as the last check of `changed`: no caller can join a read that no longer receives changes.
+      // In the same step as the last check of `changed`: no caller can join a read that no longer
+      // receives changes.
       this.#reads.delete(key);
     }
   }

@@ -5,13 +5,16 @@ import { Loop } from '../lifecycle.ts';
 /** The subject that stands for all of them: listeners read everything again. */
 export const EVERYTHING = '*';
 
-/** Called with the id that a right depends on: a key, an actor, a role, an account or a conversation; or with `EVERYTHING`. */
+/**
+ * Called with the id that a right depends on: a key, an actor, a role, an account or a
+ * conversation; or with `EVERYTHING`.
+ */
 export type RightsListener = (subject: string) => void;
 
 /**
- * Announces changes of rights (docs/architecture.md#rights-that-end), and nothing else does. Every node listens to one engine
- * channel from its start on, so a right that is read through this class is never read before listening began. A change of a
- * right is announced after its commit.
+ * Announces changes of rights (docs/architecture.md#rights-that-end), and nothing else does. Every
+ * node listens to one engine channel from its start on, so a right that is read through this class
+ * is never read before listening began. A change of a right is announced after its commit.
  */
 export class Rights {
   readonly #engine: Engine;
@@ -23,8 +26,8 @@ export class Rights {
   #unregister: (() => void) | undefined;
 
   /**
-   * Begins to listen. If the link is lost at that moment, as happens on a busy machine while it starts, this waits for it;
-   * rejects with EngineUnavailableError if it stays away.
+   * Begins to listen. If the link is lost at that moment, as happens on a busy machine while it
+   * starts, this waits for it; rejects with EngineUnavailableError if it stays away.
    */
   static async open(engine: Engine): Promise<Rights> {
     const rights = new Rights(engine);
@@ -54,17 +57,18 @@ export class Rights {
   }
 
   /**
-   * How long, in milliseconds, a right may be used without reading it again. While the link is in doubt an announcement may
-   * never arrive here, so cached rights live for one second.
+   * How long, in milliseconds, a right may be used without reading it again. While the link is in
+   * doubt an announcement may never arrive here, so cached rights live for one second.
    */
   get maxAgeMs(): number {
     return this.#engine.healthy ? HEALTHY_MAX_AGE_MS : UNHEALTHY_MAX_AGE_MS;
   }
 
   /**
-   * Announces to every node that the right of `subject` changed; on this node before it returns. Never rejects: while the
-   * link is away it resolves within a second and the announcement is repeated until it arrives, because the change is committed
-   * and nodes with a sound link would not look for it.
+   * Announces to every node that the right of `subject` changed; on this node before it returns.
+   * Never rejects: while the link is away it resolves within a second and the announcement is
+   * repeated until it arrives, because the change is committed and nodes with a sound link would
+   * not look for it.
    */
   async announce(subject: string): Promise<void> {
     try {
@@ -80,9 +84,10 @@ export class Rights {
   }
 
   /**
-   * Calls `listener`, synchronously, with each subject that changed, and with `EVERYTHING` when frames may have been lost.
-   * Listeners are called in the order in which they were added: caches first, then the code that reads through them. They
-   * must not throw. Returns the function that removes the listener.
+   * Calls `listener`, synchronously, with each subject that changed, and with `EVERYTHING` when
+   * frames may have been lost. Listeners are called in the order in which they were added: caches
+   * first, then the code that reads through them. They must not throw. Returns the function that
+   * removes the listener.
    */
   onChange(listener: RightsListener): () => void {
     this.#listeners.add(listener);

@@ -11,8 +11,9 @@ export interface AnswerSearch {
 }
 
 /**
- * Rewrites the answers that are stored for Idempotency-Keys of the account and contain one of these ids: what is removed
- * from a resource must not be in a repeated answer either. Encrypted answers show a secret and no content.
+ * Rewrites the answers that are stored for Idempotency-Keys of the account and contain one of these
+ * ids: what is removed from a resource must not be in a repeated answer either. Encrypted answers
+ * show a secret and no content.
  */
 export async function rewriteStoredAnswers(
   tx: Tx,
@@ -28,7 +29,10 @@ export async function rewriteStoredAnswers(
   await rewriteAll(tx, found, rewrite);
 }
 
-/** Rewrites the answers that are stored for Idempotency-Keys and show one of these resources itself: found by an index. */
+/**
+ * Rewrites the answers that are stored for Idempotency-Keys and show one of these resources itself:
+ * found by an index.
+ */
 export async function rewriteAnswersAbout(
   tx: Tx,
   ids: readonly string[],
@@ -53,9 +57,9 @@ interface StoredAnswer {
   readonly response: Buffer;
 }
 
-// Answers are kept for a day, and are read in full by this: a redaction is rare, and an index would cost each request.
-// Rows of nodes of an earlier version have no account. A row is older than its answer by what the request took, which is
-// less than the 30 seconds of its claim.
+// Answers are kept for a day, and are read in full by this: a redaction is rare, and an index would
+// cost each request. Rows of nodes of an earlier version have no account. A row is older than its
+// answer by what the request took, which is less than the 30 seconds of its claim.
 const LOCK_CONTAINING = statement<[accountId: string, ids: readonly string[], since: string], StoredAnswer>({
   name: 'lock-stored-answers-containing',
   text: `

@@ -9,7 +9,10 @@ import { sharedSecret } from '../db/shared-secret.ts';
 
 export interface TokensOptions {
   readonly database: Database;
-  /** At least 32 characters (config.ts checks it). Without it a secret is made once and kept in the database, so that all nodes share it. */
+  /**
+   * At least 32 characters (config.ts checks it). Without it a secret is made once and kept in the
+   * database, so that all nodes share it.
+   */
   readonly secret?: string | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -32,13 +35,16 @@ export interface VerifiedToken extends TokenSubject {
 }
 
 /**
- * Access tokens: signed JWTs that any node verifies without a look-up (docs/contract.md#tokens). authenticate.ts decides
- * whether their actor may still act.
+ * Access tokens: signed JWTs that any node verifies without a look-up (docs/contract.md#tokens).
+ * authenticate.ts decides whether their actor may still act.
  */
 export class Tokens {
   readonly #key: webcrypto.CryptoKey;
   readonly #now: () => number;
-  /** Verifying costs 50 µs, and callers send the same token with every request. Only valid tokens are cached. */
+  /**
+   * Verifying costs 50 µs, and callers send the same token with every request. Only valid tokens
+   * are cached.
+   */
   readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_VERIFIED });
 
   /** Rejects with the database's error if the secret has to be read and Postgres is away. */
@@ -79,7 +85,10 @@ export class Tokens {
     return { token, expiresAt: wireTime(expiresAtS * 1000) };
   }
 
-  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for text that is not one of our tokens. */
+  /**
+   * Rejects with ApiError `expired_token`, or `invalid_credentials` for text that is not one of our
+   * tokens.
+   */
   async verifyAccess(token: string): Promise<VerifiedToken> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
@@ -110,7 +119,8 @@ export class Tokens {
       const times = { issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
       return { accountId: account, actorId: sub, id: jti, familyId, ...times };
     } catch (error) {
-      // The signature is checked before the claims, so only a genuine token can be reported as expired.
+      // The signature is checked before the claims, so only a genuine token can be reported as
+      // expired.
       if (error instanceof errors.JWTExpired) throw expiredToken();
       if (error instanceof errors.JOSEError) throw invalid();
       throw error;

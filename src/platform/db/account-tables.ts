@@ -33,7 +33,10 @@ export interface ActorsTable extends Times {
   avatar_url: string | null;
   role_id: string | null;
   deactivated_at: string | null;
-  /** When the actor was last deactivated: access tokens without a session that are older stay refused. */
+  /**
+   * When the actor was last deactivated: access tokens without a session that are older stay
+   * refused.
+   */
   tokens_ended_at: string | null;
   /** Since when the person's name and addresses are gone for good. */
   erased_at: string | null;

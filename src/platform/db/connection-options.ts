@@ -6,7 +6,10 @@ export interface ConnectionOptionsInput {
   readonly url: string;
   /** Milliseconds after which Postgres cancels a statement; 0: never. */
   readonly statementTimeoutMs: number;
-  /** Milliseconds after which the connection counts as dead; 0: never. Must exceed `statementTimeoutMs`. */
+  /**
+   * Milliseconds after which the connection counts as dead; 0: never. Must exceed
+   * `statementTimeoutMs`.
+   */
   readonly queryTimeoutMs: number;
   /** Further settings of the session, by name. */
   readonly settings?: Readonly<Record<string, string | number>> | undefined;
@@ -15,8 +18,9 @@ export interface ConnectionOptionsInput {
 export type ConnectionOptions = pg.ClientConfig & {
   readonly types: pg.CustomTypesConfig;
   /**
-   * Applies the settings to a connection that was just opened, in one round trip; a pool calls it by itself. They are
-   * not in the startup message, since poolers refuse one that has more than a few names in it.
+   * Applies the settings to a connection that was just opened, in one round trip; a pool calls it
+   * by itself. They are not in the startup message, since poolers refuse one that has more than a
+   * few names in it.
    */
   readonly onConnect: (client: pg.ClientBase) => Promise<void>;
 };
@@ -26,7 +30,8 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
   const url = parsed(input.url);
   const settings = {
     statement_timeout: input.statementTimeoutMs,
-    // The parsers below depend on these two. The keepalives let Postgres notice a node that vanished.
+    // The parsers below depend on these two. The keepalives let Postgres notice a node that
+    // vanished.
     TimeZone: 'UTC',
     DateStyle: 'ISO',
     tcp_keepalives_idle: 5,
@@ -56,8 +61,8 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
 }
 
 /**
- * All our statements look rows up by an index. A prepared statement keeps the plan that it got when its table was
- * empty, and for an empty table a scan looks cheapest until autovacuum runs.
+ * All our statements look rows up by an index. A prepared statement keeps the plan that it got when
+ * its table was empty, and for an empty table a scan looks cheapest until autovacuum runs.
  */
 const INDEX_PLANS = {
   enable_seqscan: 'off',
@@ -66,16 +71,20 @@ const INDEX_PLANS = {
   jit: 'off',
 } as const;
 
-/** Returns `host:port/database` for people, without the password. The host of a socket is its directory. */
+/**
+ * Returns `host:port/database` for people, without the password. The host of a socket is its
+ * directory.
+ */
 export function placeOf(url: string): string {
   const { host, pathname } = parsed(url);
   return `${decodeURIComponent(host) || 'localhost'}${pathname}`;
 }
 
 /**
- * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below), timestamptz ISO 8601 UTC text
- * with six digits of microseconds, so that times compare as text; date and timestamp stay as Postgres writes them. The
- * rest is pg's default: numeric and xid8 are text, jsonb is parsed, bytea is a Buffer.
+ * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below),
+ * timestamptz ISO 8601 UTC text with six digits of microseconds, so that times compare as text;
+ * date and timestamp stay as Postgres writes them. The rest is pg's default: numeric and xid8 are
+ * text, jsonb is parsed, bytea is a Buffer.
  */
 const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -101,8 +110,8 @@ function integer(text: string): number {
 }
 
 /**
- * Converts a time that Postgres has cast to text to ISO 8601 in UTC with microseconds. The times of one row are often
- * equal, so the last result is reused.
+ * Converts a time that Postgres has cast to text to ISO 8601 in UTC with microseconds. The times of
+ * one row are often equal, so the last result is reused.
  */
 export function readTime(text: string): string {
   if (text !== lastText) {
@@ -115,7 +124,9 @@ export function readTime(text: string): string {
 let lastText = '';
 let lastTime = '';
 
-/** Parses `2026-11-21 01:02:03.12+00`, the output of Postgres with DateStyle ISO and TimeZone UTC. */
+/**
+ * Parses `2026-11-21 01:02:03.12+00`, the output of Postgres with DateStyle ISO and TimeZone UTC.
+ */
 function parseTime(text: string): string {
   if (text.length < 22 || text[10] !== ' ' || !text.endsWith('+00')) return text; // infinity, or a year with other than four digits
   const day = text.slice(0, 10);
@@ -124,7 +135,10 @@ function parseTime(text: string): string {
   return `${day}T${clock}${clock.length === 8 ? '.' : ''}${'0'.repeat(15 - Math.max(clock.length, 9))}Z`;
 }
 
-/** pg's parser makes an object of each character. It is needed where items are quoted, null or arrays themselves. */
+/**
+ * pg's parser makes an object of each character. It is needed where items are quoted, null or
+ * arrays themselves.
+ */
 function parseTexts(text: string): unknown {
   if (!PLAIN_ARRAY.test(text) || text.includes('NULL'))
     return pg.types.getTypeParser(TEXT_ARRAY, 'text')(text);

@@ -9,14 +9,18 @@ export interface Due {
   /** Of the work, in snake_case; a column of the look. */
   readonly name: string;
   /**
-   * SQL of a boolean: whether a round of the loop would find work now; null counts as false. It is evaluated twice a second on
-   * every node, so an index has to answer it at once, also where most rows are dead: prefer `(SELECT due_at FROM … ORDER BY
-   * due_at LIMIT 1) <= statement_timestamp()` to an EXISTS, for which Postgres may read the table.
+   * SQL of a boolean: whether a round of the loop would find work now; null counts as false. It is
+   * evaluated twice a second on every node, so an index has to answer it at once, also where most
+   * rows are dead: prefer `(SELECT due_at FROM … ORDER BY due_at LIMIT 1) <= statement_timestamp()`
+   * to an EXISTS, for which Postgres may read the table.
    */
   readonly condition: string;
   /** Wakes the loop. Must neither throw nor take long. */
   readonly onDue: () => void;
-  /** Least milliseconds between two calls of `onDue`, for loops whose rounds have a pace. By default every look may call. */
+  /**
+   * Least milliseconds between two calls of `onDue`, for loops whose rounds have a pace. By default
+   * every look may call.
+   */
   readonly everyMs?: number;
 }
 
@@ -28,21 +32,21 @@ export interface DueWatchOptions {
 }
 
 /**
- * Milliseconds between two rounds of a loop that no look has woken. They renew its gauges, and find work if a condition is
- * wrong.
+ * Milliseconds between two rounds of a loop that no look has woken. They renew its gauges, and find
+ * work if a condition is wrong.
  */
 export const UNWOKEN_EVERY_MS = 10_000;
 
 /**
- * Twice a second: a right that an operator's command revoked has to end within one second, and so does the wait for what a
- * dead node left behind.
+ * Twice a second: a right that an operator's command revoked has to end within one second, and so
+ * does the wait for what a dead node left behind.
  */
 const LOOK_EVERY_MS = 500;
 
 /**
- * Asks Postgres in one statement what is due, and wakes the loops that have something to do, so that an idle node does not
- * send a statement for each of them (docs/decisions.md#an-idle-node-asks-once). The loops look again by themselves before
- * they work.
+ * Asks Postgres in one statement what is due, and wakes the loops that have something to do, so
+ * that an idle node does not send a statement for each of them
+ * (docs/decisions.md#an-idle-node-asks-once). The loops look again by themselves before they work.
  */
 export class DueWatch {
   readonly #options: DueWatchOptions;
@@ -69,7 +73,8 @@ export class DueWatch {
           const [found] = await database.query(look);
           this.#call(({ name }) => found?.[name] === true, lookEveryMs);
         } catch (error) {
-          // One condition failed or took too long, and hides what the others found: each loop looks by itself then.
+          // One condition failed or took too long, and hides what the others found: each loop looks
+          // by itself then.
           if (!isUnavailable(error) || codeOf(error) === CANCELED) this.#call(() => true, lookEveryMs);
           throw error;
         }

@@ -1,14 +1,17 @@
 /**
- * Combines concurrent reads into one, as DataLoader does: requests gather for a turn of the loop, and while a round is
- * in progress for the next one. A round begins after all its requests were made, so each result was true at the time
- * of the request or later.
+ * Combines concurrent reads into one, as DataLoader does: requests gather for a turn of the loop,
+ * and while a round is in progress for the next one. A round begins after all its requests were
+ * made, so each result was true at the time of the request or later.
  */
 export class GatheredReads<Ask, Answer> {
   readonly #read: (asks: readonly Ask[]) => Promise<readonly Answer[]>;
   #waiting: Waiting<Ask, Answer>[] = [];
   #running = false;
 
-  /** `read` returns results in the order of the requests; its rejection goes to every caller of the round. */
+  /**
+   * `read` returns results in the order of the requests; its rejection goes to every caller of the
+   * round.
+   */
   constructor(read: (asks: readonly Ask[]) => Promise<readonly Answer[]>) {
     this.#read = read;
   }
@@ -44,7 +47,9 @@ export class GatheredReads<Ask, Answer> {
   };
 }
 
-/** After a round of this many requests, the next one starts no sooner than BUSY_MS after its start. */
+/**
+ * After a round of this many requests, the next one starts no sooner than BUSY_MS after its start.
+ */
 const BUSY_ASKS = 50;
 const BUSY_MS = 100;
 

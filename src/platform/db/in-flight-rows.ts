@@ -9,8 +9,9 @@ const REMOVE_AFTER_MS = 100;
 const MAX_REMOVED = 500;
 
 /**
- * A row is renewed within twice this time of its beginning. Sweeps look at an overdue row for 1.5 s before they take it
- * (app/jobs/overdue-rows.ts), and a row is overdue at its beginning where its commit was held up.
+ * A row is renewed within twice this time of its beginning. Sweeps look at an overdue row for 1.5 s
+ * before they take it (app/jobs/overdue-rows.ts), and a row is overdue at its beginning where its
+ * commit was held up.
  */
 const RENEW_EVERY_MS = 250;
 
@@ -25,13 +26,13 @@ export interface InFlightRowsOptions {
 }
 
 /**
- * The outbox rows that this node is handling. A row that takes longer than others, on a busy node or with a slow Postgres,
- * is renewed four times a second, so that no sweep takes it over: its events would be published a second time, and a busy
- * node would get its work again.
+ * The outbox rows that this node is handling. A row that takes longer than others, on a busy node
+ * or with a slow Postgres, is renewed four times a second, so that no sweep takes it over: its
+ * events would be published a second time, and a busy node would get its work again.
  *
- * Rows that are done are removed many in one statement: nothing waits for the removal, and a statement for each flush took
- * Postgres 10 % of a send. A row that stays because this process died, or because a listener came that the node did not
- * know, is handled again by a sweep.
+ * Rows that are done are removed many in one statement: nothing waits for the removal, and a
+ * statement for each flush took Postgres 10 % of a send. A row that stays because this process
+ * died, or because a listener came that the node did not know, is handled again by a sweep.
  */
 export class InFlightRows {
   readonly #database: Database;

@@ -1,7 +1,8 @@
 /**
- * Returns the bytes of a JSON value as Postgres prints it from jsonb, without the blanks: numbers have no exponent there, so
- * that 1e308 has 309 digits. Without this, an input of 64 KiB took 3 MB each time it was read. Infinite for a number that is
- * too large for a double, such as 1e400, which would be stored as null.
+ * Returns the bytes of a JSON value as Postgres prints it from jsonb, without the blanks: numbers
+ * have no exponent there, so that 1e308 has 309 digits. Without this, an input of 64 KiB took 3 MB
+ * each time it was read. Infinite for a number that is too large for a double, such as 1e400, which
+ * would be stored as null.
  */
 export function jsonbBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value ?? null)) + growthOf(value);

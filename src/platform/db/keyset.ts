@@ -6,7 +6,10 @@ import { type Statement, statement, type Value } from './statement.ts';
 export interface KeysetPage {
   /** `next`: in the order of the list; `previous`: in the opposite one. */
   readonly direction: 'next' | 'previous';
-  /** The first row follows this key, in the direction; null: the list begins at its end on that side. */
+  /**
+   * The first row follows this key, in the direction; null: the list begins at its end on that
+   * side.
+   */
   readonly after: readonly (string | number)[] | null;
   /** Most rows to return. */
   readonly fetch: number;
@@ -27,9 +30,15 @@ export interface KeysetOptions {
   readonly order?: 'newest_first' | 'oldest_first';
   /** Columns that a search looks into. */
   readonly search?: readonly string[];
-  /** A column of large texts: the page ends behind the row with which they have more than MAX_PAGE_BYTES. */
+  /**
+   * A column of large texts: the page ends behind the row with which they have more than
+   * MAX_PAGE_BYTES.
+   */
   readonly largeText?: string;
-  /** An aggregate over the rows of a page, in its order: then the answer is one row, since each row costs time. */
+  /**
+   * An aggregate over the rows of a page, in its order: then the answer is one row, since each row
+   * costs time.
+   */
   readonly gathered?: string;
 }
 
@@ -47,9 +56,9 @@ interface KeysetStatements<Row extends object> {
 }
 
 /**
- * Defines the statements of a list that is read in pages: two for each direction, since a condition on the key that may
- * be null would not be looked up in the index. Their parameters: `values`, the search pattern if the list has a search,
- * the number of rows, the key.
+ * Defines the statements of a list that is read in pages: two for each direction, since a condition
+ * on the key that may be null would not be looked up in the index. Their parameters: `values`, the
+ * search pattern if the list has a search, the number of rows, the key.
  */
 export function keysetList<Values extends readonly Value[], Row extends object>(
   options: KeysetOptions,

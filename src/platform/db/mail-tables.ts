@@ -40,7 +40,10 @@ export interface MailsTable extends Times {
   purpose: EmailPurpose;
   conversation_id: string | null;
   message_id: string | null;
-  /** The user that a digest is for; of a mail that came in, the customer or team member that wrote it. */
+  /**
+   * The user that a digest is for; of a mail that came in, the customer or team member that wrote
+   * it.
+   */
   actor_id: string | null;
   /** Message-ID without brackets. */
   rfc_id: string;

@@ -14,15 +14,16 @@ import { readNewer, recordingUsability } from './usable-schema.ts';
 
 /**
  * Brings the database to the newest schema, in steps that nodes may start together:
- * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails, the database is
- *    unchanged, and the Error names it.
- * 2. Rows of a restored dump are brought into the count of this cluster's transactions (renewed-rows.ts).
+ * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails,
+ *    the database is unchanged, and the Error names it.
+ * 2. Rows of a restored dump are brought into the count of this cluster's transactions
+ *    (renewed-rows.ts).
  * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
  * 4. The tables of the job queue (queue.ts), by its own library.
  *
- * A database that a newer release has migrated keeps its schema and indexes. It is used if the migrations of that
- * release allow it (usable-schema.ts); otherwise migrate() rejects with an Error that says what to do. `provider` is for
- * tests of other states.
+ * A database that a newer release has migrated keeps its schema and indexes. It is used if the
+ * migrations of that release allow it (usable-schema.ts); otherwise migrate() rejects with an Error
+ * that says what to do. `provider` is for tests of other states.
  */
 export async function migrate(
   database: Database,

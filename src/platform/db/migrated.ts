@@ -4,8 +4,9 @@ import type { Querier } from './handle.ts';
 import { statement } from './statement.ts';
 
 /**
- * Returns whether the database has exactly the migrations of this version. migrate() finds that out too, but it loads
- * the job queue's library, which takes a short command longer than everything else.
+ * Returns whether the database has exactly the migrations of this version. migrate() finds that out
+ * too, but it loads the job queue's library, which takes a short command longer than everything
+ * else.
  */
 export async function isMigrated(db: Querier): Promise<boolean> {
   const [applied, files] = await Promise.all([appliedMigrations(db), readdir(MIGRATIONS_DIR)]);
@@ -13,7 +14,9 @@ export async function isMigrated(db: Querier): Promise<boolean> {
   return known.sort().join() === applied.join();
 }
 
-/** Returns the applied migrations in their order; none for a database that Parley has never used. */
+/**
+ * Returns the applied migrations in their order; none for a database that Parley has never used.
+ */
 export async function appliedMigrations(db: Querier): Promise<string[]> {
   const [table] = await db.query(FIND_TABLE);
   if (!table?.exists) return [];

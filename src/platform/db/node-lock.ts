@@ -6,8 +6,8 @@ import { connectionOptions, placeOf } from './connection-options.ts';
 export interface NodeLockOptions {
   readonly url: string;
   /**
-   * `exclusive` for a node without Redis, `shared` for one with Redis: a database may have several nodes only if all
-   * of them use Redis.
+   * `exclusive` for a node without Redis, `shared` for one with Redis: a database may have several
+   * nodes only if all of them use Redis.
    */
   readonly mode: 'exclusive' | 'shared';
   readonly log: Logger;
@@ -16,9 +16,9 @@ export interface NodeLockOptions {
 }
 
 /**
- * Acquires the lock. Rejects with an Error of one line that mentions REDIS_URL if the database belongs to a node that
- * this one cannot work with. It retries because the lock of a node that was just killed may take a moment to
- * disappear.
+ * Acquires the lock. Rejects with an Error of one line that mentions REDIS_URL if the database
+ * belongs to a node that this one cannot work with. It retries because the lock of a node that was
+ * just killed may take a moment to disappear.
  */
 export async function acquireNodeLock(options: NodeLockOptions): Promise<NodeLock> {
   const lock = new NodeLock(options);
@@ -43,12 +43,13 @@ const REFUSALS = {
 } as const;
 
 /**
- * A session-level advisory lock on a separate connection (which must be a real session: no pooler in transaction
- * mode). `held` becomes false as soon as the connection is lost, and true again when the lock was reacquired; a node
- * that does not hold it must not accept sends.
+ * A session-level advisory lock on a separate connection (which must be a real session: no pooler
+ * in transaction mode). `held` becomes false as soon as the connection is lost, and true again when
+ * the lock was reacquired; a node that does not hold it must not accept sends.
  *
- * If the peer vanishes: this node queries every second and gives up after 3 s without an answer; Postgres releases the
- * lock after 11 s (the keepalives in connection-options.ts). So the node knows first.
+ * If the peer vanishes: this node queries every second and gives up after 3 s without an answer;
+ * Postgres releases the lock after 11 s (the keepalives in connection-options.ts). So the node
+ * knows first.
  */
 export class NodeLock {
   readonly #options: NodeLockOptions;
@@ -148,5 +149,8 @@ export class NodeLock {
 const CHECK_MS = 1_000;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 200;
-/** Two arbitrary numbers, the same in every Parley: the lock belongs to the database, not to the server. */
+/**
+ * Two arbitrary numbers, the same in every Parley: the lock belongs to the database, not to the
+ * server.
+ */
 const LOCK = [0x7061726c, 0x6579];

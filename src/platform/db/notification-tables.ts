@@ -19,12 +19,18 @@ export interface NotificationsTable extends Times {
   resource_id: string | null;
   message_id: string | null;
   agent_run_id: string | null;
-  /** What a notification that was not made from a message is found by: a message, a run, or what it is about. */
+  /**
+   * What a notification that was not made from a message is found by: a message, a run, or what it
+   * is about.
+   */
   subject: string | null;
   seen_at: string | null;
   read_at: string | null;
   dismissed_at: string | null;
-  /** Null: the row was made in time and has not changed (docs/decisions.md#new-notifications-are-found-by-their-ids). */
+  /**
+   * Null: the row was made in time and has not changed
+   * (docs/decisions.md#new-notifications-are-found-by-their-ids).
+   */
   changed_in: string | null;
   /** When a digest decided about it: no later one contains it. */
   digested_at: string | null;

@@ -10,8 +10,8 @@ export interface OutboxRow {
 export interface OutboxRecord {
   readonly rows: OutboxRow[];
   /**
-   * Whether this process handles the rows after the commit. If it does not (a command outside any node), the next
-   * sweep of any node does.
+   * Whether this process handles the rows after the commit. If it does not (a command outside any
+   * node), the next sweep of any node does.
    */
   readonly isHandledHere: boolean;
 }

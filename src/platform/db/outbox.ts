@@ -5,8 +5,8 @@ import { statement } from './statement.ts';
 import type { Topic } from './topic.ts';
 
 /**
- * Milliseconds for which a row belongs to the node that wrote it, or has renewed it; then it is overdue, and sweeps of all
- * nodes look at it (docs/architecture.md#the-write-path).
+ * Milliseconds for which a row belongs to the node that wrote it, or has renewed it; then it is
+ * overdue, and sweeps of all nodes look at it (docs/architecture.md#the-write-path).
  */
 export const OVERDUE_AFTER_MS = 1_000;
 
@@ -17,14 +17,14 @@ export const LEASE_MS = 10_000;
 const AT_ONCE = '-infinity';
 
 /**
- * How often a row is tried before resume cursors stop waiting for it: at least ten minutes, since every attempt that
- * counts has its whole lease (docs/decisions.md#cursors-wait-for-the-outbox).
+ * How often a row is tried before resume cursors stop waiting for it: at least ten minutes, since
+ * every attempt that counts has its whole lease (docs/decisions.md#cursors-wait-for-the-outbox).
  */
 export const AWAITED_ATTEMPTS = 50;
 
 /**
- * Writes a row that exists if and only if `tx` commits. It is handled right after the commit (Database.onCommitted),
- * and by a sweep if this process dies in between. `payload` is JSON.
+ * Writes a row that exists if and only if `tx` commits. It is handled right after the commit
+ * (Database.onCommitted), and by a sweep if this process dies in between. `payload` is JSON.
  */
 export async function enqueue<Payload extends object>(
   tx: Tx,
@@ -49,14 +49,17 @@ export interface OverdueRow {
   readonly isAtOnce: boolean;
 }
 
-/** Returns rows that their writer has neither handled nor renewed, those that have waited longest first. */
+/**
+ * Returns rows that their writer has neither handled nor renewed, those that have waited longest
+ * first.
+ */
 export function findOverdue(db: Querier, limit: number): Promise<OverdueRow[]> {
   return db.query(FIND_OVERDUE, limit);
 }
 
 /**
- * Takes those of these rows that are still overdue, and keeps other sweeps away from them for a while. The lease is a time
- * in the row, not a lock: no transaction stays open while effects run.
+ * Takes those of these rows that are still overdue, and keeps other sweeps away from them for a
+ * while. The lease is a time in the row, not a lock: no transaction stays open while effects run.
  */
 export function takeOverdue(db: Querier, ids: readonly number[]): Promise<OutboxRow[]> {
   return db.query(TAKE_OVERDUE, ids);
@@ -68,8 +71,8 @@ export async function renew(relaxed: Querier, ids: readonly number[]): Promise<v
 }
 
 /**
- * Makes rows of `takeOverdue` available to every sweep at once, as if they had not been taken. Rows that have been taken
- * again since are left as they are.
+ * Makes rows of `takeOverdue` available to every sweep at once, as if they had not been taken. Rows
+ * that have been taken again since are left as they are.
  */
 export async function giveBack(db: Querier, rows: readonly OutboxRow[]): Promise<void> {
   const ids = rows.map(({ id }) => id);
@@ -85,8 +88,9 @@ export const KEPT_DAYS = 30;
 export type DeadRow = Pick<OutboxRow, 'id' | 'topic' | 'attempts'>;
 
 /**
- * Gives up rows that have failed for TRIED_DAYS (they stay, due at `infinity`, for an operator to look at), and deletes
- * those that are older than KEPT_DAYS. Returns the rows that it gave up, and how many are left of all.
+ * Gives up rows that have failed for TRIED_DAYS (they stay, due at `infinity`, for an operator to
+ * look at), and deletes those that are older than KEPT_DAYS. Returns the rows that it gave up, and
+ * how many are left of all.
  */
 export async function buryDead(db: Querier): Promise<{ given: DeadRow[]; left: number }> {
   await db.query(REMOVE_DEAD);
@@ -96,9 +100,10 @@ export async function buryDead(db: Querier): Promise<{ given: DeadRow[]; left: n
 }
 
 /**
- * Deletes rows whose events were published and whose effects are committed, unless what listens to events has changed
- * since they were handled at this revision: they are handled once more then, by a sweep. Returns the revision that is
- * committed. For Database.relaxed: a row that reappears after a crash is handled again.
+ * Deletes rows whose events were published and whose effects are committed, unless what listens to
+ * events has changed since they were handled at this revision: they are handled once more then, by
+ * a sweep. Returns the revision that is committed. For Database.relaxed: a row that reappears after
+ * a crash is handled again.
  */
 export async function removeDone(
   relaxed: Querier,
@@ -164,7 +169,8 @@ const GIVE_BACK = statement<[ids: readonly number[], attempts: readonly number[]
     WHERE o.id = taken.id AND o.attempts = taken.attempts`,
 });
 
-// One snapshot: a listener whose commit it does not see was not acknowledged before the events of these rows.
+// One snapshot: a listener whose commit it does not see was not acknowledged before the events of
+// these rows.
 const REMOVE = statement<
   [ids: readonly number[], handledAt: ListenersRevision],
   { revision: ListenersRevision }

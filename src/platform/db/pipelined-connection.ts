@@ -14,25 +14,31 @@ export interface PipelinedConnectionOptions {
   readonly onError?: (error: unknown) => void;
   /** Called when a lost connection is restored. */
   readonly onRestored?: () => void;
-  /** Milliseconds after which a query without an answer rejects and its connection is closed. Default 10,000. */
+  /**
+   * Milliseconds after which a query without an answer rejects and its connection is closed.
+   * Default 10,000.
+   */
   readonly queryTimeoutMs?: number | undefined;
   /** Further settings of the session, by name. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /**
-   * Maximum number of queries of one turn of the event loop that are written to the socket together, for many small
-   * reads of different callers: the system call costs more than the rest of such a query. Default 1: only those that
-   * one callback of the event loop causes are written together.
+   * Maximum number of queries of one turn of the event loop that are written to the socket
+   * together, for many small reads of different callers: the system call costs more than the rest
+   * of such a query. Default 1: only those that one callback of the event loop causes are written
+   * together.
    */
   readonly gather?: number | undefined;
 }
 
 /**
- * One connection that many callers share: statements are sent at once and results return in order, each statement in a
- * transaction of its own, so that an error affects only its sender. For short statements only: a slow one delays those
- * after it (Postgres cancels it at 80 % of the query timeout, before it costs the connection).
+ * One connection that many callers share: statements are sent at once and results return in order,
+ * each statement in a transaction of its own, so that an error affects only its sender. For short
+ * statements only: a slow one delays those after it (Postgres cancels it at 80 % of the query
+ * timeout, before it costs the connection).
  *
- * A lost connection is restored automatically; meanwhile queries reject at once. A query whose connection died before
- * its answer rejects with DatabaseUnavailableError: it is unknown whether it was executed.
+ * A lost connection is restored automatically; meanwhile queries reject at once. A query whose
+ * connection died before its answer rejects with DatabaseUnavailableError: it is unknown whether it
+ * was executed.
  */
 export class PipelinedConnection implements Querier {
   readonly #options: SessionOptions;
@@ -73,7 +79,9 @@ export class PipelinedConnection implements Querier {
     if (this.#retry !== undefined) this.#reconnect();
   }
 
-  /** Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError). */
+  /**
+   * Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError).
+   */
   async query<Params extends readonly Value[], Row extends object>(
     statement: Statement<Params, Row>,
     ...values: NoInfer<Params>

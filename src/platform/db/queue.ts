@@ -15,7 +15,8 @@ export interface JobOptions {
 }
 
 /**
- * Adds a job in the caller's transaction: it runs if and only if that commits, on any node (jobs/). `payload` is JSON.
+ * Adds a job in the caller's transaction: it runs if and only if that commits, on any node (jobs/).
+ * `payload` is JSON.
  */
 export async function addJob<Payload extends object>(
   tx: Tx,
@@ -50,8 +51,8 @@ const REMOVE_JOBS = statement<[keys: readonly string[]]>({
 });
 
 /**
- * Returns in how many milliseconds the first waiting job is due, by Postgres' clock (0 or less: it is); undefined where
- * none waits.
+ * Returns in how many milliseconds the first waiting job is due, by Postgres' clock (0 or less: it
+ * is); undefined where none waits.
  */
 export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
   const [next] = await db.query(NEXT_DUE);
@@ -72,9 +73,9 @@ const NEXT_DUE = statement<[], { due_ms: number }>({
 });
 
 /**
- * Returns SQL for whether a job of this key (an expression) will run soon. A worker that holds a job longer than
- * DEAD_AFTER_MS counts as dead here, which the library itself assumes only after four hours; a failed job may be
- * delayed for as long.
+ * Returns SQL for whether a job of this key (an expression) will run soon. A worker that holds a
+ * job longer than DEAD_AFTER_MS counts as dead here, which the library itself assumes only after
+ * four hours; a failed job may be delayed for as long.
  */
 export function hasLiveJob(key: string): string {
   return `EXISTS (
@@ -86,8 +87,8 @@ export function hasLiveJob(key: string): string {
 }
 
 /**
- * Returns SQL for the milliseconds until the waiting job of this key (an expression) runs; null where there is none, or
- * it is running or due.
+ * Returns SQL for the milliseconds until the waiting job of this key (an expression) runs; null
+ * where there is none, or it is running or due.
  */
 export function jobWaitsMs(key: string): string {
   return `(

@@ -2,16 +2,19 @@ import { type Kysely, sql } from 'kysely';
 import { DATABASE_ID } from './database-id.ts';
 import type { Schema } from './schema.ts';
 
-/** The row of `settings` with the database whose transactions `changed_in` names. A dump carries it along. */
+/**
+ * The row of `settings` with the database whose transactions `changed_in` names. A dump carries it
+ * along.
+ */
 const SETTING = 'changed_in_of';
 
 /**
- * Gives rows a new `changed_in` that name a transaction which this database has not reached: a new cluster begins to count
- * again from the start, and every resume would send the rows of a restored dump again until it has caught up. Returns the
- * number of rows of each table where there were any.
+ * Gives rows a new `changed_in` that name a transaction which this database has not reached: a new
+ * cluster begins to count again from the start, and every resume would send the rows of a restored
+ * dump again until it has caught up. Returns the number of rows of each table where there were any.
  *
- * Tables are read only after the database was restored, or has moved; else this is one look at `settings`. Nodes that
- * start together take turns. `db` must have no time limit.
+ * Tables are read only after the database was restored, or has moved; else this is one look at
+ * `settings`. Nodes that start together take turns. `db` must have no time limit.
  */
 export async function renewRows(db: Kysely<Schema>): Promise<{ table: string; rows: number }[]> {
   const id = await databaseId(db);

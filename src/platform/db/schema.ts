@@ -59,8 +59,8 @@ import type { SearchBlocksTable, SearchChangesTable, SearchProgressTable } from 
 import type { WebhookDeliveriesTable, WebhookProgressTable, WebhooksTable } from './webhook-tables.ts';
 
 /**
- * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds, bigints as numbers,
- * xid8 as decimal text (platform/db/connection-options.ts).
+ * The tables, as migrations/ make them. Timestamps are read as ISO 8601 in UTC with microseconds,
+ * bigints as numbers, xid8 as decimal text (platform/db/connection-options.ts).
  */
 export interface Schema extends InboxTables {
   settings: SettingsTable;
@@ -149,7 +149,10 @@ interface ConversationsTable extends Times, Streamed {
   deleted_by: string | null;
   /** The direct key while the conversation is deleted. */
   deleted_direct_key: string | null;
-  /** Raised by Postgres with each change of who is notified, and of what starts which agent (migrations/0011). */
+  /**
+   * Raised by Postgres with each change of who is notified, and of what starts which agent
+   * (migrations/0011).
+   */
   roster_version: Generated<number>;
   /** The messages up to this number were purged. */
   purged_through: Generated<number>;
@@ -175,7 +178,10 @@ interface ParticipantsTable extends Times, Streamed {
   agent_trigger_keywords: Generated<string[]>;
   read_sequence: Generated<number>;
   hidden_after: number | null;
-  /** `infinity` where only a message ends the snooze; a time that has passed counts as null (isSnoozed). */
+  /**
+   * `infinity` where only a message ends the snooze; a time that has passed counts as null
+   * (isSnoozed).
+   */
   snoozed_until: string | null;
   /** The number of the newest message when the conversation was snoozed. */
   snoozed_after: number | null;
@@ -229,7 +235,10 @@ interface MessagesTable extends Times, Streamed {
   redaction: ColumnType<MessageRedaction | null, string | null | undefined, string | null>;
   outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
   attempts: Generated<number>;
-  /** The time of the message's notifications: when it entered the timeline or ended. Null: `created_at`. */
+  /**
+   * The time of the message's notifications: when it entered the timeline or ended. Null:
+   * `created_at`.
+   */
   notified_at: string | null;
 }
 
@@ -313,7 +322,10 @@ interface AgentDefinitionsTable extends Times {
   next_due_at: string | null;
 }
 
-/** `cron_schedule` and `timezone` of a scheduled agent, `event_filters` of one that is started by events. */
+/**
+ * `cron_schedule` and `timezone` of a scheduled agent, `event_filters` of one that is started by
+ * events.
+ */
 interface AgentTriggerConfig {
   readonly cron_schedule?: string;
   readonly timezone?: string;

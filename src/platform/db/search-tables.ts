@@ -1,7 +1,10 @@
 import type { Generated } from 'kysely';
 import type { Time } from './columns.ts';
 
-/** The words of consecutive messages of a conversation; with `first_sequence` 0 those of its title and members. */
+/**
+ * The words of consecutive messages of a conversation; with `first_sequence` 0 those of its title
+ * and members.
+ */
 export interface SearchBlocksTable {
   conversation_id: string;
   first_sequence: number;

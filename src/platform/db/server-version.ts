@@ -6,9 +6,10 @@ import { codeOf } from './unavailable.ts';
 export const LEAST_POSTGRES = 15;
 
 /**
- * Returns the version of the server, such as `18.4`, given two open connections. Rejects with an Error of one line if it
- * is older than LEAST_POSTGRES, or if the connections do not have a session each: a pooler hands them out by
- * transaction, and locks, settings and prepared statements would be another client's a moment later.
+ * Returns the version of the server, such as `18.4`, given two open connections. Rejects with an
+ * Error of one line if it is older than LEAST_POSTGRES, or if the connections do not have a session
+ * each: a pooler hands them out by transaction, and locks, settings and prepared statements would
+ * be another client's a moment later.
  */
 export async function requireServer(
   [one, other]: readonly [Querier, Querier],

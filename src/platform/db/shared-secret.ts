@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from './database.ts';
 
 /**
- * Returns a secret that all nodes of a database share, created at first use: by default 43 characters, 256 bits. If
- * several nodes create it at once, the first one stays and all of them read it.
+ * Returns a secret that all nodes of a database share, created at first use: by default 43
+ * characters, 256 bits. If several nodes create it at once, the first one stays and all of them
+ * read it.
  */
 export async function sharedSecret(
   { kysely }: Database,

@@ -1,4 +1,7 @@
-/** A resource that Postgres has run out of (SQLSTATE class 53); reads may work while writes are refused. */
+/**
+ * A resource that Postgres has run out of (SQLSTATE class 53); reads may work while writes are
+ * refused.
+ */
 export type ShortageKind = 'disk_full' | 'out_of_memory' | 'too_many_connections';
 
 const KINDS: Readonly<Record<string, ShortageKind>> = {
@@ -7,7 +10,10 @@ const KINDS: Readonly<Record<string, ShortageKind>> = {
   '53300': 'too_many_connections',
 };
 
-/** Milliseconds without another error after which a shortage counts as over: nothing else signals its end. */
+/**
+ * Milliseconds without another error after which a shortage counts as over: nothing else signals
+ * its end.
+ */
 const REMEMBERED_MS = 30_000;
 
 /** Remembers the last shortage, for readiness checks. */

@@ -1,19 +1,26 @@
-/** A statement that Postgres parses once per connection, by its name (at most 63 bytes; a name has one text). */
+/**
+ * A statement that Postgres parses once per connection, by its name (at most 63 bytes; a name has
+ * one text).
+ */
 export interface Statement<
   in Params extends readonly Value[] = readonly Value[],
   out Row extends object = object,
 > {
   readonly name: string;
   readonly text: string;
-  /** Its rows are large: outside a transaction it runs on a connection of its own kind (Database.bulk). */
+  /**
+   * Its rows are large: outside a transaction it runs on a connection of its own kind
+   * (Database.bulk).
+   */
   readonly isBulk?: boolean;
   /** No value: carries the types of the parameters and of the rows to `query`. */
   readonly types?: (params: Params) => Row;
 }
 
 /**
- * Gives a statement the types of its parameters and rows, beside its text: `query` checks the values against the one
- * and returns the other. Without type arguments it takes no parameters, and its rows are only counted.
+ * Gives a statement the types of its parameters and rows, beside its text: `query` checks the
+ * values against the one and returns the other. Without type arguments it takes no parameters, and
+ * its rows are only counted.
  */
 export function statement<Params extends readonly Value[] = [], Row extends object = object>({
   name,
@@ -24,8 +31,8 @@ export function statement<Params extends readonly Value[] = [], Row extends obje
 }
 
 /**
- * A parameter. Arrays become Postgres arrays, bytes bytea, other objects JSON (an array that is meant as JSON must be
- * given as JSON text). Times are ISO 8601 strings.
+ * A parameter. Arrays become Postgres arrays, bytes bytea, other objects JSON (an array that is
+ * meant as JSON must be given as JSON text). Times are ISO 8601 strings.
  */
 export type Value = string | number | bigint | boolean | null | object;
 
@@ -33,9 +40,9 @@ export type Value = string | number | bigint | boolean | null | object;
 export type Bindable = string | Buffer | null;
 
 /**
- * Returns the values as they are sent, or throws here. If the conversion fails inside pg (on a circular object, for
- * instance), pg deallocates the named statement on the server but still considers it prepared: every later use of the
- * name fails on that connection.
+ * Returns the values as they are sent, or throws here. If the conversion fails inside pg (on a
+ * circular object, for instance), pg deallocates the named statement on the server but still
+ * considers it prepared: every later use of the name fails on that connection.
  */
 export function bindable(values: readonly Value[]): Bindable[] {
   return values.map(convert);

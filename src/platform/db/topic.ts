@@ -1,7 +1,7 @@
 /**
- * A kind of deferred work, by the name under which it is stored: rows of the outbox (outbox.ts) and jobs of the queue
- * (queue.ts). The type ties the written payload to the payload that the handler receives. Names and payloads outlive a
- * release: rows of the version before must still be handled.
+ * A kind of deferred work, by the name under which it is stored: rows of the outbox (outbox.ts) and
+ * jobs of the queue (queue.ts). The type ties the written payload to the payload that the handler
+ * receives. Names and payloads outlive a release: rows of the version before must still be handled.
  */
 export interface Topic<Payload extends object> {
   readonly name: string;
@@ -20,14 +20,16 @@ export interface TopicHandler {
 }
 
 /**
- * `handler` does everything that the row or job stands for. After a rejection, and possibly at other times, it is
- * called again for the same one. `isRepeated` says that it may have been called before.
+ * `handler` does everything that the row or job stands for. After a rejection, and possibly at
+ * other times, it is called again for the same one. `isRepeated` says that it may have been called
+ * before.
  */
 export function handle<Payload extends object>(
   { name }: Topic<Payload>,
   handler: (payload: Payload, isRepeated: boolean) => Promise<void>,
 ): TopicHandler {
-  // Rows of a topic are written by `enqueue` and `addJob`, and by statements that use its name, each with its payload.
+  // Rows of a topic are written by `enqueue` and `addJob`, and by statements that use its name,
+  // each with its payload.
   return { topic: name, run: (payload, isRepeated) => handler(payload as Payload, isRepeated) };
 }
 

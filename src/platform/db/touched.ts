@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 
 /**
- * The columns that every change of a row that clients are streamed must set: its time, later than the one before, and the
- * transaction, by which resume finds what changed (edge/gateway/catch-up/changes.ts). Without them a client that was away
- * never gets the change.
+ * The columns that every change of a row that clients are streamed must set: its time, later than
+ * the one before, and the transaction, by which resume finds what changed
+ * (edge/gateway/catch-up/changes.ts). Without them a client that was away never gets the change.
  */
 export function touched() {
   return {

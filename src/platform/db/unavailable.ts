@@ -4,16 +4,18 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /**
- * Returns whether `error` means that Postgres, or the connection to it, is unavailable or overloaded, and not that a
- * statement is wrong. It may be the driver's own error or wrapped (`cause`). It is unknown whether the statement was
- * executed: the connection may have died after it was sent.
+ * Returns whether `error` means that Postgres, or the connection to it, is unavailable or
+ * overloaded, and not that a statement is wrong. It may be the driver's own error or wrapped
+ * (`cause`). It is unknown whether the statement was executed: the connection may have died after
+ * it was sent.
  */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof DatabaseUnavailableError) return true;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (UNAVAILABLE_CODE.test(code) || UNAVAILABLE_MESSAGE.test(error.message)) return true;
-  // A Unix socket that is not there or full is ENOENT or EAGAIN, which mean something else in other calls.
+  // A Unix socket that is not there or full is ENOENT or EAGAIN, which mean something else in other
+  // calls.
   if ('syscall' in error && error.syscall === 'connect') return true;
   if (error instanceof AggregateError && error.errors.some(isUnavailable)) return true;
   return isUnavailable(error.cause);
@@ -35,8 +37,9 @@ export function wrapUnavailable(error: unknown): unknown {
 }
 
 /**
- * Sockets: E… · SQLSTATE: 08 connection, 53 disk full, out of memory, too many connections, 57014 a statement over its time,
- * 57P01–57P05 shut down, crashed, starting, database dropped, session idle too long.
+ * Sockets: E… · SQLSTATE: 08 connection, 53 disk full, out of memory, too many connections, 57014 a
+ * statement over its time, 57P01–57P05 shut down, crashed, starting, database dropped, session idle
+ * too long.
  */
 const UNAVAILABLE_CODE =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|08...|53...|57014|57P0[1-5])$/;

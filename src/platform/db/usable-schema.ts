@@ -5,9 +5,9 @@ import type { Schema } from './schema.ts';
 /** A file of `migrations/` (docs/how-to.md#a-migration). */
 interface DeclaredMigration extends Migration {
   /**
-   * A node may use the schema that this migration makes if it knows the migration of this name. An additive migration
-   * names the last one of the release before; one that nodes of that release cannot run on names itself, as do those
-   * without a declaration.
+   * A node may use the schema that this migration makes if it knows the migration of this name. An
+   * additive migration names the last one of the release before; one that nodes of that release
+   * cannot run on names itself, as do those without a declaration.
    */
   readonly usableFrom?: string;
 }
@@ -39,8 +39,9 @@ function recording(name: string, { up, usableFrom = name }: DeclaredMigration): 
 }
 
 /**
- * Returns the migrations of a newer release that the database has: none, or some that a node which knows no more than
- * `known` may do without. Rejects with an Error that says what to do if it may not use the database.
+ * Returns the migrations of a newer release that the database has: none, or some that a node which
+ * knows no more than `known` may do without. Rejects with an Error that says what to do if it may
+ * not use the database.
  */
 export async function readNewer(db: Kysely<Schema>, known: readonly string[]): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });

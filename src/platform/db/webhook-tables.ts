@@ -9,7 +9,10 @@ export interface WebhooksTable extends Times {
   url: string;
   event_types: string[];
   include_direct: Generated<boolean>;
-  /** The form of its payloads, by the name that rows keep (`keptName`, contract/protocol/versions.ts). */
+  /**
+   * The form of its payloads, by the name that rows keep (`keptName`,
+   * contract/protocol/versions.ts).
+   */
   version: string;
   status: Generated<WebhookStatus>;
   disabled_at: string | null;

@@ -1,7 +1,7 @@
 /**
- * The message that a node sends to all others every second: the last number of each channel whose counter moved
- * during the last `WINDOW` announcements. A receiver that has fewer frames has lost some, even if no later frame
- * shows the gap.
+ * The message that a node sends to all others every second: the last number of each channel whose
+ * counter moved during the last `WINDOW` announcements. A receiver that has fewer frames has lost
+ * some, even if no later frame shows the gap.
  */
 export interface Announcement {
   /** Starts at 1 and grows by one. */
@@ -23,8 +23,8 @@ export interface AnnouncedChannel {
   /** When the broker accepted frame `last`. */
   readonly lastAtUs: number;
   /**
-   * The last frame that was sent before the announcement. The broker has not answered the frames after `last`, so it
-   * is not known whether and when it accepted them.
+   * The last frame that was sent before the announcement. The broker has not answered the frames
+   * after `last`, so it is not known whether and when it accepted them.
    */
   readonly sent: number;
 }
@@ -32,7 +32,10 @@ export interface AnnouncedChannel {
 export const ANNOUNCE_EVERY_MS = 1_000;
 /** Two announcements in a row may be lost: the next one still covers all frames since. */
 export const WINDOW = 3;
-/** A counter that is unused for this long is dropped; the channel's next frame starts another incarnation. */
+/**
+ * A counter that is unused for this long is dropped; the channel's next frame starts another
+ * incarnation.
+ */
 export const COUNTER_MS = 60_000;
 
 type Row = [string, number, number, number, number, number, number];

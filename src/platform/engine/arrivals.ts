@@ -16,10 +16,10 @@ export interface ArrivalsOptions {
 }
 
 /**
- * Compares the frames that arrive from other nodes with the counters that they carry and with the announcements of
- * their publishers, and reports frames that were lost on a link that stays up. It compares only frames that the
- * broker accepted after the subscription. Both moments are of the broker's clock, so joining and leaving a channel
- * raises no alarm.
+ * Compares the frames that arrive from other nodes with the counters that they carry and with the
+ * announcements of their publishers, and reports frames that were lost on a link that stays up. It
+ * compares only frames that the broker accepted after the subscription. Both moments are of the
+ * broker's clock, so joining and leaving a channel raises no alarm.
  */
 export class Arrivals {
   readonly #onMissed: (missed: Missed) => void;
@@ -40,8 +40,8 @@ export class Arrivals {
   }
 
   /**
-   * The broker has confirmed these channels: frames that arrive from now on count. Earlier ones may belong to a
-   * previous subscription, with frames missing in between.
+   * The broker has confirmed these channels: frames that arrive from now on count. Earlier ones may
+   * belong to a previous subscription, with frames missing in between.
    */
   joining(channels: readonly string[]): void {
     for (const channel of channels) {
@@ -49,7 +49,10 @@ export class Arrivals {
     }
   }
 
-  /** Frames that the broker accepts on these channels after `atUs`, in microseconds of its clock, must arrive. */
+  /**
+   * Frames that the broker accepts on these channels after `atUs`, in microseconds of its clock,
+   * must arrive.
+   */
   joined(channels: readonly string[], atUs: number): void {
     for (const channel of channels) {
       const join = this.#joins.get(channel);
@@ -72,8 +75,8 @@ export class Arrivals {
   }
 
   /**
-   * Everything that other nodes published before this moment (`performance.now()`) has arrived or was reported;
-   * Infinity while no other node is known.
+   * Everything that other nodes published before this moment (`performance.now()`) has arrived or
+   * was reported; Infinity while no other node is known.
    */
   get wholeMs(): number {
     let wholeMs = Number.POSITIVE_INFINITY;
@@ -125,8 +128,8 @@ export class Arrivals {
   }
 
   /**
-   * To be called every `ANNOUNCE_EVERY_MS` while the link is whole. A publisher that falls silent without a last
-   * announcement may have published frames that no announcement covers.
+   * To be called every `ANNOUNCE_EVERY_MS` while the link is whole. A publisher that falls silent
+   * without a last announcement may have published frames that no announcement covers.
    */
   round(): void {
     for (const [id, publisher] of this.#publishers) {
@@ -179,8 +182,8 @@ export class Arrivals {
     const { channel, incarnation, before, beganAtUs, last, lastAtUs, sent } = announced;
     const join = this.#joins.get(channel);
     if (join === undefined) return;
-    // The frames after this one were accepted after the subscription. Those after `sent` were too, because they
-    // follow the announcement, which arrived through it.
+    // The frames after this one were accepted after the subscription. Those after `sent` were too,
+    // because they follow the announcement, which arrived through it.
     const after = join.atUs < beganAtUs ? before : join.atUs < lastAtUs ? last - 1 : sent;
     const known = publisher.tracks.get(channel);
     let track: Track | undefined;
@@ -261,15 +264,18 @@ class Publisher {
     this.wholeMs = Math.max(beganMs, nowMs - LATENCY_MS - WINDOW * ANNOUNCE_EVERY_MS);
   }
 
-  /** A publisher that is gone sends no announcement that could prove anything; its losses were reported. */
+  /**
+   * A publisher that is gone sends no announcement that could prove anything; its losses were
+   * reported.
+   */
   get isAwaited(): boolean {
     return this.late > 0 || (!this.isGone && this.silentRounds < SILENT_ROUNDS);
   }
 }
 
 /**
- * The frames of one publisher on one channel: each number after `after` up to `last` arrived, is missing, or was
- * reported.
+ * The frames of one publisher on one channel: each number after `after` up to `last` arrived, is
+ * missing, or was reported.
  */
 interface Track {
   readonly publisher: Publisher;
@@ -281,8 +287,8 @@ interface Track {
 }
 
 /**
- * One Redis keeps the order of a publisher's frames; a cluster or a proxy may let frames overtake others for a
- * moment.
+ * One Redis keeps the order of a publisher's frames; a cluster or a proxy may let frames overtake
+ * others for a moment.
  */
 const OVERTAKEN_MS = 250;
 /** A link on which a frame takes longer is not whole (redis-link.ts). */

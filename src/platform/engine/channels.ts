@@ -2,8 +2,8 @@ import type { FrameListener, Subscription } from './engine.ts';
 import type { Frame } from './frame.ts';
 
 /**
- * The listeners of this process by channel, and synchronous delivery to them: the half of an engine that needs no
- * network. A channel exists from its first listener to its last.
+ * The listeners of this process by channel, and synchronous delivery to them: the half of an engine
+ * that needs no network. A channel exists from its first listener to its last.
  */
 export class Channels {
   readonly #onEmpty: (channel: string) => void;
@@ -43,9 +43,10 @@ export class Channels {
   }
 
   /**
-   * Calls the channel's listeners. A listener that leaves meanwhile is not called again; one that joins meanwhile
-   * does not get this frame. A frame delivered from inside a listener of the same channel waits until the present one
-   * has reached every listener: otherwise later listeners would get the two in reverse order.
+   * Calls the channel's listeners. A listener that leaves meanwhile is not called again; one that
+   * joins meanwhile does not get this frame. A frame delivered from inside a listener of the same
+   * channel waits until the present one has reached every listener: otherwise later listeners would
+   * get the two in reverse order.
    */
   deliver(name: string, frame: Frame): void {
     const channel = this.#channels.get(name);

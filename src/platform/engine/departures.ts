@@ -4,8 +4,8 @@ import { redisName } from './partitions.ts';
 import { Recent } from './recent.ts';
 
 /**
- * Counts the frames that this node publishes on each channel, so that receivers can tell whether they have all of
- * them.
+ * Counts the frames that this node publishes on each channel, so that receivers can tell whether
+ * they have all of them.
  */
 export class Departures {
   readonly #nodeId: string;
@@ -30,8 +30,8 @@ export class Departures {
   }
 
   /**
-   * The broker accepted frame `number` at that moment of its own clock, in microseconds. Frames that it refused or
-   * did not answer are not announced.
+   * The broker accepted frame `number` at that moment of its own clock, in microseconds. Frames
+   * that it refused or did not answer are not announced.
    */
   taken(counter: Counter, number: number, atUs: number): void {
     counter.taken(number, atUs);
@@ -82,7 +82,8 @@ export class Counter {
   }
 
   taken(number: number, atUs: number): void {
-    // Frames without an answer may have been accepted at any moment since the last one with an answer.
+    // Frames without an answer may have been accepted at any moment since the last one with an
+    // answer.
     this.#window[0]!.nextAtUs ??= number === this.#taken + 1 ? atUs : this.#takenAtUs;
     this.#taken = number;
     this.#takenAtUs = atUs;

@@ -1,82 +1,90 @@
 import type { Frame } from './frame.ts';
 
 /**
- * The port between nodes: it carries frames, counts sequences and proves its own link. MemoryEngine (one process) and
- * RedisEngine (many) implement it, and one contract suite tests both (test/engine/contract.ts).
+ * The port between nodes: it carries frames, counts sequences and proves its own link. MemoryEngine
+ * (one process) and RedisEngine (many) implement it, and one contract suite tests both
+ * (test/engine/contract.ts).
  *
  * What callers may rely on:
- * - **Delivery.** A published frame reaches every listener of its channel on every node at most once. Frames that are
- *   lost between nodes, on a link that breaks or on one that stays up, are reported by `onMissed` and read from
- *   Postgres; `wholeMs` does not pass them before they are reported.
- * - **Local first.** Listeners on the publishing node are called synchronously, before `publish` returns its promise,
- *   whatever the state of the link. One exception keeps the order: a frame published from inside a listener of the
- *   same channel waits until the present one has reached every listener.
- * - **Order.** Frames of one channel published by one node arrive in the order of publishing. Between publishers
- *   there is no order; receivers order by fields of the frames. A failed publish may leave a gap, which is never
- *   filled later.
- * - **Subscriptions are counted.** The first listener of a channel subscribes the node, the last one to leave
- *   unsubscribes it. Every frame published after `subscribe` resolved arrives. Subscriptions outlive an outage and
- *   are restored without the caller.
- * - **Counters** only grow while their store lives, and may vanish or rewind with it: a number from `reserve` is a
- *   proposal, and the unique key in Postgres decides. Numbers are exact below 2^53. A `reserve` that failed may have
- *   taken numbers, which are then lost.
- * - **Closed.** After `close` no listener is called any more, and every call rejects with EngineUnavailableError.
+ * - **Delivery.** A published frame reaches every listener of its channel on every node at most
+ *   once. Frames that are lost between nodes, on a link that breaks or on one that stays up, are
+ *   reported by `onMissed` and read from Postgres; `wholeMs` does not pass them before they are
+ *   reported.
+ * - **Local first.** Listeners on the publishing node are called synchronously, before `publish`
+ *   returns its promise, whatever the state of the link. One exception keeps the order: a frame
+ *   published from inside a listener of the same channel waits until the present one has reached
+ *   every listener.
+ * - **Order.** Frames of one channel published by one node arrive in the order of publishing.
+ *   Between publishers there is no order; receivers order by fields of the frames. A failed publish
+ *   may leave a gap, which is never filled later.
+ * - **Subscriptions are counted.** The first listener of a channel subscribes the node, the last
+ *   one to leave unsubscribes it. Every frame published after `subscribe` resolved arrives.
+ *   Subscriptions outlive an outage and are restored without the caller.
+ * - **Counters** only grow while their store lives, and may vanish or rewind with it: a number from
+ *   `reserve` is a proposal, and the unique key in Postgres decides. Numbers are exact below 2^53.
+ *   A `reserve` that failed may have taken numbers, which are then lost.
+ * - **Closed.** After `close` no listener is called any more, and every call rejects with
+ *   EngineUnavailableError.
  *
- * What callers MUST do: register listeners that do not throw, since the engine catches nothing; treat every rejection
- * as "the engine is away". It is an EngineUnavailableError and comes within a second.
+ * What callers MUST do: register listeners that do not throw, since the engine catches nothing;
+ * treat every rejection as "the engine is away". It is an EngineUnavailableError and comes within a
+ * second.
  */
 export interface Engine {
   /**
-   * 12 random characters, new for every instance. Frames of this node that come back from the broker are not
-   * delivered twice.
+   * 12 random characters, new for every instance. Frames of this node that come back from the
+   * broker are not delivered twice.
    */
   readonly nodeId: string;
 
-  /** True from the last proof of the link until a proof fails or is overdue. A MemoryEngine is always healthy. */
+  /**
+   * True from the last proof of the link until a proof fails or is overdue. A MemoryEngine is
+   * always healthy.
+   */
   readonly healthy: boolean;
 
   /**
-   * Everything that any node published before this moment (`performance.now()`, ms) has arrived here or was reported
-   * by `onMissed`.
+   * Everything that any node published before this moment (`performance.now()`, ms) has arrived
+   * here or was reported by `onMissed`.
    */
   readonly wholeMs: number;
 
   /**
-   * Calls `listener` with every frame of `channel` until `unsubscribe`. Rejects with EngineUnavailableError while the
-   * link is away, and then leaves no subscription behind.
+   * Calls `listener` with every frame of `channel` until `unsubscribe`. Rejects with
+   * EngineUnavailableError while the link is away, and then leaves no subscription behind.
    */
   subscribe(channel: string, listener: FrameListener): Promise<Subscription>;
 
   /**
-   * Sends one frame to the channel's listeners on all nodes. Resolves when the broker has it; local listeners got it
-   * even when it rejects. Frames of one tick travel, and fail, together.
+   * Sends one frame to the channel's listeners on all nodes. Resolves when the broker has it; local
+   * listeners got it even when it rejects. Frames of one tick travel, and fail, together.
    */
   publish(channel: string, frame: Frame): Promise<void>;
 
   /**
-   * Takes numbers off each stream's counter in one round trip. Returns, in the order of the claims, the first of
-   * `count` consecutive numbers, or null where the counter is absent and the claim has no `floor`. A claim with a
-   * floor first raises the counter to at least that.
+   * Takes numbers off each stream's counter in one round trip. Returns, in the order of the claims,
+   * the first of `count` consecutive numbers, or null where the counter is absent and the claim has
+   * no `floor`. A claim with a floor first raises the counter to at least that.
    */
   reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]>;
 
   /**
-   * Adds to counts that all nodes share and that end with their window, and takes what a limit leaves of them, in one
-   * round trip. It is meant for limits, where losing a count with its store does no harm. Returns the tallies in the
-   * order of the additions.
+   * Adds to counts that all nodes share and that end with their window, and takes what a limit
+   * leaves of them, in one round trip. It is meant for limits, where losing a count with its store
+   * does no harm. Returns the tallies in the order of the additions.
    */
   tally(additions: readonly Addition[]): Promise<readonly Tally[]>;
 
   /**
-   * Calls `listener` when frames may not have arrived: when the link was away and is proven again, and when frames
-   * that other nodes announced did not arrive. All subscriptions are restored by then, and later losses are reported
-   * again. Returns the function that unregisters.
+   * Calls `listener` when frames may not have arrived: when the link was away and is proven again,
+   * and when frames that other nodes announced did not arrive. All subscriptions are restored by
+   * then, and later losses are reported again. Returns the function that unregisters.
    */
   onMissed(listener: (missed: Missed) => void): () => void;
 
   /**
-   * Sends everything that was published before. Never rejects, also while the link is away. A second call changes
-   * nothing.
+   * Sends everything that was published before. Never rejects, also while the link is away. A
+   * second call changes nothing.
    */
   close(): Promise<void>;
 }
@@ -86,8 +94,9 @@ export type FrameListener = (frame: Frame) => void;
 /** Frames that did not arrive, or may not have arrived. */
 export interface Missed {
   /**
-   * `link`: the link was away. `frames`: these frames were lost on a link that stayed up. `silence`: another node
-   * ended without a last announcement, or too many of its announcements were lost.
+   * `link`: the link was away. `frames`: these frames were lost on a link that stayed up.
+   * `silence`: another node ended without a last announcement, or too many of its announcements
+   * were lost.
    */
   readonly reason: 'link' | 'frames' | 'silence';
   /** The affected channels; undefined: any. */
@@ -95,8 +104,8 @@ export interface Missed {
   /** How many frames are known to be lost. */
   readonly frames: number;
   /**
-   * Every frame published before this moment (`performance.now()`, ms) arrived. A reader of Postgres subtracts the
-   * time between a commit and its publish.
+   * Every frame published before this moment (`performance.now()`, ms) arrived. A reader of
+   * Postgres subtracts the time between a commit and its publish.
    */
   readonly sinceMs: number;
 }
@@ -119,7 +128,8 @@ export interface Addition {
   /** Added whatever the total is; a negative number gives back. */
   readonly by: number;
   /**
-   * The window that `by` belongs to, by the number in a tally: it is ignored if another window is open. Default: any.
+   * The window that `by` belongs to, by the number in a tally: it is ignored if another window is
+   * open. Default: any.
    */
   readonly window?: number;
   /** After that, adds up to `most` as far as the total stays within `limit`. */

@@ -1,6 +1,6 @@
 /**
- * The bytes before each message between nodes: 12 characters of the publisher's id, then, little-endian, the
- * channel's counter: its incarnation and the frame's number in it, u32 each.
+ * The bytes before each message between nodes: 12 characters of the publisher's id, then,
+ * little-endian, the channel's counter: its incarnation and the frame's number in it, u32 each.
  */
 export interface Envelope {
   readonly publisherId: string;

@@ -4,14 +4,15 @@ import { cutMarked, mayHaveUnknown } from './marked-json.ts';
 import { packPosition, unpackPosition } from './text-position.ts';
 
 /**
- * The layout of frames on Redis, little-endian: kind u8 · flags u8 · stream length u8 · resource length u8 ·
- * sequence f64 · number f64 · team length u32 · customer length u32 · stream · resource · team · customer. A length of
- * 0 means that there is nothing for this audience.
+ * The layout of frames on Redis, little-endian: kind u8 · flags u8 · stream length u8 · resource
+ * length u8 · sequence f64 · number f64 · team length u32 · customer length u32 · stream · resource
+ * · team · customer. A length of 0 means that there is nothing for this audience.
  *
  * Nodes of the previous version read and write it during a rolling deploy, so it stays as it is:
- * test/engine/frame-codec.test.ts holds recorded bytes of every kind against it. One header serves all kinds.
- * `resource` is a resource, a message or a node; `number` is a time, a packed position or 0, and alone tells a piece
- * from other ephemeral events; the report of a presence frame and a change of inboxes travel as JSON in `team`.
+ * test/engine/frame-codec.test.ts holds recorded bytes of every kind against it. One header serves
+ * all kinds. `resource` is a resource, a message or a node; `number` is a time, a packed position
+ * or 0, and alone tells a piece from other ephemeral events; the report of a presence frame and a
+ * change of inboxes travel as JSON in `team`.
  */
 interface Layout {
   readonly kind: number;
@@ -43,14 +44,17 @@ const FIXED_BYTES = 28;
 const STREAMING = 1;
 const ERASES = 2;
 
-/** Throws a RangeError on ids that the header cannot carry: longer than 255 characters, or not ASCII. */
+/**
+ * Throws a RangeError on ids that the header cannot carry: longer than 255 characters, or not
+ * ASCII.
+ */
 export function encodeFrame(frame: Frame): Buffer {
   return write(layoutOf(frame));
 }
 
 /**
- * `team` and `customer` are views of `bytes`, without what came with versions that this node does not know. Throws a
- * RangeError on anything but a whole frame.
+ * `team` and `customer` are views of `bytes`, without what came with versions that this node does
+ * not know. Throws a RangeError on anything but a whole frame.
  */
 export function decodeFrame(bytes: Buffer): Frame {
   const streamLength = bytes.readUInt8(2);

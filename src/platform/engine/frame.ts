@@ -2,11 +2,12 @@ import type { DeclaredStatus } from '../../contract/protocol/socket/activity.ts'
 import type { TextPosition } from './text-position.ts';
 
 /**
- * The messages between nodes, by kind. A frame for sockets carries the bytes of its event for each audience; nodes
- * order and route it by the other fields and pass the bytes on unparsed. frame-codec.ts has the layout on Redis.
+ * The messages between nodes, by kind. A frame for sockets carries the bytes of its event for each
+ * audience; nodes order and route it by the other fields and pass the bytes on unparsed.
+ * frame-codec.ts has the layout on Redis.
  *
- * Frames are the hottest objects of a node: all frames of a kind have the same properties in the same order, and none
- * of them is optional.
+ * Frames are the hottest objects of a node: all frames of a kind have the same properties in the
+ * same order, and none of them is optional.
  */
 export type Frame =
   | BroadcastFrame
@@ -19,7 +20,10 @@ export type Frame =
 /** A frame whose bytes are published to sockets. */
 export type BroadcastFrame = CommittedFrame | EphemeralFrame | PieceFrame | SnapshotFrame;
 
-/** A durable event: it was committed in Postgres before it was published, and is sent again after a break. */
+/**
+ * A durable event: it was committed in Postgres before it was published, and is sent again after a
+ * break.
+ */
 export type CommittedFrame = CreatedFrame | UpdatedFrame | DurableFrame;
 
 /** The encoded event, ready for sockets. */
@@ -76,7 +80,10 @@ export interface TextFrame<Kind = 'piece' | 'snapshot'> extends EventBytes {
 /** A piece of a text that is being streamed: an ephemeral event that readers need in order. */
 export type PieceFrame = TextFrame<'piece'>;
 
-/** The answer to an AskFrame: `message.snapshot`, the text up to its position. Nodes decide which readers need it. */
+/**
+ * The answer to an AskFrame: `message.snapshot`, the text up to its position. Nodes decide which
+ * readers need it.
+ */
 export type SnapshotFrame = TextFrame<'snapshot'>;
 
 /** No message will ever have this number. */
@@ -108,7 +115,10 @@ export interface PresenceReport {
   readonly present: readonly PresentActor[];
 }
 
-/** An actor on one node. `here`: it has an open socket; false: its last one closed a short while ago. */
+/**
+ * An actor on one node. `here`: it has an open socket; false: its last one closed a short while
+ * ago.
+ */
 export type PresentActor = readonly [actorId: string, status: DeclaredStatus, here: boolean];
 
 /** A right changed: whatever is cached of it is read again. */
@@ -118,7 +128,10 @@ export interface RightsChangedFrame {
   readonly subject: string;
 }
 
-/** Rows of inboxes were written (core/inbox/announce.ts): nodes send the new counts to the sockets that they have of these. */
+/**
+ * Rows of inboxes were written (core/inbox/announce.ts): nodes send the new counts to the sockets
+ * that they have of these.
+ */
 export interface InboxChangedFrame {
   readonly kind: 'inbox_changed';
   readonly accountId: string;
@@ -136,8 +149,8 @@ export function isCommitted(frame: Frame): frame is CommittedFrame {
 }
 
 /**
- * Returns the id under which events about a part of a resource are ordered: the part has times of its own, and is not
- * shown with the resource.
+ * Returns the id under which events about a part of a resource are ordered: the part has times of
+ * its own, and is not shown with the resource.
  */
 export function partOf(id: string, part: 'messages' | 'reactions' | 'pin'): string {
   return `${id}/${part}`;

@@ -4,14 +4,15 @@ import { ageOf } from '../../contract/protocol/since.ts';
 import { VERSIONS, type Version } from '../../contract/protocol/versions.ts';
 
 /**
- * JSON in which the fields of later versions are marked, so that a node can cut them out for sockets of an older
- * version without parsing. A mark is white space that JSON.stringify never writes and that never stands inside a
- * string: before the marked part a tab and as many spaces as the position of its version in VERSIONS, after it a tab.
+ * JSON in which the fields of later versions are marked, so that a node can cut them out for
+ * sockets of an older version without parsing. A mark is white space that JSON.stringify never
+ * writes and that never stands inside a string: before the marked part a tab and as many spaces as
+ * the position of its version in VERSIONS, after it a tab.
  *
  *     {"id":"msg_1","body":null\t  ,"sent_at":null\t}
  *
- * It is still JSON: sockets of the newest version get it unchanged, as soon as the parts are cut that a node of a later
- * release has marked as newer still (`mayHaveUnknown`).
+ * It is still JSON: sockets of the newest version get it unchanged, as soon as the parts are cut
+ * that a node of a later release has marked as newer still (`mayHaveUnknown`).
  */
 export function markedJson(schema: TSchema, value: unknown): string {
   return write(shapeOf(schema), value);
@@ -24,8 +25,8 @@ export function markWhole(since: Version, text: string): string {
 }
 
 /**
- * Returns the bytes without the parts newer than `version`: the bytes themselves where nothing is newer, undefined
- * where everything is.
+ * Returns the bytes without the parts newer than `version`: the bytes themselves where nothing is
+ * newer, undefined where everything is.
  */
 export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
   return cutAt(ageOf(version), bytes);
@@ -37,8 +38,9 @@ export function unmarkedForm(version: Version, bytes: Buffer): string {
 }
 
 /**
- * Returns JSON of `value` with the marks of `bytes`, whose objects and lists it has, with other values of their fields.
- * Marks inside a part that is no older are left out, because they are cut with it. `bytes` is not marked as a whole.
+ * Returns JSON of `value` with the marks of `bytes`, whose objects and lists it has, with other
+ * values of their fields. Marks inside a part that is no older are left out, because they are cut
+ * with it. `bytes` is not marked as a whole.
  */
 export function markedLike(bytes: Buffer, value: unknown): string {
   const forms = [0, ...agesIn(bytes)].map((age) => ({ age, value: JSON.parse(`${cutAt(age, bytes)}`) }));
@@ -51,7 +53,10 @@ interface Form {
   readonly value: unknown;
 }
 
-/** `forms`: from the oldest version on that has the value; none where the marks say nothing about it. */
+/**
+ * `forms`: from the oldest version on that has the value; none where the marks say nothing about
+ * it.
+ */
 function writeLike(forms: readonly Form[], value: unknown): string {
   if (forms.length === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) {
@@ -109,9 +114,9 @@ function cutAt(age: number, bytes: Buffer): Buffer | undefined {
 }
 
 /**
- * Returns whether the bytes may have parts of versions that this node does not know. Only nodes of a later release mark
- * such parts, so frames of other nodes are cut when they arrive (frame-codec.ts), and the code behind that passes the
- * newest form on as it is.
+ * Returns whether the bytes may have parts of versions that this node does not know. Only nodes of
+ * a later release mark such parts, so frames of other nodes are cut when they arrive
+ * (frame-codec.ts), and the code behind that passes the newest form on as it is.
  */
 export function mayHaveUnknown(bytes: Buffer): boolean {
   return bytes.indexOf(UNKNOWN) !== -1;
@@ -129,7 +134,10 @@ function opening(age: number): string {
   return MARK + ' '.repeat(age);
 }
 
-/** Returns 0 if the mark at `at` closes a part; otherwise the position in VERSIONS of the part that it opens. */
+/**
+ * Returns 0 if the mark at `at` closes a part; otherwise the position in VERSIONS of the part that
+ * it opens.
+ */
 function spacesBehind(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (bytes[end] === SPACE) end += 1;
@@ -156,8 +164,8 @@ function write(shape: Shape | undefined, value: unknown): string {
 }
 
 /**
- * Writes the plain fields of every version as one text, then the parts with newer fields inside, then the newer
- * fields.
+ * Writes the plain fields of every version as one text, then the parts with newer fields inside,
+ * then the newer fields.
  */
 function writeObject({ newer, parts }: Shape & { kind: 'object' }, value: object): string {
   const common: Record<string, unknown> = { ...value };
@@ -174,8 +182,8 @@ function writeObject({ newer, parts }: Shape & { kind: 'object' }, value: object
     if (fields !== '') tail += `${opening(age)},${fields}${MARK}`;
   }
   const fields = writeFields(parts, common);
-  // A marked part begins with a comma, so a field must precede it: resources have at least `object` since their first
-  // version.
+  // A marked part begins with a comma, so a field must precede it: resources have at least `object`
+  // since their first version.
   return fields === '' ? JSON.stringify(value) : `{${fields}${tail}}`;
 }
 

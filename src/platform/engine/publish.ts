@@ -39,7 +39,10 @@ export interface DomainEvent<Name extends DurableEventName = DurableEventName> e
   readonly erases?: boolean;
 }
 
-/** Something that happens now and is not kept. Customers receive no such event (docs/realtime.md#events). */
+/**
+ * Something that happens now and is not kept. Customers receive no such event
+ * (docs/realtime.md#events).
+ */
 export interface EphemeralEvent extends EventContent {
   readonly event: EphemeralEventName;
 }
@@ -50,9 +53,9 @@ export interface TextEvent extends EphemeralEvent {
 }
 
 /**
- * Publishes an event to every node, after the caller's transaction has committed: no event leaves this process in
- * another way. Rejects with EngineUnavailableError when it did not reach the other nodes (local readers have it); the
- * outbox row of the event is then kept and tried again.
+ * Publishes an event to every node, after the caller's transaction has committed: no event leaves
+ * this process in another way. Rejects with EngineUnavailableError when it did not reach the other
+ * nodes (local readers have it); the outbox row of the event is then kept and tried again.
  */
 export function publish(engine: Engine, event: DomainEvent | EphemeralEvent | TextEvent): Promise<void> {
   return engine.publish(event.stream, isDurable(event) ? toFrame(event) : toEphemeralFrame(event));
@@ -108,9 +111,13 @@ function isDurable(event: DomainEvent | EphemeralEvent): event is DomainEvent {
   return EVENTS[event.event].order !== 'ephemeral';
 }
 
-/** Returns the form of the newest version, in which the parts that older versions lack are marked (marked-json.ts). */
+/**
+ * Returns the form of the newest version, in which the parts that older versions lack are marked
+ * (marked-json.ts).
+ */
 function encodeEvent(event: EventContent, data: object): Buffer {
-  // Fields that are undefined are left out by JSON.stringify, which is cheaper than leaving them out here.
+  // Fields that are undefined are left out by JSON.stringify, which is cheaper than leaving them
+  // out here.
   const head: Readonly<Record<Exclude<keyof EventFrame, 'data'>, unknown>> = {
     type: 'event',
     event: event.event,
@@ -124,7 +131,10 @@ function encodeEvent(event: EventContent, data: object): Buffer {
   return Buffer.from(since === SOCKETS_SINCE ? frame : markWhole(since, frame));
 }
 
-/** `2026-11-21T01:02:03.123456Z`, as db/ reads times, to microseconds since 1970, exact below 2^53 (the year 2255). */
+/**
+ * `2026-11-21T01:02:03.123456Z`, as db/ reads times, to microseconds since 1970, exact below 2^53
+ * (the year 2255).
+ */
 export function microseconds(timestamp: string): number {
   // Events of the same second follow each other, and parsing dates is slow.
   const second = timestamp.slice(0, 19);

@@ -33,15 +33,20 @@ export interface RedisEngineOptions {
   readonly log: Logger;
   /** Where round trips are measured. */
   readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
-  /** How long `connect` tries again if Redis is there and does not answer in time, in milliseconds. Default: 10,000. */
+  /**
+   * How long `connect` tries again if Redis is there and does not answer in time, in milliseconds.
+   * Default: 10,000.
+   */
   readonly patienceMs?: number;
 }
 
 /**
- * The engine of many nodes, over one Redis, with a connection for commands and one for subscriptions.
+ * The engine of many nodes, over one Redis, with a connection for commands and one for
+ * subscriptions.
  *
- * Frames travel in envelopes (envelope.ts) on the channels that partitions.ts names. Each frame is counted, and every
- * second the node announces its counters to all others, which then notice lost frames (arrivals.ts).
+ * Frames travel in envelopes (envelope.ts) on the channels that partitions.ts names. Each frame is
+ * counted, and every second the node announces its counters to all others, which then notice lost
+ * frames (arrivals.ts).
  */
 export class RedisEngine implements Engine {
   readonly nodeId = nanoid(NODE_ID_BYTES);
@@ -59,7 +64,10 @@ export class RedisEngine implements Engine {
   readonly #arrivals = new Arrivals({ onMissed: (missed) => this.#missed(missed) });
   readonly #announcing: Loop;
   readonly #missedListeners = new Set<(missed: Missed) => void>();
-  /** The moment up to which everything had arrived when a connection was lost; Infinity while none is. */
+  /**
+   * The moment up to which everything had arrived when a connection was lost; Infinity while none
+   * is.
+   */
   #wholeBeforeMs = Number.POSITIVE_INFINITY;
   readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
   #sent = { proof: '', atMs: 0 };
@@ -70,8 +78,8 @@ export class RedisEngine implements Engine {
   #undecodableLoggedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Rejects with one line that names the Redis, the reason and the remedy: at once if it refuses, after `patienceMs`
-   * if it does not answer in time, as on a busy machine.
+   * Rejects with one line that names the Redis, the reason and the remedy: at once if it refuses,
+   * after `patienceMs` if it does not answer in time, as on a busy machine.
    */
   static async connect(options: RedisEngineOptions): Promise<RedisEngine> {
     const deadlineMs = performance.now() + (options.patienceMs ?? PATIENCE_MS);
@@ -220,8 +228,8 @@ export class RedisEngine implements Engine {
 
   async #close(): Promise<void> {
     await this.#announcing.close();
-    // Frames that were published before are still sent. Only frames that Redis has answered are announced, and after
-    // the last announcement no receiver looks for others.
+    // Frames that were published before are still sent. Only frames that Redis has answered are
+    // announced, and after the last announcement no receiver looks for others.
     await this.#sentAll();
     if (this.healthy) {
       this.#announce({ isLast: true });
@@ -236,7 +244,8 @@ export class RedisEngine implements Engine {
   }
 
   /**
-   * Resolves when Redis has answered everything before; does not wait longer than one command for a Redis that hangs.
+   * Resolves when Redis has answered everything before; does not wait longer than one command for a
+   * Redis that hangs.
    */
   async #sentAll(): Promise<void> {
     await this.#outbox?.sent.catch(() => {});
@@ -244,7 +253,8 @@ export class RedisEngine implements Engine {
   }
 
   #watch(connection: Redis): void {
-    // ioredis tries again without us and reports every attempt; the two lines of the link say enough.
+    // ioredis tries again without us and reports every attempt; the two lines of the link say
+    // enough.
     connection.on('error', (error) => {
       this.#lastError = withoutArguments(error);
       this.#log.debug({ err: this.#lastError }, 'redis connection');
@@ -259,8 +269,8 @@ export class RedisEngine implements Engine {
   }
 
   /**
-   * Adds the message to the frames of this tick, which leave in one write and share the promise. `counter`: has
-   * numbered the message.
+   * Adds the message to the frames of this tick, which leave in one write and share the promise.
+   * `counter`: has numbered the message.
    */
   #enqueue(name: string, message: Buffer, counter?: Counter): Promise<void> {
     if (this.#outbox === undefined) {

@@ -10,13 +10,19 @@ export function withoutSecrets(url: string): string {
   return shown.href;
 }
 
-/** Returns an error without the arguments of its command, which may be the password or message bodies. */
+/**
+ * Returns an error without the arguments of its command, which may be the password or message
+ * bodies.
+ */
 export function withoutArguments(error: unknown): Error {
   if (error instanceof Error && !('command' in error)) return error;
   return new Error(describe(error));
 }
 
-/** Whether ioredis or the link reported that an answer did not come in time; refusals have other texts. */
+/**
+ * Whether ioredis or the link reported that an answer did not come in time; refusals have other
+ * texts.
+ */
 export function isSlowness({ message }: Error): boolean {
   return /timed out|ETIMEDOUT|no proof|lost meanwhile/.test(message);
 }

@@ -6,15 +6,17 @@ const INTERVAL_MS = 1000;
 /** A proof that is not back by then has failed. */
 const DEADLINE_MS = 1000;
 /**
- * After this many failures in a row the connections are made again: TCP alone may take a quarter of an hour to give
- * up a dead peer.
+ * After this many failures in a row the connections are made again: TCP alone may take a quarter of
+ * an hour to give up a dead peer.
  */
 const FAILURES_TO_RESTART = 2;
 
 export interface LinkOptions {
   /** Whether every connection that a proof travels over is open. */
   readonly connected: () => boolean;
-  /** Restores all subscriptions: a proof that is sent after it resolved stands for every channel. */
+  /**
+   * Restores all subscriptions: a proof that is sent after it resolved stands for every channel.
+   */
   readonly prepare: () => Promise<void>;
   /** Sends a proof, which comes back through `arrived`. */
   readonly send: (proof: string) => void;
@@ -24,8 +26,9 @@ export interface LinkOptions {
 }
 
 /**
- * Knows whether the link is whole, by sending itself a proof through it every second. An open connection proves
- * nothing: a broker that hangs keeps it open, and frames lost between two connections leave no other trace.
+ * Knows whether the link is whole, by sending itself a proof through it every second. An open
+ * connection proves nothing: a broker that hangs keeps it open, and frames lost between two
+ * connections leave no other trace.
  */
 export class RedisLink {
   readonly #options: LinkOptions;
@@ -64,7 +67,10 @@ export class RedisLink {
     });
   }
 
-  /** Calls listeners with the `performance.now()` at which the last proof before the outage was sent. */
+  /**
+   * Calls listeners with the `performance.now()` at which the last proof before the outage was
+   * sent.
+   */
   onRecovered(listener: (healthySinceMs: number) => void): () => void {
     const entry = (healthySinceMs: number) => listener(healthySinceMs);
     this.#listeners.add(entry);
@@ -130,8 +136,8 @@ export class RedisLink {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const proof = String(++this.#serial);
     const sentAt = performance.now();
-    // Timers run before sockets are read: after a pause of this process the proof may have arrived already, so
-    // sockets are read once more before it counts as overdue.
+    // Timers run before sockets are read: after a pause of this process the proof may have arrived
+    // already, so sockets are read once more before it counts as overdue.
     const overdue = () => setImmediate(reject, new Error(`no proof of the link in ${DEADLINE_MS} ms`));
     const timer = setTimeout(overdue, DEADLINE_MS);
     this.#pending = { proof, resolve, reject };

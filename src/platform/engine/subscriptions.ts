@@ -1,4 +1,6 @@
-/** Channels in one command: 1,000 are confirmed in about 12 ms, far below the command timeout of 500. */
+/**
+ * Channels in one command: 1,000 are confirmed in about 12 ms, far below the command timeout of 500.
+ */
 const MAX_PER_COMMAND = 1000;
 
 export interface SubscriptionsOptions {
@@ -6,7 +8,10 @@ export interface SubscriptionsOptions {
   readonly wanted: (channel: string) => boolean;
   /** Every channel with a listener here now. */
   readonly allWanted: () => Iterable<string>;
-  /** Resolves when the broker has confirmed all of them, with a moment of its clock after which they are subscribed. */
+  /**
+   * Resolves when the broker has confirmed all of them, with a moment of its clock after which they
+   * are subscribed.
+   */
   readonly join: (channels: readonly string[]) => Promise<number>;
   /** Called when they are confirmed on a connection that still stands. */
   readonly joined: (channels: readonly string[], atUs: number) => void;
@@ -16,16 +21,17 @@ export interface SubscriptionsOptions {
 /**
  * Keeps the subscriptions of one connection equal to the wanted channels.
  *
- * Works in rounds, one at a time. A round looks at every channel that changed since the last one and sends the
- * commands that are missing, so a channel that was left and joined again meanwhile costs nothing, and no order of
- * calls ends with a wrong state. The broker executes the commands of one connection in order: the last command about
- * a channel decides, even if its answer was late or never came.
+ * Works in rounds, one at a time. A round looks at every channel that changed since the last one
+ * and sends the commands that are missing, so a channel that was left and joined again meanwhile
+ * costs nothing, and no order of calls ends with a wrong state. The broker executes the commands of
+ * one connection in order: the last command about a channel decides, even if its answer was late or
+ * never came.
  */
 export class Subscriptions {
   readonly #options: SubscriptionsOptions;
   /**
-   * The last command about each channel on this connection: absent is "not subscribed", `asked` waits for the
-   * broker's answer.
+   * The last command about each channel on this connection: absent is "not subscribed", `asked`
+   * waits for the broker's answer.
    */
   readonly #commanded = new Map<string, 'asked' | 'confirmed'>();
   readonly #changed = new Set<string>();
@@ -39,13 +45,17 @@ export class Subscriptions {
     this.#options = options;
   }
 
-  /** Resolves when the broker holds the channel as it is wanted; rejects when the command failed. */
+  /**
+   * Resolves when the broker holds the channel as it is wanted; rejects when the command failed.
+   */
   settle(channel: string): Promise<void> {
     this.#changed.add(channel);
     return this.#round();
   }
 
-  /** Resolves when every wanted channel is confirmed on the present connection: at once if they are. */
+  /**
+   * Resolves when every wanted channel is confirmed on the present connection: at once if they are.
+   */
   async restore(): Promise<void> {
     if (this.#restored && this.#changed.size === 0) return;
     const connection = this.#connection;
@@ -80,8 +90,8 @@ export class Subscriptions {
         round.resolve();
       } catch (error) {
         round.reject(error);
-        // Callers that wait for the next round use the same broker: with a second timeout they would wait for over a
-        // second in all.
+        // Callers that wait for the next round use the same broker: with a second timeout they
+        // would wait for over a second in all.
         this.#take()?.reject(error);
       }
     }

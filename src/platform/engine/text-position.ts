@@ -1,7 +1,8 @@
 /**
- * The position of a piece in a text that is being streamed, in UTF-16 units: it covers `from` to `to` of the writer's
- * `attempt` (from 1). A reset to `keep` has `from` and `to` equal to `keep`; a snapshot starts at 0. It travels as one
- * number in the header of a frame, so that nodes order and drop pieces without parsing them.
+ * The position of a piece in a text that is being streamed, in UTF-16 units: it covers `from` to
+ * `to` of the writer's `attempt` (from 1). A reset to `keep` has `from` and `to` equal to `keep`; a
+ * snapshot starts at 0. It travels as one number in the header of a frame, so that nodes order and
+ * drop pieces without parsing them.
  */
 export interface TextPosition {
   readonly attempt: number;
@@ -12,7 +13,10 @@ export interface TextPosition {
 /** Texts end far below 2^17 units, attempts below 2^19: together they are exact in a double. */
 const UNITS = 2 ** 17;
 
-/** Never returns 0, which stands for an ephemeral event that is no piece. Throws a RangeError if it does not fit. */
+/**
+ * Never returns 0, which stands for an ephemeral event that is no piece. Throws a RangeError if it
+ * does not fit.
+ */
 export function packPosition({ attempt, from, to }: TextPosition): number {
   if (attempt < 1 || attempt >= 2 ** 19 || from < 0 || from > to || to >= UNITS) {
     throw new RangeError('not a position in a text');

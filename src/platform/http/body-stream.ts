@@ -8,11 +8,13 @@ export interface Flow {
 }
 
 /**
- * A request's body as it arrives, for a reader that does not want all of it in memory. It has one reader: iteration ends
- * with the last byte, or throws ApiError `client_closed_request` if that never arrives, `service_unavailable` if there is
- * no room for what waits. A reader slower than the client makes the client wait. Memory then holds MAX_WAITING_BYTES and
- * one piece; what arrives after that waits on the disk, because the library goes on reading a paused connection while each
- * read fills its buffer of 512 KiB: from a fast client 48 of the 50 pieces of a mail of 25 MiB arrive after the pause.
+ * A request's body as it arrives, for a reader that does not want all of it in memory. It has one
+ * reader: iteration ends with the last byte, or throws ApiError `client_closed_request` if that
+ * never arrives, `service_unavailable` if there is no room for what waits. A reader slower than the
+ * client makes the client wait. Memory then holds MAX_WAITING_BYTES and one piece; what arrives
+ * after that waits on the disk, because the library goes on reading a paused connection while each
+ * read fills its buffer of 512 KiB: from a fast client 48 of the 50 pieces of a mail of 25 MiB
+ * arrive after the pause.
  */
 export class BodyStream implements AsyncIterable<Buffer> {
   readonly #flow: Flow;

@@ -6,6 +6,10 @@ export interface ByteSource {
   read(): AsyncIterable<Buffer>;
 }
 
+export function isSource(body: string | Buffer | ByteSource | null): body is ByteSource {
+  return typeof body === 'object' && body !== null && 'read' in body;
+}
+
 /** The part of uWebSockets.js's HttpResponse that takes a body piece by piece. */
 export interface Sink {
   tryEnd(body: Buffer, totalSize: number): [boolean, boolean];
@@ -25,8 +29,8 @@ export interface SendingListener {
 }
 
 /**
- * Sends a ByteSource at the pace of the client: a piece is read when the one before it has left for the kernel, so one
- * piece is in memory at a time.
+ * Sends a ByteSource at the pace of the client: a piece is read when the one before it has left for
+ * the kernel, so one piece is in memory at a time.
  */
 export class SourceSender {
   readonly #source: ByteSource;
@@ -51,7 +55,10 @@ export class SourceSender {
     return this.#isOver || this.#write(offset);
   }
 
-  /** Resolves when the source is released, also if `stop` was called before or the source was shorter than its size. */
+  /**
+   * Resolves when the source is released, also if `stop` was called before or the source was
+   * shorter than its size.
+   */
   async run(): Promise<void> {
     let isFirst = true;
     for await (const piece of this.#source.read()) {

@@ -1,4 +1,7 @@
-/** A body that arrives in pieces. Its memory grows with the bytes that were sent, not with the announced length. */
+/**
+ * A body that arrives in pieces. Its memory grows with the bytes that were sent, not with the
+ * announced length.
+ */
 export class Chunks {
   #buffer: Buffer;
   #length = 0;

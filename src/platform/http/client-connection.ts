@@ -1,6 +1,7 @@
 /**
- * The object that the library's filter passes when a connection is accepted. Unlike the object of a request it stays valid
- * until the connection closes or becomes a WebSocket. Using it after that ends the process.
+ * The object that the library's filter passes when a connection is accepted. Unlike the object of a
+ * request it stays valid until the connection closes or becomes a WebSocket. Using it after that
+ * ends the process.
  */
 export interface ConnectionHandle {
   onAborted(closed: () => void): unknown;
@@ -26,12 +27,14 @@ export interface ConnectionHost {
 }
 
 /**
- * One TCP connection. The library closes a connection that brings no request for 8 to 12 s, counted from its acceptance
- * by the kernel: a client that is too busy to write at once finds the connection closed under the request that it has just
- * sent. So this object keeps the connection open for as long as the server allows.
+ * One TCP connection. The library closes a connection that brings no request for 8 to 12 s, counted
+ * from its acceptance by the kernel: a client that is too busy to write at once finds the
+ * connection closed under the request that it has just sent. So this object keeps the connection
+ * open for as long as the server allows.
  *
- * The library does not report the connection of a request. But it calls the data handler of the connection directly after
- * the request's own handler, also for a request without a body, and that associates the two.
+ * The library does not report the connection of a request. But it calls the data handler of the
+ * connection directly after the request's own handler, also for a request without a body, and that
+ * associates the two.
  */
 export class ClientConnection {
   readonly #handle: ConnectionHandle;
@@ -47,7 +50,10 @@ export class ClientConnection {
     this.#listen();
   }
 
-  /** The answer was sent and the connection is still open. Never called within the library's call of the data handler, which this replaces. */
+  /**
+   * The answer was sent and the connection is still open. Never called within the library's call of
+   * the data handler, which this replaces.
+   */
   awaitRequest(): void {
     this.#exchange = undefined;
     this.#idleSinceMs = performance.now();
@@ -61,7 +67,10 @@ export class ClientConnection {
     this.#host.forget(this);
   }
 
-  /** Called every KEEP_OPEN_TICK_MS with `performance.now()`: closes the connection after `idleMs`, and keeps it open until then. */
+  /**
+   * Called every KEEP_OPEN_TICK_MS with `performance.now()`: closes the connection after `idleMs`,
+   * and keeps it open until then.
+   */
   keepOpen(nowMs: number, idleMs: number): void {
     if (this.#exchange !== undefined) return;
     if (nowMs - this.#idleSinceMs >= idleMs) this.#handle.close();

@@ -9,9 +9,10 @@ import type { PublicRoute, PublicRoutes } from './public-routes.ts';
 export const CLIENT_PATH = '/v1/client.js';
 
 /**
- * The SDK for browsers: src/contract/client/ and its imports from src/contract/protocol/, module by module, with the types removed and no
- * build step. Every page revalidates each module (documents.ts), so that it never runs modules of two releases. The
- * server's usual rule applies to pages of other origins.
+ * The SDK for browsers: src/contract/client/ and its imports from src/contract/protocol/, module by
+ * module, with the types removed and no build step. Every page revalidates each module
+ * (documents.ts), so that it never runs modules of two releases. The server's usual rule applies to
+ * pages of other origins.
  */
 export function clientRoutes(): PublicRoutes {
   let reading: Promise<ReadonlyMap<string, PublicRoute>> | undefined;
@@ -49,15 +50,22 @@ async function readModules(): Promise<ReadonlyMap<string, PublicRoute>> {
   return routes;
 }
 
-/** src/contract/client/index.ts is served as /v1/client/index.js, so that relative imports stay valid. */
+/**
+ * src/contract/client/index.ts is served as /v1/client/index.js, so that relative imports stay
+ * valid.
+ */
 function pathOf(url: URL): string {
   return `/v1/${url.href.slice(SOURCES.href.length).replace(/\.ts$/, '.js')}`;
 }
 
-/** Static imports and re-exports of our own files, up to their `.ts`. Type imports are gone by then. */
+/**
+ * Static imports and re-exports of our own files, up to their `.ts`. Type imports are gone by then.
+ */
 const IMPORT = /(^(?:import|export)\b[^'"`;]*?\bfrom\s*')(\.{1,2}\/[^'"]+)\.ts(?=')/gm;
 
-/** Suppresses Node's warning that this function is experimental: standard error has JSON lines only. */
+/**
+ * Suppresses Node's warning that this function is experimental: standard error has JSON lines only.
+ */
 function withoutTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};

@@ -2,8 +2,9 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import { ApiError } from '../../contract/protocol/errors.ts';
 
 /**
- * Signs the cursors of lists, so that a truncated, changed or invented one is refused before its position reaches a query.
- * All nodes of a database share the secret: a cursor outlives restarts and is valid on each of them.
+ * Signs the cursors of lists, so that a truncated, changed or invented one is refused before its
+ * position reaches a query. All nodes of a database share the secret: a cursor outlives restarts
+ * and is valid on each of them.
  */
 export class CursorSeal {
   readonly #key: KeyObject;
@@ -16,7 +17,9 @@ export class CursorSeal {
     return cursor + this.#sign(cursor);
   }
 
-  /** Returns the cursor without its signature. Throws ApiError `parameter_invalid` (param cursor). */
+  /**
+   * Returns the cursor without its signature. Throws ApiError `parameter_invalid` (param cursor).
+   */
   open(sealed: string): string {
     const cursor = sealed.slice(0, -SIGNATURE_LENGTH);
     const signature = Buffer.from(sealed.slice(-SIGNATURE_LENGTH));

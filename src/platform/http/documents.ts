@@ -3,15 +3,18 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { PublicAnswer, PublicRoute } from './public-routes.ts';
 
-/** Content that does not change while the process lives: a page, a style sheet, the OpenAPI document. */
+/**
+ * Content that does not change while the process lives: a page, a style sheet, the OpenAPI
+ * document.
+ */
 export interface Document {
   readonly contentType: string;
   readonly body: Buffer;
 }
 
 /**
- * Serves a document that is made at the first request, compressed once per requested encoding, and cached. A client that
- * has it already (If-None-Match) gets 304.
+ * Serves a document that is made at the first request, compressed once per requested encoding, and
+ * cached. A client that has it already (If-None-Match) gets 304.
  */
 export function documentRoute(make: () => Document | Promise<Document>): PublicRoute {
   let kept: CachedDocument | undefined;

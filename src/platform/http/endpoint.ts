@@ -18,8 +18,8 @@ export interface Endpoint {
 }
 
 /**
- * Validators are compiled when the endpoint is first used, but for frequent ones. Compiling all of them takes 0.4 s,
- * which would delay every start and every test that starts a server.
+ * Validators are compiled when the endpoint is first used, but for frequent ones. Compiling all of
+ * them takes 0.4 s, which would delay every start and every test that starts a server.
  */
 export function prepareEndpoint(route: Route): Endpoint {
   const readQuery = perVersion(route.query ?? Body({}), (schema) => queryReader(compileQuery(schema)));

@@ -1,40 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { BodyStream } from './body-stream.ts';
-import { type ByteSource, type Sink, SourceSender } from './byte-source.ts';
+import { type ByteSource, isSource, type Sink, SourceSender } from './byte-source.ts';
 import { Chunks } from './chunks.ts';
 import type { ClientConnection } from './client-connection.ts';
+import type { Connection, ExchangeLimits, HttpResponse } from './connection.ts';
 import type { HeldAnswers } from './held-answers.ts';
 import type { RequestHead } from './request-head.ts';
 import { statusLine } from './status-lines.ts';
-
-/** The one answer of an exchange. */
-export interface HttpResponse {
-  readonly status: number;
-  /** Text or bytes, or a source that is read while it is sent; null: no content. */
-  readonly body: string | Buffer | ByteSource | null;
-  /** The default is `application/json`. */
-  readonly contentType?: string;
-}
 
 /** Called when the whole body has arrived, or when it never will. */
 export interface BodyReceiver {
   bodyArrived(text: string): void;
   /** `invalid_format` (no UTF-8), `payload_too_large` or `request_timeout`. */
   bodyFailed(error: ApiError): void;
-}
-
-/** The part of uWebSockets.js's HttpResponse that is used here. After end or abort each of these throws. */
-export interface Connection extends Sink {
-  writeStatus(status: string): unknown;
-  writeHeader(name: string, value: string): unknown;
-  end(body: string | Buffer, closeConnection: boolean): unknown;
-  endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
-  tryEnd(body: string | Buffer, totalSize: number): [boolean, boolean];
-  pause(): unknown;
-  resume(): unknown;
-  close(): unknown;
-  getRemoteAddressAsText(): ArrayBuffer;
 }
 
 /** The part of the server that answers requests (pipeline.ts). Neither method throws. */
@@ -45,23 +24,15 @@ export interface RequestHandler {
   cut(exchange: Exchange, error: ApiError): void;
 }
 
-/** Time limits of the parts of an exchange in milliseconds, and of a body in bytes. */
-export interface ExchangeLimits {
-  readonly bodyBytes: number;
-  readonly bodyMs: number;
-  /** For a client that takes nothing of its answer. */
-  readonly writeMs: number;
-  /** For a connection without a request, before its first one or between two. */
-  readonly idleMs: number;
-}
-
 /** The parts of the server that an exchange uses. */
 export interface ExchangeHost {
   readonly limits: ExchangeLimits;
   /** While the server drains, every answer ends its connection. */
   readonly draining: boolean;
   readonly held: HeldAnswers;
-  /** Number of connections closed so far; it shows whether sending the end of an answer closed one. */
+  /**
+   * Number of connections closed so far; it shows whether sending the end of an answer closed one.
+   */
   readonly closed: number;
   /** The library is calling; `leaveLibrary` is called when it has returned. */
   enter(exchange: Exchange): void;
@@ -71,11 +42,12 @@ export interface ExchangeHost {
 }
 
 /**
- * One request and its response, safe to use at any time: after the client is gone every call is a no-op.
+ * One request and its response, safe to use at any time: after the client is gone every call is a
+ * no-op.
  *
- * uWebSockets.js continues to parse when a handler returns, also into the next request of the same read. So no answer is
- * sent while the library is calling: as long as a request is pending, the library cuts the connection before it runs
- * anything that follows. `cut` is the one exception.
+ * uWebSockets.js continues to parse when a handler returns, also into the next request of the same
+ * read. So no answer is sent while the library is calling: as long as a request is pending, the
+ * library cuts the connection before it runs anything that follows. `cut` is the one exception.
  */
 export class Exchange {
   readonly id: string;
@@ -85,7 +57,10 @@ export class Exchange {
   readonly #host: ExchangeHost;
   /** Undefined once answered or aborted. */
   #connection: Connection | undefined;
-  /** Within a call of uWebSockets.js, and until the event loop goes on: bytes of a next request may follow. */
+  /**
+   * Within a call of uWebSockets.js, and until the event loop goes on: bytes of a next request may
+   * follow.
+   */
   #inLibrary = true;
   /** The connection of the request, once it is known. Requests without a network have none. */
   #clientConnection: ClientConnection | undefined;
@@ -103,13 +78,18 @@ export class Exchange {
   #bodyOver: boolean;
   /** The body took too long: the answer does not wait for it. */
   #isBodyLate = false;
-  /** The answer, until it may be written: the library must have returned, and an unwanted body must have passed. */
+  /**
+   * The answer, until it may be written: the library must have returned, and an unwanted body must
+   * have passed.
+   */
   #held: HttpResponse | undefined;
   /** Sends an answer that is read while it is sent. */
   #sender: SourceSender | undefined;
   /** Continues from an offset of the answer's body, if it could not be written at once. */
   #writeOn: ((offset: number) => boolean) | undefined;
-  /** The credential that the memory of the answer counts for, and the number of bytes that remain. */
+  /**
+   * The credential that the memory of the answer counts for, and the number of bytes that remain.
+   */
   #credentialId: string | undefined;
   #heldBytes = 0;
   #deadlineMs = Number.POSITIVE_INFINITY;
@@ -136,7 +116,10 @@ export class Exchange {
     return this.#answered || this.#connection === undefined;
   }
 
-  /** Returns the peer's address as text, or '' if the client is gone. Call it within the handler only. */
+  /**
+   * Returns the peer's address as text, or '' if the client is gone. Call it within the handler
+   * only.
+   */
   readAddress(): string {
     const bytes = this.#connection?.getRemoteAddressAsText();
     return bytes === undefined ? '' : Buffer.from(bytes).toString('latin1');
@@ -153,7 +136,10 @@ export class Exchange {
     if (this.#body !== undefined) this.#deliver(this.#body);
   }
 
-  /** Returns the body as it arrives, of any size (check `head.contentLength` first). Only within the handler, and in place of `whenBody`. */
+  /**
+   * Returns the body as it arrives, of any size (check `head.contentLength` first). Only within the
+   * handler, and in place of `whenBody`.
+   */
   streamBody(): BodyStream {
     const stream = new BodyStream({
       pause: () => this.#connection?.pause(),
@@ -179,8 +165,8 @@ export class Exchange {
   }
 
   /**
-   * From now on the part of the answer that the client has not taken counts for this credential. Throws ApiError
-   * `service_unavailable` if the credential or the server holds too much already.
+   * From now on the part of the answer that the client has not taken counts for this credential.
+   * Throws ApiError `service_unavailable` if the credential or the server holds too much already.
    */
   answerTo(credentialId: string): void {
     this.#host.held.requireRoom(credentialId);
@@ -193,15 +179,17 @@ export class Exchange {
   }
 
   /**
-   * Sends the answer and cuts the connection inside the library's call of the handler, so that not one more byte is parsed.
-   * The library has no call for an answer that is complete and still pending, and it does not report the end of one that is
-   * not pending. So head and body are written as the value of the last header.
+   * Sends the answer and cuts the connection inside the library's call of the handler, so that not
+   * one more byte is parsed. The library has no call for an answer that is complete and still
+   * pending, and it does not report the end of one that is not pending. So head and body are
+   * written as the value of the last header.
    */
   cut({ status, body }: HttpResponse): void {
     const connection = this.#connection;
     if (this.ended || connection === undefined) return;
     this.#answered = true;
-    // The library drops what it has corked, at most 16 KiB. JSON may end in blanks, and they absorb its line end.
+    // The library drops what it has corked, at most 16 KiB. JSON may end in blanks, and they absorb
+    // its line end.
     const text = String(body ?? '').padEnd(CORK_BYTES);
     connection.writeStatus(statusLine(status));
     connection.writeHeader('Request-Id', this.id + this.#headerLines);
@@ -234,7 +222,10 @@ export class Exchange {
     this.#release();
   }
 
-  /** Takes the next bytes of the body. uWebSockets.js reuses the memory of the chunk when this returns. */
+  /**
+   * Takes the next bytes of the body. uWebSockets.js reuses the memory of the chunk when this
+   * returns.
+   */
   receive(chunk: ArrayBuffer, last: boolean): void {
     if (this.#connection === undefined) return;
     if (!this.#inLibrary) {
@@ -281,7 +272,10 @@ export class Exchange {
     if (last) this.#bodyArrived(this.#chunks.bytes);
   }
 
-  /** What a stream is for may take longer than the library waits: each pause of the stream has set its clock again. */
+  /**
+   * What a stream is for may take longer than the library waits: each pause of the stream has set
+   * its clock again.
+   */
   #keepForAnswer(): void {
     this.#keptMs = performance.now();
     this.#host.watch(this);
@@ -312,8 +306,8 @@ export class Exchange {
   }
 
   /**
-   * Writes the answer when it may be written. A client that is cut while it sends may never see its answer, so an unwanted
-   * body is discarded first: all of it, or a part if it is too large.
+   * Writes the answer when it may be written. A client that is cut while it sends may never see its
+   * answer, so an unwanted body is discarded first: all of it, or a part if it is too large.
    */
   #release(): void {
     const held = this.#held;
@@ -378,13 +372,17 @@ export class Exchange {
     else if (isSource(body)) connection.endWithoutBody(body.size, closes);
     else if (this.head.method === 'HEAD') connection.endWithoutBody(Buffer.byteLength(body), closes);
     else if (closes) connection.end(body, true);
-    // Not `end`, which treats bytes that the client has not taken as sent: a client that goes on asking without
-    // reading would fill our memory. This way the next request meets a pending one and is cut.
+    // Not `end`, which treats bytes that the client has not taken as sent: a client that goes on
+    // asking without reading would fill our memory. This way the next request meets a pending one
+    // and is cut.
     else return connection.tryEnd(body, 0)[1];
     return true;
   }
 
-  /** An answer that fails half-way can only be cut. A client that takes nothing for `writeMs` is cut as well. */
+  /**
+   * An answer that fails half-way can only be cut. A client that takes nothing for `writeMs` is cut
+   * as well.
+   */
   #sendSource(connection: Connection, outgoing: HttpResponse, source: ByteSource): void {
     const progress = () => this.#watch(this.#host.limits.writeMs);
     const head = () => {
@@ -441,7 +439,10 @@ export class Exchange {
     return this.#host.held.change(this.#credentialId, change);
   }
 
-  /** The library reports room only when there is much of it: a slow client may have taken some all the same. */
+  /**
+   * The library reports room only when there is much of it: a slow client may have taken some all
+   * the same.
+   */
   #writeOrAbort(): void {
     const connection = this.#connection;
     if (connection === undefined) return;
@@ -478,12 +479,11 @@ const CORK_BYTES = 16 * 1024;
 /** How much of a body that is too large is discarded before its answer, and for how long. */
 const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 1_000;
-/** The library silently cuts a connection that brought little for 8 to 12 s; a pause resets its clock. */
+/**
+ * The library silently cuts a connection that brought little for 8 to 12 s; a pause resets its
+ * clock.
+ */
 const KEEP_MS = 4_000;
-
-function isSource(body: HttpResponse['body']): body is ByteSource {
-  return typeof body === 'object' && body !== null && 'read' in body;
-}
 
 function tooLarge(limit: number): ApiError {
   return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`);

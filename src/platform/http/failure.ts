@@ -29,7 +29,10 @@ export class ErrorMapper {
     return new ApiError('internal_error', 'Something went wrong on our side.', { cause: thrown });
   }
 
-  /** The JSON of the error envelope (docs/contract.md#errors). `requestId`: null for what is no request of its own. */
+  /**
+   * The JSON of the error envelope (docs/contract.md#errors). `requestId`: null for what is no
+   * request of its own.
+   */
   toBody(error: ApiError, requestId: string | null = null): string {
     const logUrl = requestLogUrlOf(this.#requestLogUrl, requestId);
     return JSON.stringify({ error: toErrorObject(error, this.#docsUrl, logUrl) });
@@ -37,8 +40,8 @@ export class ErrorMapper {
 }
 
 /**
- * Logs why the server failed to do what it was asked, which its answer does not say: `error` where that was not
- * foreseen. Returns whether there was anything to log.
+ * Logs why the server failed to do what it was asked, which its answer does not say: `error` where
+ * that was not foreseen. Returns whether there was anything to log.
  */
 export function logFailure(log: Logger, error: ApiError, context: object): boolean {
   const { condition, cause, status } = error;
@@ -47,7 +50,9 @@ export function logFailure(log: Logger, error: ApiError, context: object): boole
   return true;
 }
 
-/** The link to the log of one request: its id in place of `{request_id}`, or else behind the base. */
+/**
+ * The link to the log of one request: its id in place of `{request_id}`, or else behind the base.
+ */
 function requestLogUrlOf(base: string | null, requestId: string | null): string | null {
   if (base === null || requestId === null) return null;
   return base.includes(PLACE) ? base.replaceAll(PLACE, requestId) : `${base}/${requestId}`;

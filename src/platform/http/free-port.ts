@@ -1,8 +1,9 @@
 import { createServer } from 'node:net';
 
 /**
- * Rejects with one line if the server cannot listen at this address. Called before anything is started, so that no
- * database is started, and no log printed, for a server that cannot open its port.
+ * Rejects with one line if the server cannot listen at this address. Called before anything is
+ * started, so that no database is started, and no log printed, for a server that cannot open its
+ * port.
  */
 export function requireFreePort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

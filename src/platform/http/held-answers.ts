@@ -7,8 +7,9 @@ export interface HeldLimits {
 }
 
 /**
- * The bytes of answers that are in memory because their clients have not taken them yet. Above a limit requests are
- * refused; requests that were admitted before may hold as much again, and are cut above that.
+ * The bytes of answers that are in memory because their clients have not taken them yet. Above a
+ * limit requests are refused; requests that were admitted before may hold as much again, and are
+ * cut above that.
  */
 export class HeldAnswers {
   readonly #limits: HeldLimits;

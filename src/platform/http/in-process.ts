@@ -3,8 +3,10 @@ import type { TraceContext } from '../../contract/protocol/traceparent.ts';
 import { CURRENT_VERSION, covers, type Version } from '../../contract/protocol/versions.ts';
 import type { Principal } from '../access/principal.ts';
 import { unlessAborted } from '../lifecycle.ts';
+import type { Connection, ExchangeLimits } from './connection.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type Connection, Exchange, type ExchangeHost, type ExchangeLimits } from './exchange.ts';
+import type { ExchangeHost } from './exchange.ts';
+import { Exchange } from './exchange.ts';
 import { HeldAnswers } from './held-answers.ts';
 import type { Http } from './pipeline.ts';
 import type { RequestHead } from './request-head.ts';
@@ -38,8 +40,8 @@ export interface InProcessAnswer {
 }
 
 /**
- * The API without a connection: a request takes the same steps as one that came over the network, in the same order
- * (request-run.ts), except the limit by address and the reading of a credential.
+ * The API without a connection: a request takes the same steps as one that came over the network,
+ * in the same order (request-run.ts), except the limit by address and the reading of a credential.
  */
 export class InProcess {
   readonly #http: Http;
@@ -63,7 +65,8 @@ export class InProcess {
     signal.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<InProcessAnswer>();
     this.#run(request, new MemoryConnection(resolve));
-    // A request that has begun goes on: its effect does not depend on whether its answer is awaited.
+    // A request that has begun goes on: its effect does not depend on whether its answer is
+    // awaited.
     return unlessAborted(promise, signal);
   }
 

@@ -1,8 +1,8 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 
 /**
- * Requires that a body is JSON in UTF-8 by its Content-Type, `undefined` where there is none. Throws ApiError
- * `unsupported_media_type`.
+ * Requires that a body is JSON in UTF-8 by its Content-Type, `undefined` where there is none.
+ * Throws ApiError `unsupported_media_type`.
  */
 export function requireJsonType(contentType: string | undefined): void {
   // Nearly every client sends one of these.

@@ -3,7 +3,10 @@ export function isLoopbackAddress(host: string): boolean {
   return LOOPBACK.test(host) || host === '::1';
 }
 
-/** Whether a Host header names this machine. A page of another name that was pointed at it (DNS rebinding) sends that name. */
+/**
+ * Whether a Host header names this machine. A page of another name that was pointed at it (DNS
+ * rebinding) sends that name.
+ */
 export function isLoopbackHost(header: string | undefined): boolean {
   return header !== undefined && LOOPBACK_HOST.test(header);
 }

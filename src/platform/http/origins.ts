@@ -1,12 +1,18 @@
 import type { Exchange } from './exchange.ts';
 import { isLoopbackOrigin } from './loopback.ts';
 
-/** Origins of other pages that may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard, CORS). */
+/**
+ * Origins of other pages that may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard,
+ * CORS).
+ */
 export class AllowedOrigins {
   readonly #origins: ReadonlySet<string>;
   readonly #loopback: boolean;
 
-  /** With `loopback`, pages of every port of this machine are allowed too, for development servers beside the demo account. */
+  /**
+   * With `loopback`, pages of every port of this machine are allowed too, for development servers
+   * beside the demo account.
+   */
   constructor(origins: readonly string[], { loopback = false }: { readonly loopback?: boolean } = {}) {
     this.#origins = new Set(origins);
     this.#loopback = loopback;

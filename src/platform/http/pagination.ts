@@ -10,8 +10,8 @@ import type { KeysetPage } from '../db/keyset.ts';
 import { badCursor, type CursorSeal } from './cursor-seal.ts';
 
 /**
- * Keyset pages (docs/contract.md#lists): a cursor is the key of the row at a page's edge, so rows that appear or
- * disappear elsewhere neither repeat nor hide others. A list names its key once:
+ * Keyset pages (docs/contract.md#lists): a cursor is the key of the row at a page's edge, so rows
+ * that appear or disappear elsewhere neither repeat nor hide others. A list names its key once:
  *
  *     const LIST = defineList('notifications', ['time', 'text']);
  *     const page = readPage(LIST, query, { actor, status: query.status });
@@ -70,9 +70,9 @@ export interface PageParameters {
 }
 
 /**
- * `filters`: everything that decides which rows are in the list, including the ids of the path; a cursor is valid for
- * these only. Throws ApiError `parameter_invalid` (param cursor), `parameters_exclusive`, `parameter_unknown`
- * (param page).
+ * `filters`: everything that decides which rows are in the list, including the ids of the path; a
+ * cursor is valid for these only. Throws ApiError `parameter_invalid` (param cursor),
+ * `parameters_exclusive`, `parameter_unknown` (param page).
  */
 export function readPage(
   list: ListDefinition,
@@ -94,8 +94,8 @@ export function nameOf({ filtersHash, direction, after, fetch }: PageRequest): s
 }
 
 /**
- * Returns the list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`. `url`: path and query of
- * this request as sent; the other pages' URLs keep its filters.
+ * Returns the list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`.
+ * `url`: path and query of this request as sent; the other pages' URLs keep its filters.
  */
 export function toList<Row, Item>(
   rows: readonly Row[],
@@ -179,7 +179,9 @@ export class Page<Item> implements List<Item> {
     this.#size = size;
   }
 
-  /** Adds fields that the list has beside its page (contract/protocol/lists.ts). Returns this page. */
+  /**
+   * Adds fields that the list has beside its page (contract/protocol/lists.ts). Returns this page.
+   */
   with(facts: object): this {
     this.#facts = `${JSON.stringify(facts).slice(1, -1)},`;
     return this;
@@ -190,9 +192,9 @@ export class Page<Item> implements List<Item> {
   }
 
   /**
-   * Returns the JSON with sealed cursors. If there are too many items, those farthest from the start of the page are left
-   * out, so that the next page in the same direction begins with them. At least one item remains. `data` has the items in
-   * the form of the caller's version.
+   * Returns the JSON with sealed cursors. If there are too many items, those farthest from the
+   * start of the page are left out, so that the next page in the same direction begins with them.
+   * At least one item remains. `data` has the items in the form of the caller's version.
    */
   toText(seal: CursorSeal, data: readonly unknown[] = this.data): string {
     return this.assemble(seal, data, JSON.stringify);
@@ -227,7 +229,8 @@ export class Page<Item> implements List<Item> {
       ...rest,
     };
     const head = `{"object":"list",${this.#facts}"page_info":${JSON.stringify(pageInfo)},"data":[`;
-    // One copy of what may be large: a text that is put together of a joined one is copied again when it is sent.
+    // One copy of what may be large: a text that is put together of a joined one is copied again
+    // when it is sent.
     texts[0] = head + (texts[0] ?? '');
     texts[texts.length - 1] += ']}';
     return texts.join(',');
@@ -252,7 +255,10 @@ export class EncodedPage extends Page<never> {
   }
 }
 
-/** Replaces the sealed cursor of a list's query by the form that `readPage` reads. Throws ApiError `parameter_invalid` (param cursor). */
+/**
+ * Replaces the sealed cursor of a list's query by the form that `readPage` reads. Throws ApiError
+ * `parameter_invalid` (param cursor).
+ */
 export function openCursor(query: unknown, seal: CursorSeal): void {
   const parameters = query as { cursor?: unknown; readonly page?: unknown };
   if (typeof parameters.cursor !== 'string' || parameters.page !== undefined) return;

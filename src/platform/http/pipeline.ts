@@ -27,14 +27,20 @@ export interface HttpOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   /** By credential. */
   readonly limiter?: Limiter;
-  /** By address, before authentication. Omit it if nothing is limited, because reading an address costs time. */
+  /**
+   * By address, before authentication. Omit it if nothing is limited, because reading an address
+   * costs time.
+   */
   readonly addressLimiter?: Limiter;
   /** By address, of endpoints that are `scarce`. */
   readonly scarceLimiter?: Limiter;
   readonly idempotency?: Pick<Idempotency, 'begin'>;
   /** Opens the transactions of routes that change something. */
   readonly database: Pick<Database, 'transaction'>;
-  /** Signs the cursors of lists, the same on every node. Without it cursors are valid in this process only. */
+  /**
+   * Signs the cursors of lists, the same on every node. Without it cursors are valid in this
+   * process only.
+   */
   readonly cursorSecret?: string;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
   readonly log: Logger;
@@ -47,7 +53,10 @@ export function createHttp(options: HttpOptions): Http {
   return new Http(options);
 }
 
-/** How many connections of the pool the requests of one credential hold at once: fewer than half of them. */
+/**
+ * How many connections of the pool the requests of one credential hold at once: fewer than half of
+ * them.
+ */
 const CONNECTIONS_OF_ONE = 4;
 
 /** The whole HTTP API: an HttpServer calls it for each request. */
@@ -117,7 +126,10 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.record(exchange, NO_ROUTE, error.status, error);
   }
 
-  /** Answers with the error envelope for an error that any part of the server threw for this request. */
+  /**
+   * Answers with the error envelope for an error that any part of the server threw for this
+   * request.
+   */
   refuse(exchange: Exchange, thrown: unknown): void {
     this.answerError(exchange, this.failures.map(thrown), NO_ROUTE);
   }

@@ -1,9 +1,13 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
-import type { Exchange, HttpResponse } from './exchange.ts';
+import type { HttpResponse } from './connection.ts';
+import type { Exchange } from './exchange.ts';
 import type { AllowedOrigins } from './origins.ts';
 import type { AnsweredRequest } from './request-log.ts';
 
-/** By path; one that ends in `/*` stands for everything below it. They require no headers, and answer GET and HEAD, also PUT, or only POST. */
+/**
+ * By path; one that ends in `/*` stands for everything below it. They require no headers, and
+ * answer GET and HEAD, also PUT, or only POST.
+ */
 export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | PublicReceiver>>;
 
 export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
@@ -40,7 +44,10 @@ export interface PutRequest extends PublicRequest {
   readonly contentType: string | undefined;
   /** Bytes of the body. */
   readonly contentLength: number;
-  /** The body as it arrives. Throws ApiError `client_closed_request` if it does not arrive as a whole. */
+  /**
+   * The body as it arrives. Throws ApiError `client_closed_request` if it does not arrive as a
+   * whole.
+   */
   readonly body: AsyncIterable<Buffer>;
 }
 

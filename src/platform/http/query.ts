@@ -1,12 +1,15 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { isCleanText } from '../../contract/protocol/validation.ts';
 
-/** Text; a list for names that end in `[]`, and for other names that occur more than once, which no schema accepts. */
+/**
+ * Text; a list for names that end in `[]`, and for other names that occur more than once, which no
+ * schema accepts.
+ */
 export type RawQuery = Record<string, string | string[]>;
 
 /**
- * Reads the part of the URL after the `?`. Throws ApiError `parameter_invalid` for text that is not percent-encoded UTF-8
- * or that Postgres cannot store.
+ * Reads the part of the URL after the `?`. Throws ApiError `parameter_invalid` for text that is not
+ * percent-encoded UTF-8 or that Postgres cannot store.
  */
 export function parseQuery(text: string): RawQuery {
   const query: RawQuery = Object.create(null);

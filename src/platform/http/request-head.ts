@@ -2,8 +2,8 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 import { parseTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
 
 /**
- * The parts of a request's head that the pipeline uses, copied while uWebSockets.js still has them. A header that was not
- * sent is undefined.
+ * The parts of a request's head that the pipeline uses, copied while uWebSockets.js still has them.
+ * A header that was not sent is undefined.
  */
 export interface RequestHead {
   /** As sent: methods are case-sensitive. */
@@ -34,11 +34,16 @@ export interface RequestHead {
   readonly trace: TraceContext | undefined;
   /** Announced length of the body in bytes; 0 if there is none. */
   readonly contentLength: number;
-  /** The connection ends with the answer: the client asked for it, or the end of its request is in doubt. */
+  /**
+   * The connection ends with the answer: the client asked for it, or the end of its request is in
+   * doubt.
+   */
   readonly closes: boolean;
 }
 
-/** The part of uWebSockets.js's HttpRequest that is read here. It is dead when the handler returns. */
+/**
+ * The part of uWebSockets.js's HttpRequest that is read here. It is dead when the handler returns.
+ */
 export interface IncomingRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
@@ -47,9 +52,10 @@ export interface IncomingRequest {
 }
 
 /**
- * Copies the head, or returns why the request must not be processed at all: its connection is then cut before one more byte
- * is parsed, so that a request hidden behind it never runs (RFC 9112, 3.2 and 6.3). The library's parser accepts requests
- * that proxies read differently: two lengths, two hosts, any Transfer-Encoding.
+ * Copies the head, or returns why the request must not be processed at all: its connection is then
+ * cut before one more byte is parsed, so that a request hidden behind it never runs (RFC 9112, 3.2
+ * and 6.3). The library's parser accepts requests that proxies read differently: two lengths, two
+ * hosts, any Transfer-Encoding.
  */
 export function readHead(request: IncomingRequest): RequestHead | ApiError {
   headers.reset();
@@ -91,7 +97,8 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
     signature: headers.signature,
     trace: headers.traceparent === undefined ? undefined : parseTraceparent(headers.traceparent),
     contentLength,
-    // The parser stops reporting headers at one without a name, so a length may be there all the same.
+    // The parser stops reporting headers at one without a name, so a length may be there all the
+    // same.
     closes: headers.closes || (mayHaveBody && announced === undefined),
   };
 }
@@ -107,7 +114,10 @@ function headTooLarge(): ApiError {
 /** Enough for a token and the cookies of other applications on the same host. */
 export const MAX_HEAD_BYTES = 16 * 1024;
 
-/** Methods whose body has no meaning (RFC 9110, 9.3): bytes that follow one may be a smuggled request. */
+/**
+ * Methods whose body has no meaning (RFC 9110, 9.3): bytes that follow one may be a smuggled
+ * request.
+ */
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
 
 const USED = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -117,7 +127,10 @@ function isMethod(text: string): boolean {
   return USED.has(text) || METHOD.test(text);
 }
 
-/** Visible ASCII without the characters that RFC 3986 always requires to be encoded. The parser accepts the rest of Latin-1. */
+/**
+ * Visible ASCII without the characters that RFC 3986 always requires to be encoded. The parser
+ * accepts the rest of Latin-1.
+ */
 const TARGET = /^[\x21\x24-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 /** Name or address, and port (RFC 9110, 7.2). */
 const HOST = /^[\w.~!$&'()*+,;=%-]+(?::\d*)?$|^\[[\da-fA-F:.]+\](?::\d*)?$/;

@@ -7,7 +7,10 @@ import { logFailure } from './failure.ts';
 
 /** What the log and the metrics say of a request beside its head. */
 export interface AnsweredRequest {
-  /** The pattern of its route: paths are made up by callers, and endless. `none` where no route was found. */
+  /**
+   * The pattern of its route: paths are made up by callers, and endless. `none` where no route was
+   * found.
+   */
   readonly route: string;
   /** Undefined where the caller is not known, or not asked for. */
   readonly principal: Principal | undefined;
@@ -16,9 +19,9 @@ export interface AnsweredRequest {
 }
 
 /**
- * One line for each request that is answered (docs/operations.md, Logs and traces): `info` for changes and refusals,
- * `debug` for what was only read, and for failures of the server a warning or an error with their cause. Never with
- * text of a caller: no paths, queries, bodies or credentials.
+ * One line for each request that is answered (docs/operations.md, Logs and traces): `info` for
+ * changes and refusals, `debug` for what was only read, and for failures of the server a warning or
+ * an error with their cause. Never with text of a caller: no paths, queries, bodies or credentials.
  */
 export class RequestLog {
   readonly #log: Logger;

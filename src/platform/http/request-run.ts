@@ -76,11 +76,12 @@ export interface Limiter {
 }
 
 /**
- * The life of one request. Each step is a method that ends with the call of the next, in the order of
- * docs/contract.md#order-of-checks: address limit → route → method → version → credential → account → subscription
- * → rate limit → permission → query → body → idempotency → rules → handler. An open endpoint goes from the version,
- * perhaps over a second limit of its address, to the query. A step waits only where it must: if the caller is cached,
- * nothing does before the rules. Those come behind idempotency, because a time that has passed must not refuse a replay.
+ * The life of one request. Each step is a method that ends with the call of the next, in the order
+ * of docs/contract.md#order-of-checks: address limit → route → method → version → credential →
+ * account → subscription → rate limit → permission → query → body → idempotency → rules → handler.
+ * An open endpoint goes from the version, perhaps over a second limit of its address, to the query.
+ * A step waits only where it must: if the caller is cached, nothing does before the rules. Those
+ * come behind idempotency, because a time that has passed must not refuse a replay.
  */
 export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
@@ -254,7 +255,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#claimKey();
   }
 
-  /** A proxy in front may have framed a body that is not JSON differently: then what follows it is not a request. */
+  /**
+   * A proxy in front may have framed a body that is not JSON differently: then what follows it is
+   * not a request.
+   */
   #mustBeJson<T>(check: () => T): T {
     try {
       return check();
@@ -273,7 +277,8 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     }
     const { accountId, actor } = this.#principal!;
     const fingerprint = fingerprintOf(query, this.#body);
-    // Without a credential, callers are distinguished by what they send, because they choose their keys independently.
+    // Without a credential, callers are distinguished by what they send, because they choose their
+    // keys independently.
     const actorId = this.#principal === UNAUTHENTICATED ? fingerprint.toString('base64url') : actor.id;
     const scope = { accountId, actorId, method, path };
     this.#await(idempotency.begin(scope, idempotencyKey, fingerprint), this.#replayOrHandle);
@@ -326,7 +331,10 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     return this.#withConnection(async () => route.handle(this.#call()));
   }
 
-  /** Requests of one credential hold a few connections of the pool at once, so that those of others find some. */
+  /**
+   * Requests of one credential hold a few connections of the pool at once, so that those of others
+   * find some.
+   */
   #withConnection<T>(work: () => Promise<T>): Promise<T> {
     const principal = this.#principal!;
     if (principal === UNAUTHENTICATED) return work();
@@ -334,8 +342,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   /**
-   * Changes of one resource by one caller follow one another, without a connection while they wait. Otherwise those that
-   * wait for the lock of its row hold every connection of the pool, and all other requests are refused.
+   * Changes of one resource by one caller follow one another, without a connection while they wait.
+   * Otherwise those that wait for the lock of its row hold every connection of the pool, and all
+   * other requests are refused.
    */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#endpoint!.route.path.includes(':')) return work();
@@ -405,7 +414,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#answer(status, unmarkedForm(this.#version!, value));
   }
 
-  /** Never rejects: the effect stands and is answered, whether or not the answer could be stored. */
+  /**
+   * Never rejects: the effect stands and is answered, whether or not the answer could be stored.
+   */
   async #keep(claim: IdempotencyClaim, status: number, body: string | Buffer): Promise<void> {
     const { secret = false } = this.#endpoint!.route;
     try {
@@ -461,7 +472,10 @@ function undecodable(): ApiError {
   return new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
 }
 
-/** An answer as it is stored: in the newest form, with marks (platform/engine/marked-json.ts), for callers of every version. */
+/**
+ * An answer as it is stored: in the newest form, with marks (platform/engine/marked-json.ts), for
+ * callers of every version.
+ */
 class StoredAnswer extends Answer<Buffer> {}
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});

@@ -75,7 +75,9 @@ function leaf<T>({ byMethod }: Node<T>, values: readonly string[]): Match<T> | u
   return byMethod.size === 0 ? undefined : { byMethod, values };
 }
 
-/** Returns undefined for an empty segment and for text that Postgres cannot store: no id has either. */
+/**
+ * Returns undefined for an empty segment and for text that Postgres cannot store: no id has either.
+ */
 function decodeSegment(segment: string): string | undefined {
   if (segment === '') return undefined;
   const value = segment.includes('%') ? percentDecode(segment) : segment;

@@ -9,7 +9,9 @@ import { randomBytes } from 'node:crypto';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { ClientConnection, type ConnectionHost, KEEP_OPEN_TICK_MS } from './client-connection.ts';
-import { Exchange, type ExchangeHost, type ExchangeLimits, type RequestHandler } from './exchange.ts';
+import type { ExchangeLimits } from './connection.ts';
+import type { ExchangeHost, RequestHandler } from './exchange.ts';
+import { Exchange } from './exchange.ts';
 import { HeldAnswers, type HeldLimits } from './held-answers.ts';
 import { type RequestHead, readHead } from './request-head.ts';
 import type { TlsFiles } from './tls-files.ts';
@@ -25,9 +27,9 @@ export interface HttpServerOptions {
 }
 
 /**
- * Bodies: 256 KiB, complete within 10 s. A client that takes nothing of its answer is cut. Connections may be idle for
- * longer than those of common proxies (60 s), so that the proxy closes first and never sends a request to a connection
- * that is being closed.
+ * Bodies: 256 KiB, complete within 10 s. A client that takes nothing of its answer is cut.
+ * Connections may be idle for longer than those of common proxies (60 s), so that the proxy closes
+ * first and never sends a request to a connection that is being closed.
  */
 export const EXCHANGE_LIMITS: ExchangeLimits = {
   bodyBytes: 256 * 1024,
@@ -36,12 +38,15 @@ export const EXCHANGE_LIMITS: ExchangeLimits = {
   idleMs: 75_000,
 };
 
-/** A few pages of 1 MiB for each client that reads slowly, and no more in total than a small container can spare. */
+/**
+ * A few pages of 1 MiB for each client that reads slowly, and no more in total than a small
+ * container can spare.
+ */
 const HELD_LIMITS: HeldLimits = { perCredential: 8 * 1024 * 1024, total: 64 * 1024 * 1024 };
 
 /**
- * Adapts uWebSockets.js: one port for requests and sockets, requests copied before they die, hostile requests refused, a
- * graceful end.
+ * Adapts uWebSockets.js: one port for requests and sockets, requests copied before they die,
+ * hostile requests refused, a graceful end.
  */
 export class HttpServer implements ExchangeHost, ConnectionHost {
   readonly limits: ExchangeLimits;
@@ -49,7 +54,10 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
 
   readonly #handler: RequestHandler;
   readonly #tls: TlsFiles | null;
-  /** The first one listens. Each further one serves the connections of a later certificate; open ones stay with theirs. */
+  /**
+   * The first one listens. Each further one serves the connections of a later certificate; open
+   * ones stay with theirs.
+   */
   readonly #apps: NativeApp[];
   /** Adds the routes of sockets to an app. */
   readonly #socketRoutes: ((app: NativeApp) => void)[] = [];
@@ -117,10 +125,10 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   }
 
   /**
-   * Serves new connections with the certificate that is in the files now. Throws an Error if the library cannot use
-   * them, and goes on with the certificate from before. The library reads certificates for a new app alone, and only
-   * the app that listens accepts connections: it passes them on. An app is kept until the server closes, for the
-   * sockets that were opened on it.
+   * Serves new connections with the certificate that is in the files now. Throws an Error if the
+   * library cannot use them, and goes on with the certificate from before. The library reads
+   * certificates for a new app alone, and only the app that listens accepts connections: it passes
+   * them on. An app is kept until the server closes, for the sockets that were opened on it.
    */
   renewCertificate(): void {
     const app = this.#open();
@@ -140,9 +148,9 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   }
 
   /**
-   * Accepts no more connections, ends each one with its answer, and waits at most `ms` for those in flight, and at most
-   * `keptMs` of these for connections that a balancer keeps open: one that is in use ends with its next answer, and is
-   * not closed while a request is on its way.
+   * Accepts no more connections, ends each one with its answer, and waits at most `ms` for those in
+   * flight, and at most `keptMs` of these for connections that a balancer keeps open: one that is
+   * in use ends with its next answer, and is not closed while a request is on its way.
    */
   async drain(ms: number, keptMs = 0): Promise<void> {
     this.stopAccepting();
@@ -161,8 +169,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   }
 
   /**
-   * Returns the exchange of a request from the library, for this server and for the gateway's upgrade requests; undefined if
-   * the request was hostile and has been refused.
+   * Returns the exchange of a request from the library, for this server and for the gateway's
+   * upgrade requests; undefined if the request was hostile and has been refused.
    */
   receive(response: HttpResponse, request: HttpRequest): Exchange | undefined {
     const head = readHead(request);
@@ -255,7 +263,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   readonly #leave = (): void => {
     const entered = this.#entered;
     this.#entered = [];
-    // A request after one that ends its connection, before the library had closed it: it is not answered.
+    // A request after one that ends its connection, before the library had closed it: it is not
+    // answered.
     const stray = this.takeArriving();
     stray?.abort();
     stray?.clientGone();

@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 const readFile = promisify(read);
 
 /**
- * Bytes that wait on the disk, first in, first out. They are written synchronously, for a caller that must get rid of them
- * before it returns: half a MiB takes the page cache about 100 µs. The file has no name, so that a killed process leaves
- * nothing behind.
+ * Bytes that wait on the disk, first in, first out. They are written synchronously, for a caller
+ * that must get rid of them before it returns: half a MiB takes the page cache about 100 µs. The
+ * file has no name, so that a killed process leaves nothing behind.
  */
 export class SpillFile {
   readonly #file = openNameless();
@@ -31,7 +31,10 @@ export class SpillFile {
     this.#written += bytes.length;
   }
 
-  /** Returns the next bytes, which are in memory of their own; none if none wait. One call at a time. */
+  /**
+   * Returns the next bytes, which are in memory of their own; none if none wait. One call at a
+   * time.
+   */
   async read(): Promise<Buffer> {
     const memory = Buffer.allocUnsafeSlow(Math.min(this.size, PIECE_BYTES));
     this.#isReading = true;

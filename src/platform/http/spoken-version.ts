@@ -3,7 +3,8 @@ import { covers, VERSIONS, type Version, versionNamed } from '../../contract/pro
 
 /**
  * Returns the version that a caller names, for something that exists since `since`. Throws ApiError
- * `api_version_required`, `api_version_invalid` or `api_version_too_old` (docs/contract.md#versions).
+ * `api_version_required`, `api_version_invalid` or `api_version_too_old`
+ * (docs/contract.md#versions).
  */
 export function requireVersion(
   text: string | undefined,

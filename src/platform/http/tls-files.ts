@@ -16,8 +16,8 @@ export interface TlsTexts {
 }
 
 /**
- * Reads both files. Throws an Error of one line that names the variable, the file, and what is wrong with it. The TLS
- * library that serves them only reports that it cannot.
+ * Reads both files. Throws an Error of one line that names the variable, the file, and what is
+ * wrong with it. The TLS library that serves them only reports that it cannot.
  */
 export function readTlsFiles({ certFile, keyFile }: TlsFiles): TlsTexts {
   const cert = { label: `PARLEY_TLS_CERT ${certFile}`, text: readText('PARLEY_TLS_CERT', certFile) };

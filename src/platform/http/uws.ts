@@ -4,14 +4,20 @@ process.loadEnvFile(join(import.meta.dirname, 'uws.env'));
 
 const library = await import('uWebSockets.js');
 
-/** uWebSockets.js, loaded with the settings that it reads from the environment only. Import its functions from here. */
+/**
+ * uWebSockets.js, loaded with the settings that it reads from the environment only. Import its
+ * functions from here.
+ */
 export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = library;
 
 interface Addon {
   _cfg(setting: 'silent'): void;
 }
 
-/** Finds the native addon. The repack's module has it in a file beside its own; upstream's module is the addon. */
+/**
+ * Finds the native addon. The repack's module has it in a file beside its own; upstream's module is
+ * the addon.
+ */
 async function findAddon(): Promise<Addon> {
   if ('default' in library) return library.default as Addon;
   const beside = new URL('uws.mjs', import.meta.resolve('uWebSockets.js'));

@@ -12,9 +12,10 @@ export interface AddressGuardOptions {
 }
 
 /**
- * Decides which hosts may be connected to: public addresses, and what the operator allows. The address that is connected
- * to counts: each result of a look-up is checked where the socket takes it, so that a name cannot gain anything by
- * changing its address, and a literal address is checked before.
+ * Decides which hosts may be connected to: public addresses, and what the operator allows. The
+ * address that is connected to counts: each result of a look-up is checked where the socket takes
+ * it, so that a name cannot gain anything by changing its address, and a literal address is checked
+ * before.
  */
 export class AddressGuard {
   readonly #allowed: AllowedPlaces;
@@ -25,20 +26,25 @@ export class AddressGuard {
     this.#resolve = resolve;
   }
 
-  /** Returns whether the operator allows this place by its name or literal address, whether or not it is public. */
+  /**
+   * Returns whether the operator allows this place by its name or literal address, whether or not
+   * it is public.
+   */
   isAllowed({ host, port }: Target): boolean {
     return this.#allowed.hasName(host, port) || this.#allowed.hasAddress(host, port);
   }
 
   /**
-   * Throws OutboundError `insufficient_permissions` for a literal address that may not be reached. It needs no look-up:
-   * a socket connects to it as it stands.
+   * Throws OutboundError `insufficient_permissions` for a literal address that may not be reached.
+   * It needs no look-up: a socket connects to it as it stands.
    */
   requireLiteral({ host, port }: Target): void {
     if (isIP(host) !== 0 && !this.#permits(host, port)) throw notPublic();
   }
 
-  /** Returns a look-up for sockets that yields only those addresses of the name that may be reached. */
+  /**
+   * Returns a look-up for sockets that yields only those addresses of the name that may be reached.
+   */
   lookupFor({ port }: Target, signal?: AbortSignal): LookupFunction {
     return (name, { all }, callback) => {
       this.#addressesOf(name, port, signal).then(
@@ -52,7 +58,10 @@ export class AddressGuard {
     };
   }
 
-  /** Throws OutboundError `insufficient_permissions` unless the connected address may be reached, however it came about. */
+  /**
+   * Throws OutboundError `insufficient_permissions` unless the connected address may be reached,
+   * however it came about.
+   */
   requireConnected({ remoteAddress = '' }: Socket, { host, port }: Target): void {
     if (!this.#allowed.hasName(host, port) && !this.#permits(remoteAddress, port)) throw notPublic();
   }

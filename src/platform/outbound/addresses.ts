@@ -2,8 +2,9 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Returns whether an address belongs to the public internet: not loopback, private, link-local, a metadata service, a
- * test network, multicast or a tunnel. `address` is in the form that sockets and look-ups return.
+ * Returns whether an address belongs to the public internet: not loopback, private, link-local, a
+ * metadata service, a test network, multicast or a tunnel. `address` is in the form that sockets
+ * and look-ups return.
  */
 export function isPublicAddress(address: string): boolean {
   const parsed = parse(address);
@@ -17,14 +18,17 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Hosts and networks that may be reached in addition to public addresses, each on all ports or on one:
- * `PARLEY_FETCH_ALLOW`.
+ * Hosts and networks that may be reached in addition to public addresses, each on all ports or on
+ * one: `PARLEY_FETCH_ALLOW`.
  */
 export class AllowedPlaces {
   readonly #names: { readonly name: string; readonly port: number | null }[] = [];
   readonly #networks: { readonly list: BlockList; readonly port: number | null }[] = [];
 
-  /** `places` in the forms that config.ts accepts: `127.0.0.1:8000`, `10.0.0.0/8`, `[::1]:80`, `files.internal`. */
+  /**
+   * `places` in the forms that config.ts accepts: `127.0.0.1:8000`, `10.0.0.0/8`, `[::1]:80`,
+   * `files.internal`.
+   */
   constructor(places: readonly string[]) {
     for (const place of places) this.#add(place);
   }
@@ -63,7 +67,10 @@ export class AllowedPlaces {
 
 const PLACE = /^(\[[^\]]+\]|[^/]*?)(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/;
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
-/** The host of a virtual machine in Azure: it serves metadata and keys under an address that looks public. */
+/**
+ * The host of a virtual machine in Azure: it serves metadata and keys under an address that looks
+ * public.
+ */
 const AZURE_HOST = '168.63.129.16';
 /** RFC 6052. */
 const TRANSLATED: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('64:ff9b::'), 96];
@@ -73,8 +80,8 @@ function isPort(allowed: number | null, port: number): boolean {
 }
 
 /**
- * Converts IPv4 addresses that are mapped into IPv6 to IPv4. Spellings that only look-ups accept are not addresses
- * here.
+ * Converts IPv4 addresses that are mapped into IPv6 to IPv4. Spellings that only look-ups accept
+ * are not addresses here.
  */
 function parse(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const bare = address.replace(/%.*$/, '');

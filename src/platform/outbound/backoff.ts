@@ -1,7 +1,10 @@
 export interface BackoffOptions {
   /** Milliseconds before each try, counted from the end of the one before. */
   readonly delaysMs: readonly number[];
-  /** The part of a delay by which it may be longer: receivers that were away do not get everything in one moment. */
+  /**
+   * The part of a delay by which it may be longer: receivers that were away do not get everything
+   * in one moment.
+   */
   readonly jitter: number;
   /** The clock runs this many times as fast as usual. Default 1. */
   readonly speed?: number;
@@ -23,7 +26,10 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** Returns the milliseconds until the next try, at least `leastMs`, after `attempts` of them; null: there is none. */
+  /**
+   * Returns the milliseconds until the next try, at least `leastMs`, after `attempts` of them;
+   * null: there is none.
+   */
   delayAfter(attempts: number, leastMs = 0): number | null {
     const usual = this.#delaysMs[attempts];
     if (usual === undefined) return null;

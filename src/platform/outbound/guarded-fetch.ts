@@ -29,8 +29,9 @@ export interface Fetched {
 }
 
 /**
- * GET of URLs that users and models name, limited to the addresses that the guard permits. Each redirect is checked like
- * the first request. Proxies are not used, and no header identifies the sender.
+ * GET of URLs that users and models name, limited to the addresses that the guard permits. Each
+ * redirect is checked like the first request. Proxies are not used, and no header identifies the
+ * sender.
  */
 export class GuardedFetch {
   readonly #guard: AddressGuard;
@@ -79,8 +80,8 @@ export class GuardedFetch {
         }
       });
     });
-    // The listener stays: errors after the response go to the reader, and without a listener they would end the
-    // process.
+    // The listener stays: errors after the response go to the reader, and without a listener they
+    // would end the process.
     asked.once('response', resolve).on('error', reject).end();
     try {
       return await promise;

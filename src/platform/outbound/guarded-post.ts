@@ -8,8 +8,8 @@ export interface PostRequest {
   /** From `readOutboundUrl`. */
   readonly url: URL;
   /**
-   * Which requests may share connections: those of one scope to one origin. What one receiver answers can then never be
-   * taken for the answer of another that is served by the same host.
+   * Which requests may share connections: those of one scope to one origin. What one receiver
+   * answers can then never be taken for the answer of another that is served by the same host.
    */
   readonly scope: string;
   /** Besides Host, Content-Length and User-Agent. */
@@ -26,8 +26,9 @@ export interface Posted {
 }
 
 /**
- * POST to hosts that accounts name, limited to the addresses that the guard permits. Redirects are not followed, and
- * nothing of a response is kept but its status. Connections are kept for further requests.
+ * POST to hosts that accounts name, limited to the addresses that the guard permits. Redirects are
+ * not followed, and nothing of a response is kept but its status. Connections are kept for further
+ * requests.
  */
 export class GuardedPost {
   readonly #guard: AddressGuard;
@@ -40,7 +41,10 @@ export class GuardedPost {
     this.#sweep = setInterval(() => this.#closeOld(), SWEEP_EVERY_MS).unref();
   }
 
-  /** Rejects with OutboundError: `insufficient_permissions`, `timeout`, `connection_error` or `external_service_error`. */
+  /**
+   * Rejects with OutboundError: `insufficient_permissions`, `timeout`, `connection_error` or
+   * `external_service_error`.
+   */
   async post(request: PostRequest): Promise<Posted> {
     const { url, scope, body, timeoutMs } = request;
     const place = `${scope} ${url.origin}`;
@@ -51,7 +55,8 @@ export class GuardedPost {
       try {
         return posted(await this.#send(kept, place, head, body, timeoutMs));
       } catch (error) {
-        // Its peer closed it while it was idle. The request has not been answered, and is sent once more.
+        // Its peer closed it while it was idle. The request has not been answered, and is sent once
+        // more.
         const isLost = error instanceof OutboundError && error.condition === 'connection_error';
         if (!isLost || kept.hasBegun) throw error;
       }

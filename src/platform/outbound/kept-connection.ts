@@ -6,8 +6,8 @@ import type { Target } from './outbound-url.ts';
 import { type ResponseHead, ResponseReader } from './response-reader.ts';
 
 /**
- * A connection to a checked address that serves one request after another. node:http takes 48 µs of processor time for
- * one request, undici 26, this 12.
+ * A connection to a checked address that serves one request after another. node:http takes 48 µs of
+ * processor time for one request, undici 26, this 12.
  */
 export class KeptConnection {
   readonly openedAtMs = performance.now();
@@ -63,8 +63,9 @@ export class KeptConnection {
   }
 
   /**
-   * Sends a request; one at a time. Resolves when the head of the response has arrived. `onIdle` is called if the
-   * connection can serve another one, which is when the body has been read. Rejects with OutboundError.
+   * Sends a request; one at a time. Resolves when the head of the response has arrived. `onIdle` is
+   * called if the connection can serve another one, which is when the body has been read. Rejects
+   * with OutboundError.
    */
   request(head: string, body: string | Buffer, onIdle: () => void): Promise<ResponseHead> {
     const answer = Promise.withResolvers<ResponseHead>();

@@ -6,8 +6,8 @@ export interface LanesOptions<One extends object> {
   /** Most tries of one lane, those under way included. */
   readonly room: number;
   /**
-   * From this number of tries under way on, a lane may have one only, so that many slow receivers do not use up the
-   * sockets of the process. Default: any number.
+   * From this number of tries under way on, a lane may have one only, so that many slow receivers
+   * do not use up the sockets of the process. Default: any number.
    */
   readonly crowd?: number;
   /** Most lanes. Default: as many as there are receivers. */
@@ -19,8 +19,9 @@ export interface LanesOptions<One extends object> {
 }
 
 /**
- * The tries of this node to deliver something, in a lane for each receiver: a bounded number side by side and a bounded
- * number behind them, so that a slow receiver neither holds up another one nor fills memory.
+ * The tries of this node to deliver something, in a lane for each receiver: a bounded number side
+ * by side and a bounded number behind them, so that a slow receiver neither holds up another one
+ * nor fills memory.
  */
 export class Lanes<One extends object> {
   readonly #options: LanesOptions<One>;

@@ -1,6 +1,9 @@
 import { OutboundError } from './outbound-error.ts';
 
-/** Returns the URL, http or https and without credentials. Throws OutboundError `invalid_format` or `validation_failed`. */
+/**
+ * Returns the URL, http or https and without credentials. Throws OutboundError `invalid_format` or
+ * `validation_failed`.
+ */
 export function readOutboundUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (url === null) throw new OutboundError('invalid_format', 'This is not an absolute URL.');
@@ -16,8 +19,8 @@ export function readOutboundUrl(text: string, base?: URL): URL {
 /** Where a URL leads: what is connected to, and how. */
 export interface Target {
   /**
-   * In the form of the URL standard, in which every spelling of an IPv4 address has become four decimal numbers; IPv6
-   * without brackets, names without the dot at the end.
+   * In the form of the URL standard, in which every spelling of an IPv4 address has become four
+   * decimal numbers; IPv6 without brackets, names without the dot at the end.
    */
   readonly host: string;
   readonly port: number;

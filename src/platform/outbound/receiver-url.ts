@@ -3,13 +3,17 @@ import type { AddressGuard } from './address-guard.ts';
 import { OutboundError } from './outbound-error.ts';
 import { readOutboundUrl, targetOf } from './outbound-url.ts';
 
-/** Characters. A URL becomes longer where its characters are escaped, and the row of an index has room for this much. */
+/**
+ * Characters. A URL becomes longer where its characters are escaped, and the row of an index has
+ * room for this much.
+ */
 const MAX_URL = 2_000;
 
 /**
- * Returns the URL of a receiver that a caller names in the parameter `param`: https, or http where the operator allows the
- * host, without credentials. Throws ApiError `invalid_format` for what is no URL, otherwise `validation_failed`, also for a
- * literal address that could not be reached anyway. Names may change their addresses: each request checks them again.
+ * Returns the URL of a receiver that a caller names in the parameter `param`: https, or http where
+ * the operator allows the host, without credentials. Throws ApiError `invalid_format` for what is
+ * no URL, otherwise `validation_failed`, also for a literal address that could not be reached
+ * anyway. Names may change their addresses: each request checks them again.
  */
 export function readReceiverUrl(text: string, param: string, guard: AddressGuard): URL {
   try {

@@ -2,9 +2,10 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { KeyedLimiter } from '../lifecycle.ts';
 
 /**
- * Returns all addresses of a name. The servers of DNS are asked without a thread, so that a name whose server is slow holds
- * up no other one. A name that they do not know may be one of this machine (its hosts file, a search domain): that look-up
- * occupies one of the process's four threads until it ends, and files and compression need the others.
+ * Returns all addresses of a name. The servers of DNS are asked without a thread, so that a name
+ * whose server is slow holds up no other one. A name that they do not know may be one of this
+ * machine (its hosts file, a search domain): that look-up occupies one of the process's four
+ * threads until it ends, and files and compression need the others.
  */
 export async function resolveName(
   name: string,

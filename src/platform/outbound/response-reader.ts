@@ -6,9 +6,10 @@ export interface ResponseHead {
 }
 
 /**
- * Reads one HTTP/1.1 response from the bytes of a connection: its status, and then where it ends, so that the connection
- * can serve another request. Nothing of the body is kept. What is not plainly one response makes the connection
- * `unusable`: it is closed, and costs the next request a new one.
+ * Reads one HTTP/1.1 response from the bytes of a connection: its status, and then where it ends,
+ * so that the connection can serve another request. Nothing of the body is kept. What is not
+ * plainly one response makes the connection `unusable`: it is closed, and costs the next request a
+ * new one.
  */
 export class ResponseReader {
   /** Undefined until the head is complete. */

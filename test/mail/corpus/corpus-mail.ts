@@ -1,20 +1,27 @@
 import type { DeliveryReport, Mailbox } from '../../../src/features/mail/reading/parsed-mail.ts';
 
 /**
- * A mail of the corpus, and what must be read of it. What becomes of it in an account is in becomes.ts, under the same name.
+ * A mail of the corpus, and what must be read of it. What becomes of it in an account is in
+ * becomes.ts, under the same name.
  *
- * All are written to the inbox `support@harbor.example`. Its customer is Cleo (`cleo@customer.example`), its team member is Grace
- * (`grace@harbor.example`), and the mail that the team wrote to Cleo has the Message-ID `our-mail@harbor.example`.
+ * All are written to the inbox `support@harbor.example`. Its customer is Cleo
+ * (`cleo@customer.example`), its team member is Grace (`grace@harbor.example`), and the mail that
+ * the team wrote to Cleo has the Message-ID `our-mail@harbor.example`.
  */
 export interface CorpusMail {
-  /** Unique, in kebab case: what is odd about it. Its Message-ID is `<name>@customer.example`, unless it says otherwise. */
+  /**
+   * Unique, in kebab case: what is odd about it. Its Message-ID is `<name>@customer.example`,
+   * unless it says otherwise.
+   */
   readonly name: string;
   /** The mail as it comes. */
   readonly source: () => Buffer;
   readonly parsed: ExpectedMail;
 }
 
-/** What is not named is as in a plain mail of Cleo: no HTML, no attachment, no report, not damaged. */
+/**
+ * What is not named is as in a plain mail of Cleo: no HTML, no attachment, no report, not damaged.
+ */
 export interface ExpectedMail {
   readonly rfcId?: string | null;
   readonly inReplyTo?: string | null;
@@ -45,7 +52,9 @@ export const PLAIN = {
   sentAt: '2026-11-20T09:30:00.000Z',
 } as const;
 
-/** A mail of Cleo. `fields` replace those of the plain mail or are added to it; null leaves one out. */
+/**
+ * A mail of Cleo. `fields` replace those of the plain mail or are added to it; null leaves one out.
+ */
 export function letter(name: string, fields: Readonly<Record<string, string | null>>, body: string): Buffer {
   const all: Record<string, string | null> = {
     'Return-Path': '<cleo@customer.example>',

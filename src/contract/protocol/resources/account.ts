@@ -4,7 +4,10 @@ import { describe, OneOf, Timestamp } from '../schema.ts';
 export const PLANS = ['free', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** If it is not active, every request except the refresh of a token and GET /v1/account answers `payment_required`. */
+/**
+ * If it is not active, every request except the refresh of a token and GET /v1/account answers
+ * `payment_required`.
+ */
 export const SUBSCRIPTIONS = ['active', 'inactive'] as const;
 export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 

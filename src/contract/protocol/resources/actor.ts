@@ -6,7 +6,10 @@ import { AVATAR_URL_TEXT } from './avatar.ts';
 export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
 export type ActorType = (typeof ACTOR_TYPES)[number];
 
-/** A user, API key, agent or group that acts (docs/contract.md#actors). `role` is null in the five endpoints of 1.0. */
+/**
+ * A user, API key, agent or group that acts (docs/contract.md#actors). `role` is null in the five
+ * endpoints of 1.0.
+ */
 export const Actor = Type.Object({
   id: Type.String(),
   object: Type.Literal('actor'),
@@ -45,8 +48,8 @@ describe(Entity, {
 });
 
 /**
- * A reusable roster, or a persona such as 'Customer Service' (docs/contract.md#groups). `members` is null except where
- * the groups themselves are requested with `include[]=members`.
+ * A reusable roster, or a persona such as 'Customer Service' (docs/contract.md#groups). `members`
+ * is null except where the groups themselves are requested with `include[]=members`.
  */
 export const MessagingGroup = Type.Object({
   id: Type.String(),

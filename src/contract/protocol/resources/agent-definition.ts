@@ -52,7 +52,10 @@ export const EVERY_ENDPOINT_TOOL = '*';
 export const AGENT_INCLUDES = ['config', 'tools', 'role'] as const;
 export type AgentInclude = (typeof AGENT_INCLUDES)[number];
 
-/** What starts the agent; fields of other trigger types are null. Create Agent shows null in its place. */
+/**
+ * What starts the agent; fields of other trigger types are null. Create Agent shows null in its
+ * place.
+ */
 export const TriggerConfig = Type.Object({
   cron_schedule: Nullable(Type.String()),
   timezone: Nullable(Type.String()),
@@ -88,7 +91,10 @@ describe(AgentDefinitionTool, {
   sort_order: 'Display order; lower comes first.',
 });
 
-/** The configuration of an agent (docs/contract.md#agents). A null `tier` is chosen from the trigger when the agent runs. */
+/**
+ * The configuration of an agent (docs/contract.md#agents). A null `tier` is chosen from the trigger
+ * when the agent runs.
+ */
 export const AgentDefinitionConfig = Type.Object({
   object: Type.Literal('agent_definition_config'),
   system_prompt: Nullable(Type.String()),
@@ -224,8 +230,9 @@ describe(AgentConfigInput, {
 });
 
 /**
- * Body of Create Agent (docs/contract.md#creating-an-agent). features/agents/triggers/rules.ts checks the requirements of the
- * trigger type on `config.trigger_config`, features/agents/tools/rules.ts those of the tools.
+ * Body of Create Agent (docs/contract.md#creating-an-agent). features/agents/triggers/rules.ts
+ * checks the requirements of the trigger type on `config.trigger_config`,
+ * features/agents/tools/rules.ts those of the tools.
  */
 export const CreateAgentBody = Body({
   name: Name,

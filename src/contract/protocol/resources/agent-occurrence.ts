@@ -6,13 +6,16 @@ export const OCCURRENCE_OUTCOMES = ['ran', 'ran_late', 'skipped'] as const;
 export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 
 /**
- * Why nothing ran: no node was running and a newer time is due as well; it was more than a day ago; a run of the agent
- * was still open; the account has no active subscription.
+ * Why nothing ran: no node was running and a newer time is due as well; it was more than a day ago;
+ * a run of the agent was still open; the account has no active subscription.
  */
 export const SKIP_REASONS = ['missed', 'too_late', 'overlap', 'unsubscribed'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** A time at which an agent's schedule was due, and its outcome. There is one for each agent and time. */
+/**
+ * A time at which an agent's schedule was due, and its outcome. There is one for each agent and
+ * time.
+ */
 export const AgentOccurrence = Type.Object({
   object: Type.Literal('agent_occurrence'),
   agent_id: Type.String(),

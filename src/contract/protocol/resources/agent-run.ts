@@ -20,11 +20,17 @@ export const RUN_LIMITS = {
   steps: 25,
   /** Tool calls per turn. */
   callsPerStep: 16,
-  /** Bytes, as JSON, of everything that the run has written, called and read, after which it has no further turn. */
+  /**
+   * Bytes, as JSON, of everything that the run has written, called and read, after which it has no
+   * further turn.
+   */
   bytes: 4_194_304,
   /** Length of a chain of runs that start runs by their messages or ends. */
   depth: 5,
-  /** Runs that descend from one run, in total; runs that begin at the same moment may exceed it by a few. */
+  /**
+   * Runs that descend from one run, in total; runs that begin at the same moment may exceed it by a
+   * few.
+   */
   chain: 100,
 } as const;
 

@@ -63,7 +63,10 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** A change of a conversation or of the account with its actor and time (docs/contract.md#audit). `details` depends on the action. */
+/**
+ * A change of a conversation or of the account with its actor and time (docs/contract.md#audit).
+ * `details` depends on the action.
+ */
 export const AuditEvent = Type.Object({
   id: Type.String(),
   object: Type.Literal('audit_event'),

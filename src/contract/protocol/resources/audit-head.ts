@@ -1,7 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { describe, Timestamp } from '../schema.ts';
 
-/** The signed end of an account's audit (docs/contract.md#audit). Kept elsewhere, it shows later whether history was changed. */
+/**
+ * The signed end of an account's audit (docs/contract.md#audit). Kept elsewhere, it shows later
+ * whether history was changed.
+ */
 export const AuditHead = Type.Object({
   object: Type.Literal('audit_head'),
   account_id: Type.String(),

@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import { describe, OneOf } from '../schema.ts';
 
 /**
- * `built_in`: Parley's own tools, attached one by one. `api_endpoint`: a call of one endpoint as the agent, granted by
- * slug.
+ * `built_in`: Parley's own tools, attached one by one. `api_endpoint`: a call of one endpoint as
+ * the agent, granted by slug.
  */
 export const TOOL_CATEGORIES = ['built_in', 'api_endpoint'] as const;
 
@@ -11,7 +11,10 @@ export const TOOL_CATEGORIES = ['built_in', 'api_endpoint'] as const;
 export const BUILT_IN_TOOLS = ['create_artifact', 'read_doc', 'fetch_url'] as const;
 export type BuiltInTool = (typeof BUILT_IN_TOOLS)[number];
 
-/** A tool that an agent can be given (docs/contract.md#tools). `config_schema` is the JSON Schema of its configuration. */
+/**
+ * A tool that an agent can be given (docs/contract.md#tools). `config_schema` is the JSON Schema of
+ * its configuration.
+ */
 export const AvailableTool = Type.Object({
   id: Type.String(),
   object: Type.Literal('available_tool'),
@@ -19,7 +22,10 @@ export const AvailableTool = Type.Object({
   name: Type.String(),
   description: Type.String(),
   category: OneOf(TOOL_CATEGORIES),
-  /** The tool changes something: as a built-in tool it waits for approval whatever its review requirement is. */
+  /**
+   * The tool changes something: as a built-in tool it waits for approval whatever its review
+   * requirement is.
+   */
   mutating: Type.Boolean(),
   config_schema: Type.Record(Type.String(), Type.Unknown()),
 });
@@ -37,8 +43,9 @@ describe(AvailableTool, {
 });
 
 /**
- * Returns the slug of the tool that calls an endpoint: its operation id with dashes. Returns undefined if the endpoint is
- * closed to agents, or shows a secret, which would remain in the run that called it.
+ * Returns the slug of the tool that calls an endpoint: its operation id with dashes. Returns
+ * undefined if the endpoint is closed to agents, or shows a secret, which would remain in the run
+ * that called it.
  */
 export function toolSlugOf(endpoint: {
   readonly name: string;

@@ -4,7 +4,9 @@ import { Nullable } from '../schema.ts';
 /** Largest image of an actor. */
 export const AVATAR_BYTES = 2 * 1024 * 1024;
 
-/** The field by which a body sets the image of an actor; null clears it (docs/contract.md#avatars). */
+/**
+ * The field by which a body sets the image of an actor; null clears it (docs/contract.md#avatars).
+ */
 export const AvatarKey = Nullable(Type.String({ maxLength: 64 }));
 
 export const AVATAR_KEY_TEXT =

@@ -249,8 +249,9 @@ demand(EditedAttachment, [
 ]);
 
 /**
- * Body of Send Message (docs/contract.md#sending-a-message). core/messages/sending/send-rules.ts checks what one field demands of
- * another (body or attachment, client_message_id in mode send, paired link fields).
+ * Body of Send Message (docs/contract.md#sending-a-message). core/messages/sending/send-rules.ts
+ * checks what one field demands of another (body or attachment, client_message_id in mode send,
+ * paired link fields).
  */
 export const SendMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
@@ -307,8 +308,8 @@ demand(
 );
 
 /**
- * Body of Update Message (docs/contract.md#editing-and-deleting): absent fields stay, "" and [] clear.
- * core/messages/editing/edit-rules.ts checks which fields a message accepts in its state.
+ * Body of Update Message (docs/contract.md#editing-and-deleting): absent fields stay, "" and []
+ * clear. core/messages/editing/edit-rules.ts checks which fields a message accepts in its state.
  */
 export const EditMessageBody = Body({
   body: Type.Optional(Text(MESSAGE_LIMITS.bodyCharacters)),
@@ -360,7 +361,9 @@ describe(RedactMessageBody, {
     'Why the message is redacted. The team sees it on the tombstone and in the audit: it must not repeat the text.',
 });
 
-/** Body of Approve Reply Draft (docs/contract.md#drafts): the versions that the approver has seen. */
+/**
+ * Body of Approve Reply Draft (docs/contract.md#drafts): the versions that the approver has seen.
+ */
 export const ApproveDraftBody = Body({
   if_version: Type.Optional(Timestamp),
   if_last_sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),

@@ -2,7 +2,10 @@ import { type Static, Type } from 'typebox';
 import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { Actor } from './actor.ts';
 
-/** A file of a sent message, as the list of a conversation's files shows it (docs/contract.md#attachments). */
+/**
+ * A file of a sent message, as the list of a conversation's files shows it
+ * (docs/contract.md#attachments).
+ */
 export const ConversationFile = Type.Object({
   id: Type.String(),
   object: Type.Literal('conversation_file'),

@@ -22,7 +22,10 @@ export type ConversationType = (typeof CONVERSATION_TYPES)[number];
 export type ConversationAudience = (typeof AUDIENCES)[number];
 export type WorkflowStatus = (typeof WORKFLOW_STATUSES)[number];
 
-/** A conversation (docs/contract.md#conversations). `status` and `unread` differ from reader to reader. */
+/**
+ * A conversation (docs/contract.md#conversations). `status` and `unread` differ from reader to
+ * reader.
+ */
 export const Conversation = Type.Object({
   id: Type.String(),
   object: Type.Literal('conversation'),
@@ -90,7 +93,9 @@ describe(Conversation, {
   topic_id: 'Id of the resource that `topic` expands. Null where there is none, and to customers.',
 });
 
-/** What `include[]` of the companions that show conversations may name (docs/contract.md#expansion). */
+/**
+ * What `include[]` of the companions that show conversations may name (docs/contract.md#expansion).
+ */
 export const CONVERSATION_INCLUDES = ['assignee', 'group', 'participants', 'topic', 'last_message'] as const;
 export type ConversationInclude = (typeof CONVERSATION_INCLUDES)[number];
 
@@ -138,7 +143,10 @@ describe(GroupInput, {
     'The inbox through which replies of a customer case leave as mail. Only with `audience` `customer`, and at least one customer; each has an email address. The case is assigned to the assignee of the inbox.',
 });
 
-/** Body of Create Conversation (docs/contract.md#creating-a-conversation). Only the service makes `system` conversations. */
+/**
+ * Body of Create Conversation (docs/contract.md#creating-a-conversation). Only the service makes
+ * `system` conversations.
+ */
 export type CreateConversationBody = Static<typeof DirectMessageInput> | Static<typeof GroupInput>;
 export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
   type: 'object',
@@ -147,7 +155,10 @@ export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
   oneOf: [DirectMessageInput, GroupInput],
 });
 
-/** Body of Update Conversation (docs/contract.md#updating-a-conversation): absent fields stay, null clears. */
+/**
+ * Body of Update Conversation (docs/contract.md#updating-a-conversation): absent fields stay, null
+ * clears.
+ */
 export const UpdateConversationBody = Body({
   title: Type.Optional(Nullable(Name)),
   workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),

@@ -18,7 +18,10 @@ describe(Progress, {
   total: 'Parts that are known so far, 0 before the work began.',
 });
 
-/** A copy of a conversation, or of everything about a person, as one signed file (docs/contract.md#exports). */
+/**
+ * A copy of a conversation, or of everything about a person, as one signed file
+ * (docs/contract.md#exports).
+ */
 export const Export = Type.Object({
   id: Type.String(),
   object: Type.Literal('export'),

@@ -5,7 +5,10 @@ import { MESSAGE_STATUSES } from './chat-message.ts';
 /** How a draft or a scheduled message can end. */
 export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
 
-/** The outcome of a message (docs/contract.md#outcomes); `result`, `reason` and `at` are null until there is one. */
+/**
+ * The outcome of a message (docs/contract.md#outcomes); `result`, `reason` and `at` are null until
+ * there is one.
+ */
 export const MessageOutcome = Type.Object({
   object: Type.Literal('message_outcome'),
   message_id: Type.String(),

@@ -2,7 +2,10 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
 import { CATEGORY } from './notification.ts';
 
-/** The ways on which a notification reaches its user beside the feed, which shows every notification. */
+/**
+ * The ways on which a notification reaches its user beside the feed, which shows every
+ * notification.
+ */
 export const NOTIFICATION_CHANNELS = ['socket', 'push', 'mail'] as const;
 export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number];
 

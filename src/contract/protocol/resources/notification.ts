@@ -3,7 +3,10 @@ import { Body, demand, describe, Id, Line, Nullable, OneOf, Text, Timestamp } fr
 import { MEMBERS_SINCE, type MembersSince, Since } from '../since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
-/** The categories that chats produce and that can be filtered by. The set is open-ended (docs/contract.md#notifications). */
+/**
+ * The categories that chats produce and that can be filtered by. The set is open-ended
+ * (docs/contract.md#notifications).
+ */
 export const MESSAGING_CATEGORIES = ['chat.message', 'chat.mention', 'chat.added'] as const;
 /** The categories that Parley itself makes. Producers add others. */
 export const NOTIFICATION_CATEGORIES = [
@@ -121,8 +124,8 @@ describe(MarkAllBody, {
 export const PRODUCED_LIMITS = { recipients: 100, titleCharacters: 200, bodyCharacters: 2_000 } as const;
 
 /**
- * Body of Create Notifications (docs/contract.md#producing-notifications). core/notifications/create-notifications.ts checks what a
- * schema cannot say.
+ * Body of Create Notifications (docs/contract.md#producing-notifications).
+ * core/notifications/create-notifications.ts checks what a schema cannot say.
  */
 export const CreateNotificationsBody = Body({
   recipient_ids: Type.Array(Id, { minItems: 1, maxItems: PRODUCED_LIMITS.recipients, uniqueItems: true }),

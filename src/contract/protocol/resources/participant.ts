@@ -66,7 +66,9 @@ describe(UserInput, {
   role: 'Role in the conversation. Default `member`.',
 });
 
-/** The policy is `mention` by default; `keyword` requires keywords (core/conversations/roster.ts). */
+/**
+ * The policy is `mention` by default; `keyword` requires keywords (core/conversations/roster.ts).
+ */
 const AgentInput = Body({
   type: Type.Literal('agent'),
   actor_id: Id,
@@ -88,8 +90,9 @@ demand(AgentInput, [
 ]);
 
 /**
- * The external person of a case, by `actor_id`, or by `name` and `email`. An address that the account knows stands for
- * that customer, and `name` is ignored; any other address makes a new customer, who needs a name.
+ * The external person of a case, by `actor_id`, or by `name` and `email`. An address that the
+ * account knows stands for that customer, and `name` is ignored; any other address makes a new
+ * customer, who needs a name.
  */
 const CustomerInput = Body({
   type: Type.Literal('customer'),
@@ -108,7 +111,10 @@ describe(CustomerInput, {
 });
 demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { required: ['email'] }]);
 
-/** Body of Add Participant, and an item of a new conversation's `participants` (docs/contract.md#participants). */
+/**
+ * Body of Add Participant, and an item of a new conversation's `participants`
+ * (docs/contract.md#participants).
+ */
 export type ParticipantInput =
   | Static<typeof UserInput>
   | Static<typeof AgentInput>

@@ -4,7 +4,9 @@ import { DECLARED_STATUSES, PRESENCE_STATUSES } from '../socket/activity.ts';
 
 export const PERSON_TYPES = ['user', 'agent'] as const;
 
-/** A user or agent that one may write to (docs/contract.md#people). Its id is the id of its actor. */
+/**
+ * A user or agent that one may write to (docs/contract.md#people). Its id is the id of its actor.
+ */
 export const Person = Type.Object({
   id: Type.String(),
   object: Type.Literal('person'),

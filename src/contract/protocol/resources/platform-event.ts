@@ -14,7 +14,10 @@ export const PLATFORM_EVENT_LIMITS = {
 
 const Data = Type.Record(Type.String(), Type.Unknown(), { examples: [{ total: 129.9, currency: 'EUR' }] });
 
-/** What happened in the account's own application, as a producer raised it (docs/contract.md#events). */
+/**
+ * What happened in the account's own application, as a producer raised it
+ * (docs/contract.md#events).
+ */
 export const PlatformEvent = Type.Object({
   id: Type.String(),
   object: Type.Literal('event'),
@@ -38,7 +41,10 @@ describe(PlatformEvent, {
   created_by: 'Id of the actor that raised the event.',
 });
 
-/** Body of Create Event (docs/contract.md#events). features/platform-events/create-event.ts checks what a schema cannot say. */
+/**
+ * Body of Create Event (docs/contract.md#events). features/platform-events/create-event.ts checks
+ * what a schema cannot say.
+ */
 export const CreateEventBody = Body({
   type: EventType,
   data: Data,

@@ -4,7 +4,10 @@ import { Body, describe, Nullable, Timestamp } from '../schema.ts';
 /** Push subscriptions that a user can have, one for each browser and device. */
 export const MAX_PUSH_SUBSCRIPTIONS = 20;
 
-/** A browser or device that receives a user's notifications while no page is open (docs/contract.md#web-push). */
+/**
+ * A browser or device that receives a user's notifications while no page is open
+ * (docs/contract.md#web-push).
+ */
 export const PushSubscription = Type.Object({
   id: Type.String(),
   object: Type.Literal('push_subscription'),

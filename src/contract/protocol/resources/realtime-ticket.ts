@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { describe, Timestamp } from '../schema.ts';
 
-/** A credential that opens one socket without a key or token in the URL (docs/realtime.md#opening). */
+/**
+ * A credential that opens one socket without a key or token in the URL (docs/realtime.md#opening).
+ */
 export const RealtimeTicket = Type.Object({
   object: Type.Literal('realtime_ticket'),
   /** The value for `?ticket=`; shown once. */

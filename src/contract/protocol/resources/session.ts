@@ -1,7 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { describe, Timestamp } from '../schema.ts';
 
-/** A sign-in of a user: a family of refresh tokens, with the access tokens and sockets that came from it (docs/contract.md#sessions). */
+/**
+ * A sign-in of a user: a family of refresh tokens, with the access tokens and sockets that came
+ * from it (docs/contract.md#sessions).
+ */
 export const Session = Type.Object({
   id: Type.String(),
   object: Type.Literal('session'),

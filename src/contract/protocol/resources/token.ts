@@ -1,10 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Timestamp } from '../schema.ts';
 
-/** Days for which a refresh token can be used; each use gives a new one (docs/contract.md#tokens). */
+/**
+ * Days for which a refresh token can be used; each use gives a new one (docs/contract.md#tokens).
+ */
 export const REFRESH_TOKEN_DAYS = 30;
 
-/** A person's credentials (docs/contract.md#tokens); `expires_at` is when the access token expires. */
+/**
+ * A person's credentials (docs/contract.md#tokens); `expires_at` is when the access token expires.
+ */
 export const Token = Type.Object({
   object: Type.Literal('token'),
   access_token: Type.String(),

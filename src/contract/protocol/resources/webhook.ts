@@ -58,7 +58,10 @@ const TEXTS = {
   created_by: 'Id of the actor that made it.',
 };
 
-/** An address that an account has its events sent to (docs/contract.md#webhooks). The secret cannot be read again. */
+/**
+ * An address that an account has its events sent to (docs/contract.md#webhooks). The secret cannot
+ * be read again.
+ */
 export const Webhook = Type.Object(FIELDS);
 export type Webhook = Static<typeof Webhook>;
 

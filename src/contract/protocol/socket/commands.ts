@@ -21,9 +21,9 @@ const Cursor = Type.String({
 const Sequence = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /**
- * The ops of a socket (docs/realtime.md#requests): for each the fields beside `type` and `id`, and the `result` of its
- * reply, which is null if another frame takes the reply's place. Validators, AsyncAPI and the handlers' types are derived
- * from it.
+ * The ops of a socket (docs/realtime.md#requests): for each the fields beside `type` and `id`, and
+ * the `result` of its reply, which is null if another frame takes the reply's place. Validators,
+ * AsyncAPI and the handlers' types are derived from it.
  */
 export const COMMANDS = {
   authenticate: {

@@ -1,10 +1,11 @@
 import type { Version } from '../versions.ts';
 
 /**
- * Every event that a socket can receive (docs/realtime.md#events). `stream` names the channel that it travels on
- * (`scheduled.updated` also travels on the channel of its author, if other subscribers may not see it). `order` is how
- * nodes deliver it: `created` strictly by number, `updated` after the message that it is about, `durable` as it arrives,
- * `ephemeral` not at all if the reader is slow. Sockets of a version before `since` do not receive it.
+ * Every event that a socket can receive (docs/realtime.md#events). `stream` names the channel that
+ * it travels on (`scheduled.updated` also travels on the channel of its author, if other
+ * subscribers may not see it). `order` is how nodes deliver it: `created` strictly by number,
+ * `updated` after the message that it is about, `durable` as it arrives, `ephemeral` not at all if
+ * the reader is slow. Sockets of a version before `since` do not receive it.
  */
 export const EVENTS = {
   'message.created': { stream: 'conversation', order: 'created', customers: true, since: '1.1.harbor' },
@@ -72,8 +73,9 @@ export type EphemeralEventName = {
 export type DurableEventName = Exclude<EventName, EphemeralEventName>;
 
 /**
- * Durable events but for a new message, which is found by its number. Each has a source (src/features/event-sources.ts), from
- * which it is published and, where it may have been missed, read again.
+ * Durable events but for a new message, which is found by its number. Each has a source
+ * (src/features/event-sources.ts), from which it is published and, where it may have been missed,
+ * read again.
  */
 export type ChangeEventName = {
   [E in EventName]: (typeof EVENTS)[E]['order'] extends 'updated' | 'durable' ? E : never;

@@ -13,7 +13,9 @@ const ConversationId = described(Id, 'Id of the conversation.');
 const Cursor = Type.String({ description: 'Where to `resume` from. Keep the newest one.' });
 const Time = Type.Number({ description: 'The clock of the server, in milliseconds since 1970.' });
 
-/** Every frame that a server sends besides `event` (events.ts), by its `type` (docs/realtime.md). */
+/**
+ * Every frame that a server sends besides `event` (events.ts), by its `type` (docs/realtime.md).
+ */
 export const SERVER_FRAMES = {
   /** The first frame on every socket. */
   hello: frame('hello', {
@@ -38,8 +40,9 @@ export const SERVER_FRAMES = {
     sequence: described(Sequence, 'Everything up to this number has been sent.'),
   }),
   /**
-   * About a conversation, which is then not subscribed: the client loads it over REST and subscribes (`head_sequence`
-   * is set unless the reason is revoked). About the actor's own feed (`feed`): the feed goes on after the gap.
+   * About a conversation, which is then not subscribed: the client loads it over REST and
+   * subscribes (`head_sequence` is set unless the reason is revoked). About the actor's own feed
+   * (`feed`): the feed goes on after the gap.
    */
   resync: frame('resync', {
     conversation_id: Type.Optional(ConversationId),
@@ -57,7 +60,10 @@ export const SERVER_FRAMES = {
     ),
   }),
   resumed: frame('resumed', { cursor: Cursor }),
-  /** The heartbeat. `t` is milliseconds since 1970; `heads` has the conversations whose head moved since the last one. */
+  /**
+   * The heartbeat. `t` is milliseconds since 1970; `heads` has the conversations whose head moved
+   * since the last one.
+   */
   ping: frame('ping', {
     t: Time,
     cursor: Cursor,
@@ -66,7 +72,9 @@ export const SERVER_FRAMES = {
         'Map from the id of each conversation that moved since the last ping to its highest `sequence`.',
     }),
   }),
-  /** Sent in place of a reply to the op `ping`. `t` is the server's clock, in milliseconds since 1970. */
+  /**
+   * Sent in place of a reply to the op `ping`. `t` is the server's clock, in milliseconds since 1970.
+   */
   pong: frame('pong', { id: described(Id, 'The `id` of the request.'), t: Time }),
   goaway: frame('goaway', {
     reconnect_in_ms: Type.Integer({ description: 'Milliseconds after which to connect again.' }),
@@ -84,7 +92,10 @@ export type ServerFrame = { [T in ServerFrameType]: Static<(typeof SERVER_FRAMES
 /** Since when a refusal that may pass says after how many milliseconds to try again. */
 export const RETRY_AFTER_SINCE = '1.2.harbor';
 
-/** The answer to a request frame. `error` is the error object of REST; `id` is null if the request had no readable one. */
+/**
+ * The answer to a request frame. `error` is the error object of REST; `id` is null if the request
+ * had no readable one.
+ */
 export const ReplyFrame = Type.Union([
   frame('reply', { id: Type.String(), ok: Type.Literal(true), result: Type.Object({}) }),
   frame('reply', {

@@ -23,8 +23,8 @@ export const OPEN_STATUSES: readonly RunStatus[] = [
 export type RunState = RunStatus | 'none';
 
 /**
- * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for more than approval, so
- * no move leads to `awaiting_input`.
+ * Every way in which `agent_run.status` changes (docs/contract.md#runs). No tool asks people for
+ * more than approval, so no move leads to `awaiting_input`.
  */
 export const RUN_MOVES = {
   trigger: { from: ['none'], to: 'pending', when: 'a message, an event, a schedule or a person starts it' },
@@ -62,7 +62,10 @@ export type ActionStatus = (typeof ACTION_STATUSES)[number];
 /** `none`: before there is a call. */
 export type ActionState = ActionStatus | 'none';
 
-/** Every way in which `agent_run_action.status` changes. An approval counts once, for the arguments that were shown. */
+/**
+ * Every way in which `agent_run_action.status` changes. An approval counts once, for the arguments
+ * that were shown.
+ */
 export const ACTION_MOVES = {
   propose: { from: ['none'], to: 'pending_review', when: 'the agent calls a tool that needs review' },
   allow: { from: ['none'], to: 'approved', when: 'the agent calls a tool that needs none' },

@@ -2,8 +2,8 @@ import type { MEMBERSHIPS } from '../resources/participant.ts';
 import type { Transitions } from './transitions.ts';
 
 /**
- * Every way in which a participant's `membership` changes (docs/contract.md#participants). A participant that hides a
- * conversation is still a member of it.
+ * Every way in which a participant's `membership` changes (docs/contract.md#participants). A
+ * participant that hides a conversation is still a member of it.
  */
 export const MEMBERSHIP_MOVES = {
   join: { from: ['left', 'removed'], to: 'active', when: 'it is added again' },

@@ -1,12 +1,16 @@
 import type { WorkflowStatus } from '../resources/conversation.ts';
 import type { Transitions } from './transitions.ts';
 
-/** Statuses that a user can change by hand. `needs_approval` is not one: it ends when the draft is decided. */
+/**
+ * Statuses that a user can change by hand. `needs_approval` is not one: it ends when the draft is
+ * decided.
+ */
 const BY_HAND = ['new', 'open', 'waiting_internal', 'waiting_external', 'resolved'] as const;
 
 /**
- * Every way in which a case's `workflow_status` changes (docs/contract.md#workflow). While a draft is open the case stays
- * in `needs_approval`, and the other moves change the status that it returns to.
+ * Every way in which a case's `workflow_status` changes (docs/contract.md#workflow). While a draft
+ * is open the case stays in `needs_approval`, and the other moves change the status that it returns
+ * to.
  */
 export const WORKFLOW = {
   customer_wrote: { from: BY_HAND, to: 'open', when: 'the customer writes; this reopens a resolved case' },

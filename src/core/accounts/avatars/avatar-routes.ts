@@ -18,7 +18,8 @@ export function avatarRoutes(avatars: Pick<Avatars, 'open'>): PublicRoutes {
           'Content-Security-Policy': "default-src 'none'; sandbox",
           // Pages of the application have another origin.
           'Cross-Origin-Resource-Policy': 'cross-origin',
-          // Another image has another address. Not kept by caches that are shared, since it may be erased.
+          // Another image has another address. Not kept by caches that are shared, since it may be
+          // erased.
           'Cache-Control': 'private, max-age=86400, immutable',
         },
       };

@@ -14,13 +14,15 @@ export const AVATARS_PATH = '/v1/avatars/';
 export interface AvatarsOptions {
   readonly database: Database;
   readonly store: Pick<ObjectStore, 'read' | 'sizeOf' | 'open'>;
-  /** The base URL at which callers reach this server, without a trailing slash; called at each use. */
+  /**
+   * The base URL at which callers reach this server, without a trailing slash; called at each use.
+   */
   readonly baseUrl: () => string;
 }
 
 /**
- * The images of actors (docs/contract.md#avatars). Each is an upload with an id of its own, which is a part of its public
- * address: the id is random, and a new image has a new one.
+ * The images of actors (docs/contract.md#avatars). Each is an upload with an id of its own, which
+ * is a part of its public address: the id is random, and a new image has a new one.
  */
 export class Avatars {
   readonly #options: AvatarsOptions;
@@ -30,8 +32,9 @@ export class Avatars {
   }
 
   /**
-   * Returns the image that a body names by `avatar_s3_key`, checked; null and undefined, which a body may have there, as
-   * they are. Outside a transaction, since it reads from the store. Rejects as readImage.
+   * Returns the image that a body names by `avatar_s3_key`, checked; null and undefined, which a
+   * body may have there, as they are. Outside a transaction, since it reads from the store. Rejects
+   * as readImage.
    */
   async find<Key extends string | null | undefined>(
     accountId: string,
@@ -43,8 +46,9 @@ export class Avatars {
   }
 
   /**
-   * Gives an actor an image in place of the one before, whose file is removed unless something else has it; null: it has none
-   * any more; undefined: it stays as it is. Every node shows the change within a second.
+   * Gives an actor an image in place of the one before, whose file is removed unless something else
+   * has it; null: it has none any more; undefined: it stays as it is. Every node shows the change
+   * within a second.
    */
   async set(
     tx: Tx,
@@ -88,7 +92,10 @@ export class Avatars {
   }
 }
 
-/** Removes the image of an actor, if it has one; its file too, unless it is `kept`. The caller clears `avatar_url`. */
+/**
+ * Removes the image of an actor, if it has one; its file too, unless it is `kept`. The caller
+ * clears `avatar_url`.
+ */
 export async function removeAvatar(tx: Tx, actorId: string, kept?: string): Promise<void> {
   const removed = await tx.kysely
     .deleteFrom('avatars')

@@ -5,7 +5,10 @@ import { defineList, readPage, SearchQuery, toList } from '../../../platform/htt
 import { defineRoute, type Route } from '../../../platform/http/route.ts';
 import { personKeyOf, presentPerson, readPeople, readPresences } from './people.ts';
 
-/** The directory that members without `users:read` have (docs/contract.md#people). Closed to customers. */
+/**
+ * The directory that members without `users:read` have (docs/contract.md#people). Closed to
+ * customers.
+ */
 export function peopleRoutes(database: Database): Route[] {
   const common = {
     method: 'GET',

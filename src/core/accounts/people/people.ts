@@ -10,8 +10,9 @@ export interface PersonRow extends Omit<Person, 'object'> {
 }
 
 /**
- * Returns the active users and agents of the account but the one with the id `except`, by their names: those that the caller
- * may start a conversation with, add or mention. Customers are not among them.
+ * Returns the active users and agents of the account but the one with the id `except`, by their
+ * names: those that the caller may start a conversation with, add or mention. Customers are not
+ * among them.
  */
 export function readPeople(
   db: Db,
@@ -31,7 +32,10 @@ export function presentPerson({ id, type, name, handle, avatar_url, presence }: 
   return { id, object: 'person', type, name, handle, avatar_url, presence };
 }
 
-/** Returns the presence of the users among these actors, in their order; ids that name no user of the account are left out. */
+/**
+ * Returns the presence of the users among these actors, in their order; ids that name no user of
+ * the account are left out.
+ */
 export async function readPresences(
   db: Db,
   accountId: string,

@@ -40,8 +40,9 @@ export function presentSession(row: SessionRow, { credential }: Principal): Sess
 }
 
 /**
- * Ends one session of an actor: its refresh token, its access tokens and the sockets that they opened, on every node within a
- * second. Returns its last state. Throws ApiError `resource_not_found` (param session_id).
+ * Ends one session of an actor: its refresh token, its access tokens and the sockets that they
+ * opened, on every node within a second. Returns its last state. Throws ApiError
+ * `resource_not_found` (param session_id).
  */
 export async function endSession(
   tx: Tx,
@@ -74,8 +75,8 @@ export async function endSessions(
 }
 
 /**
- * Ends every token that an actor has, for good: also tickets, and access tokens whose refresh token has expired. The caller
- * announces the change of the actor.
+ * Ends every token that an actor has, for good: also tickets, and access tokens whose refresh token
+ * has expired. The caller announces the change of the actor.
  */
 export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
   await lockSessions(tx, actorId);
@@ -83,7 +84,10 @@ export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
   await tx.query(END_TICKETS, actorId);
 }
 
-/** The lock on the actor keeps a refresh from making another token of a family meanwhile (token-pairs.ts). */
+/**
+ * The lock on the actor keeps a refresh from making another token of a family meanwhile
+ * (token-pairs.ts).
+ */
 async function lockSessions(tx: Tx, actorId: string): Promise<SessionRow[]> {
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
   return tx.query(READ_OPEN, actorId);

@@ -11,18 +11,19 @@ import { statement } from '../../../platform/db/statement.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 
 /**
- * Issues an access token of 15 minutes with a refresh token for the next one, the first of its own family
- * (docs/contract.md#tokens). Only the refresh token's hash is stored.
+ * Issues an access token of 15 minutes with a refresh token for the next one, the first of its own
+ * family (docs/contract.md#tokens). Only the refresh token's hash is stored.
  */
 export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): Promise<Token> {
   return issue(db, tokens, subject, { familyId: newId('session') });
 }
 
 /**
- * Uses a refresh token and passes the family's next pair to `finish`, in one transaction. A token that is used a second time
- * has been copied: its whole family is revoked, with all its access tokens and the sockets that they opened, also if
- * the two uses are concurrent (one of them gets a pair, which is then revoked). Rejects with ApiError `invalid_credentials`
- * (unknown, used, of a revoked family, of a deactivated actor) or `expired_token`.
+ * Uses a refresh token and passes the family's next pair to `finish`, in one transaction. A token
+ * that is used a second time has been copied: its whole family is revoked, with all its access
+ * tokens and the sockets that they opened, also if the two uses are concurrent (one of them gets a
+ * pair, which is then revoked). Rejects with ApiError `invalid_credentials` (unknown, used, of a
+ * revoked family, of a deactivated actor) or `expired_token`.
  */
 export async function refreshTokenPair<T>(
   database: Database,
@@ -99,8 +100,9 @@ interface TokenRow {
 }
 
 async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
-  // Changes of one actor's tokens are serialised, so that a family is revoked with all of its tokens, including one that
-  // is being made at that moment. Locked before the token is read, so that its current state is read.
+  // Changes of one actor's tokens are serialised, so that a family is revoked with all of its
+  // tokens, including one that is being made at that moment. Locked before the token is read, so
+  // that its current state is read.
   const [actor] = await tx.query(LOCK_ACTOR, tokenHash);
   const [row] = await tx.query(READ, tokenHash);
   if (actor === undefined || row === undefined || row.revoked) return invalid();

@@ -3,7 +3,8 @@ import { statement } from '../../../platform/db/statement.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
 
 /**
- * The open drafts of the conversation that answer this message or are by this author, locked. Null for either: none by it.
+ * The open drafts of the conversation that answer this message or are by this author, locked. Null
+ * for either: none by it.
  */
 export function lockDrafts(
   tx: Tx,
@@ -30,7 +31,8 @@ export async function hasCustomerWrittenSince(
   return newer !== undefined;
 }
 
-// Every message of a customer takes its number under the lock that the reader of this statement holds.
+// Every message of a customer takes its number under the lock that the reader of this statement
+// holds.
 const READ_CUSTOMER_SINCE = statement<[conversationId: string, sequence: number]>({
   name: 'read-customer-message-since',
   text: `

@@ -24,8 +24,8 @@ export interface NewDraft {
 }
 
 /**
- * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller has locked the
- * conversation; `by` is the actor that proposes the reply.
+ * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller
+ * has locked the conversation; `by` is the actor that proposes the reply.
  */
 export async function openDraft(
   tx: Tx,
@@ -42,8 +42,8 @@ export async function openDraft(
 }
 
 /**
- * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if it is not an open draft, or
- * is still being written.
+ * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if it is
+ * not an open draft, or is still being written.
  */
 export async function rejectDraft(
   tx: Tx,
@@ -60,9 +60,10 @@ export async function rejectDraft(
 }
 
 /**
- * Sends an open draft, once even if several people approve it at the same moment. Returns the result of `follow` for
- * the sent message, from the same transaction. What the approver has seen (`if_version`, `if_last_sequence`) must
- * still be current (docs/contract.md#drafts). Throws ApiError `resource_conflict`.
+ * Sends an open draft, once even if several people approve it at the same moment. Returns the
+ * result of `follow` for the sent message, from the same transaction. What the approver has seen
+ * (`if_version`, `if_last_sequence`) must still be current (docs/contract.md#drafts). Throws
+ * ApiError `resource_conflict`.
  */
 export function approveDraft<Followed>(
   lockedWrites: LockedWrites,
@@ -93,8 +94,8 @@ export interface DraftSending<Followed> {
 }
 
 /**
- * Returns the result of `follow`. Throws ApiError `resource_conflict` if it is not an open draft, or is still being
- * written; or what `require` throws.
+ * Returns the result of `follow`. Throws ApiError `resource_conflict` if it is not an open draft,
+ * or is still being written; or what `require` throws.
  */
 export async function sendDraft<Followed>(
   lockedWrites: LockedWrites,
@@ -124,8 +125,8 @@ export async function sendDraft<Followed>(
 }
 
 /**
- * Supersedes open drafts that answer the same message, and the earlier drafts of the same agent: an agent's newest
- * draft answers everything that the customer has written.
+ * Supersedes open drafts that answer the same message, and the earlier drafts of the same agent: an
+ * agent's newest draft answers everything that the customer has written.
  */
 async function supersedeOlder(
   tx: Tx,

@@ -6,8 +6,9 @@ import { notComing } from '../../conversations/own-state.ts';
 import { readEditedInputs } from './edited-attachments.ts';
 
 /**
- * Checks what an edit demands of its body whatever the message (docs/contract.md#editing-and-deleting). A time that has
- * passed is refused unless the message has it already, which is no change. Throws ApiError.
+ * Checks what an edit demands of its body whatever the message
+ * (docs/contract.md#editing-and-deleting). A time that has passed is refused unless the message has
+ * it already, which is no change. Throws ApiError.
  */
 export function checkEditBody(
   db: Db,

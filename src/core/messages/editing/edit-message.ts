@@ -28,9 +28,9 @@ export interface EditRequest {
 }
 
 /**
- * Fields that are absent from the body stay, "" and [] clear; an edit that changes nothing leaves no trace. While the
- * conversation is on legal hold, the previous content is kept as a revision (docs/contract.md#legal-hold). Throws
- * ApiError.
+ * Fields that are absent from the body stay, "" and [] clear; an edit that changes nothing leaves
+ * no trace. While the conversation is on legal hold, the previous content is kept as a revision
+ * (docs/contract.md#legal-hold). Throws ApiError.
  */
 export async function editMessage(
   tx: Tx,
@@ -72,7 +72,10 @@ export async function editMessage(
   return moved;
 }
 
-/** Replaces the message by a tombstone: its content is removed, its place in the timeline stays. Throws ApiError. */
+/**
+ * Replaces the message by a tombstone: its content is removed, its place in the timeline stays.
+ * Throws ApiError.
+ */
 export async function deleteMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
   const held = await lockAgainstHold(tx, row.conversation_id);
   const current = await lockMessage(tx, row);
@@ -138,7 +141,10 @@ function differenceOf(one: readonly string[] | null, other: readonly string[] | 
   return [...ids.filter((id) => !others.includes(id)), ...others.filter((id) => !ids.includes(id))];
 }
 
-/** Edits of sent messages are audited only under a legal hold: all participants receive the event anyway. */
+/**
+ * Edits of sent messages are audited only under a legal hold: all participants receive the event
+ * anyway.
+ */
 async function auditEdit(
   tx: Tx,
   principal: Principal,

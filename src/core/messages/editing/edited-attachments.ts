@@ -10,15 +10,18 @@ import { composeAttachments } from '../sending/compose.ts';
 import { checkAttachment } from '../sending/send-rules.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 
-/** The attachments that an edit gives a message, in their order: those that it keeps, by id, and new ones. */
+/**
+ * The attachments that an edit gives a message, in their order: those that it keeps, by id, and new
+ * ones.
+ */
 export type EditedAttachments = readonly (
   | { readonly keeps: string; readonly at: number }
   | { readonly adds: NewAttachment }
 )[];
 
 /**
- * Returns the attachments that the body asks for, after claiming the uploads among the new ones; undefined where it leaves
- * them as they are. Throws ApiError as Send Message does.
+ * Returns the attachments that the body asks for, after claiming the uploads among the new ones;
+ * undefined where it leaves them as they are. Throws ApiError as Send Message does.
  */
 export async function claimEdited(
   db: Db,
@@ -40,7 +43,10 @@ interface EditedInputs {
   readonly places: readonly number[];
 }
 
-/** Returns the attachments that a body adds, after checking each entry. Throws ApiError `missing_field` or `validation_failed`. */
+/**
+ * Returns the attachments that a body adds, after checking each entry. Throws ApiError
+ * `missing_field` or `validation_failed`.
+ */
 export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachments']>): EditedInputs {
   const places: number[] = [];
   const added: AttachmentInput[] = [];
@@ -59,8 +65,9 @@ export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachment
 }
 
 /**
- * Replaces the attachments of a locked message. Under legal hold none may go. The files of those that go are withdrawn.
- * Returns whether anything changed. Throws ApiError `resource_not_found`, `validation_failed` or `resource_conflict`.
+ * Replaces the attachments of a locked message. Under legal hold none may go. The files of those
+ * that go are withdrawn. Returns whether anything changed. Throws ApiError `resource_not_found`,
+ * `validation_failed` or `resource_conflict`.
  */
 export async function replaceAttachments(
   tx: Tx,

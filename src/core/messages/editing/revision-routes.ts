@@ -15,8 +15,9 @@ export interface RevisionRoutesOptions {
 }
 
 /**
- * Routes of revisions, for people that may set the legal hold, under which revisions are kept. Agents are refused: what
- * an author took back would stay in their runs (docs/decisions.md#revisions).
+ * Routes of revisions, for people that may set the legal hold, under which revisions are kept.
+ * Agents are refused: what an author took back would stay in their runs
+ * (docs/decisions.md#revisions).
  */
 export function revisionRoutes({ database, directory }: RevisionRoutesOptions): Route[] {
   return [

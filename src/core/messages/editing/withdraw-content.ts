@@ -21,9 +21,11 @@ export interface RedactedBy {
 }
 
 /**
- * Replaces a locked message that was sent by a tombstone: its content, revisions, reactions, pin and attachments are removed, also from the
- * answers stored for its own requests and from its mail; its place in the timeline stays. Publishes that, and has its notifications withdrawn. With `redacted`, the tombstone says by whom and
- * why. The caller has checked that the conversation is not under legal hold.
+ * Replaces a locked message that was sent by a tombstone: its content, revisions, reactions, pin
+ * and attachments are removed, also from the answers stored for its own requests and from its mail;
+ * its place in the timeline stays. Publishes that, and has its notifications withdrawn. With
+ * `redacted`, the tombstone says by whom and why. The caller has checked that the conversation is
+ * not under legal hold.
  */
 export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: RedactedBy): Promise<MessageRow> {
   await removeParts(tx, row);
@@ -44,8 +46,8 @@ export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: Redact
 }
 
 /**
- * Removes the content of a locked message outside the timeline that has ended. The caller has checked that the
- * conversation is not under legal hold.
+ * Removes the content of a locked message outside the timeline that has ended. The caller has
+ * checked that the conversation is not under legal hold.
  */
 export async function withdrawOutside(tx: Tx, row: MessageRow): Promise<void> {
   await removeParts(tx, row);

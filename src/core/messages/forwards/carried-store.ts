@@ -8,9 +8,10 @@ import type { NewAttachment } from '../timeline/new-message.ts';
 type StoredAttachment = Omit<NewAttachment, 'position' | 'download_url' | 'resource'>;
 
 /**
- * Returns the attachments of a message as another message carries them. They refer to the same files: no bytes are copied,
- * and a file stays while either message has it (core/attachments/uploads.ts). Files that were purged, and resources that were
- * deleted, are left out.
+ * Returns the attachments of a message as another message carries them. They refer to the same
+ * files: no bytes are copied, and a file stays while either message has it
+ * (core/attachments/uploads.ts). Files that were purged, and resources that were deleted, are left
+ * out.
  */
 export async function carryAttachments(
   db: Db,

@@ -21,9 +21,9 @@ export interface Forwarded {
 }
 
 /**
- * Returns the content of a message that the caller may read, as a new message of the caller (docs/contract.md#forwarding):
- * the caller's own words, then the text, with link and attachments. It is for the team unless the caller states the
- * audience. Throws ApiError.
+ * Returns the content of a message that the caller may read, as a new message of the caller
+ * (docs/contract.md#forwarding): the caller's own words, then the text, with link and attachments.
+ * It is for the team unless the caller states the audience. Throws ApiError.
  */
 export async function forwarded(
   database: Database,

@@ -32,7 +32,10 @@ export async function countPins(tx: Tx, conversationId: string): Promise<number>
   return row!.pins;
 }
 
-/** Pins a message that is not pinned, or unpins it with null. The change reaches readers behind the commit. */
+/**
+ * Pins a message that is not pinned, or unpins it with null. The change reaches readers behind the
+ * commit.
+ */
 export async function writePin(
   tx: Tx,
   { id, conversation_id: stream }: MessageKey,

@@ -54,8 +54,9 @@ export function requireEmoji(text: string): string {
 }
 
 /**
- * Returns the emoji if the caller may react to this message with it (docs/contract.md#reactions): what was sent, to all
- * that may post in the conversation. Customers see reactions to what they see, so an agent needs the right to send to them.
+ * Returns the emoji if the caller may react to this message with it (docs/contract.md#reactions):
+ * what was sent, to all that may post in the conversation. Customers see reactions to what they
+ * see, so an agent needs the right to send to them.
  */
 function checkReaction(
   principal: Principal,

@@ -24,8 +24,8 @@ export interface Standing {
 }
 
 /**
- * Locks the reactions of a message until the transaction ends, and the message against its deletion. Returns undefined
- * where the message was deleted or purged meanwhile.
+ * Locks the reactions of a message until the transaction ends, and the message against its
+ * deletion. Returns undefined where the message was deleted or purged meanwhile.
  */
 export async function lockReactions(
   tx: Tx,

@@ -47,8 +47,9 @@ export async function presentFiles(
   return new Map(await Promise.all(shown));
 }
 
-// The key is no time: cursors can be read, and customers do not get to know when a draft was written
-// (docs/decisions.md#times-and-names-of-a-message-for-customers). OFFSET 0: messages are looked up one by one.
+// The key is no time: cursors can be read, and customers do not get to know when a draft was
+// written (docs/decisions.md#times-and-names-of-a-message-for-customers). OFFSET 0: messages are
+// looked up one by one.
 const FILES = keysetList<[conversationId: string, forCustomer: boolean], FileRow>({
   name: 'list-conversation-files',
   columns: `t.id, t.message_id, t.position, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.removed_at,

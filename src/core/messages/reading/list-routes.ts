@@ -124,7 +124,10 @@ const SequenceBound = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGE
 const TIMELINE = defineList('messages', ['integer']);
 const byNumber = ({ key }: { readonly key: TimelineKey }) => [key.sequence];
 
-/** Messages that are not sent have no number: they are listed by the time at which they were created. */
+/**
+ * Messages that are not sent have no number: they are listed by the time at which they were
+ * created.
+ */
 const OUTSIDE = defineList('messages outside the timeline', ['time', 'text']);
 const byTime = (row: MessageRow) => [row.created_at, row.id];
 
@@ -157,8 +160,8 @@ function rangeBelow(sequence: number): RangeBounds {
 }
 
 /**
- * Returns the range of a page. The list is newest first, but oldest first if `after` is given; a previous page is read
- * in the opposite order.
+ * Returns the range of a page. The list is newest first, but oldest first if `after` is given; a
+ * previous page is read in the opposite order.
  */
 function rangeOf(page: PageRequest, after: number | undefined, before: number | undefined): RangeBounds {
   const isUp = (after !== undefined) === (page.direction === 'next');

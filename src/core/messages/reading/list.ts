@@ -19,9 +19,10 @@ export interface TimelineReads {
 }
 
 /**
- * Returns sent messages in the requested order, as many as a page has room for and one more. The result ends before an unsettled number, so a message never appears
- * later between two that were returned together. One statement, unless numbers are missing between the rows: those are
- * voids, messages that the reader may not see, or holes.
+ * Returns sent messages in the requested order, as many as a page has room for and one more. The
+ * result ends before an unsettled number, so a message never appears later between two that were
+ * returned together. One statement, unless numbers are missing between the rows: those are voids,
+ * messages that the reader may not see, or holes.
  */
 export async function readTimeline(
   reads: TimelineReads,
@@ -50,7 +51,8 @@ async function readSettled<Item extends { readonly sequence: number | null }>(
   const { after, upTo } = seenBy(range, items, head, purged);
   if (items.length === upTo - after || upTo <= head - SETTLE_WINDOW) return items;
   await timeline.settle({ conversationId: range.conversationId, after, upTo });
-  // A hole may have become a message since the first read; nothing beyond the settled range is added.
+  // A hole may have become a message since the first read; nothing beyond the settled range is
+  // added.
   return (await read(database, { ...range, before: upTo + 1 })).items;
 }
 

@@ -19,7 +19,10 @@ export interface DueRow extends MessageRow {
   readonly waits_ms: number | null;
 }
 
-/** Returns messages of the conversation that are due and still wait, in the order in which they are to be sent. */
+/**
+ * Returns messages of the conversation that are due and still wait, in the order in which they are
+ * to be sent.
+ */
 export function readDue(db: Db, conversationId: string, limit: number): Promise<DueRow[]> {
   return db.query(READ_DUE, conversationId, limit);
 }
@@ -44,21 +47,28 @@ export interface AuthorRow {
   readonly participant_role: Participant['role'] | null;
 }
 
-/** Whether `lockLost` would find any; one statement instead of a transaction each time that a node looks. */
+/**
+ * Whether `lockLost` would find any; one statement instead of a transaction each time that a node
+ * looks.
+ */
 export async function hasLost(db: Db): Promise<boolean> {
   const [row] = await db.query(HAS_LOST);
   return row!.has_lost;
 }
 
 /**
- * Locks messages that should have had their job by now and have none, the oldest first. Of each conversation only the
- * first that waits counts: those behind it wait for it (scheduled-delivery.ts).
+ * Locks messages that should have had their job by now and have none, the oldest first. Of each
+ * conversation only the first that waits counts: those behind it wait for it
+ * (scheduled-delivery.ts).
  */
 export function lockLost(tx: Tx, limit: number): Promise<{ id: string; conversation_id: string }[]> {
   return tx.query(LOCK_LOST, limit);
 }
 
-/** Reschedules a locked message that waits, with no attempts counted. Returns undefined if it has this time already. */
+/**
+ * Reschedules a locked message that waits, with no attempts counted. Returns undefined if it has
+ * this time already.
+ */
 export function updateSchedule(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -78,7 +88,10 @@ export function updateSchedule(
     .executeTakeFirst();
 }
 
-/** Counts an attempt to deliver each of these locked messages. No event shows them, so their times stay. */
+/**
+ * Counts an attempt to deliver each of these locked messages. No event shows them, so their times
+ * stay.
+ */
 export async function countAttempts(tx: Tx, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return;
   await tx.kysely
@@ -88,7 +101,10 @@ export async function countAttempts(tx: Tx, messageIds: readonly string[]): Prom
     .execute();
 }
 
-/** Returns what actors may do now in the conversation, by their ids; actors that do not exist are missing. */
+/**
+ * Returns what actors may do now in the conversation, by their ids; actors that do not exist are
+ * missing.
+ */
 export async function readAuthors(
   tx: Tx,
   actorIds: readonly (string | null)[],
@@ -99,8 +115,8 @@ export async function readAuthors(
   return new Map(authors.map((author) => [author.id, author]));
 }
 
-// After a day the message is not expected any more. The time of the statement, which an index can find; the lock of the
-// conversation was taken before it.
+// After a day the message is not expected any more. The time of the statement, which an index can
+// find; the lock of the conversation was taken before it.
 const READ_DUE = statement<[conversationId: string, limit: number], DueRow>({
   name: 'read-due-messages',
   text: `
@@ -119,7 +135,10 @@ const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
 
 const LOST_BEFORE = `statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
 
-/** SQL: whether a message should have been sent by now. It need not have lost its job: it may be tried again later. */
+/**
+ * SQL: whether a message should have been sent by now. It need not have lost its job: it may be
+ * tried again later.
+ */
 export const HAS_OVERDUE = `(
     SELECT scheduled_at FROM messages WHERE status = 'scheduled' ORDER BY scheduled_at LIMIT 1
   ) < ${LOST_BEFORE}`;
@@ -163,7 +182,10 @@ const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: st
     WHERE a.id = ANY($1)`,
 });
 
-/** A message has at most one waiting job: the job's key is the message's id. It delivers what is due in the conversation. */
+/**
+ * A message has at most one waiting job: the job's key is the message's id. It delivers what is due
+ * in the conversation.
+ */
 export interface ScheduledJob {
   readonly message_id: string;
   readonly conversation_id: string;

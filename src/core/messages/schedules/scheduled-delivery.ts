@@ -34,17 +34,25 @@ export interface ScheduledDeliveryOptions {
   readonly limiter: Pick<RateLimiter, 'consume'>;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Returns the pause after the nth refusal, in milliseconds. Default: one second, doubled each time. */
+  /**
+   * Returns the pause after the nth refusal, in milliseconds. Default: one second, doubled each
+   * time.
+   */
   readonly backoffMs?: (attempts: number) => number;
 }
 
 /** Number of refusals that end a message (docs/contract.md#scheduled-messages). */
 const MAX_ATTEMPTS = 5;
 
-/** Pause before a retry while Postgres or the counters are unavailable, which does not count as a refusal. */
+/**
+ * Pause before a retry while Postgres or the counters are unavailable, which does not count as a
+ * refusal.
+ */
 const RETRY_MS = 1_000;
 
-/** Longest pause for an author who has used up the limit: a job that waits longer counts as lost. */
+/**
+ * Longest pause for an author who has used up the limit: a job that waits longer counts as lost.
+ */
 const MAX_PAUSE_MS = 10_000;
 
 /** Messages that one transaction sends at most: the conversation is locked for about 50 ms. */
@@ -53,10 +61,11 @@ const MAX_TOGETHER = 100;
 const MAX_LOST = 100;
 
 /**
- * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The rows guarantee that each is
- * sent once, whatever the queue does and however many nodes try: under the conversation's lock, only a message that is
- * still scheduled, and due, enters the timeline. The queue's jobs are reminders, and may be lost, late or duplicated:
- * each delivers what is due in its conversation, in order, and leaves a job for the first message that remains
+ * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The rows
+ * guarantee that each is sent once, whatever the queue does and however many nodes try: under the
+ * conversation's lock, only a message that is still scheduled, and due, enters the timeline. The
+ * queue's jobs are reminders, and may be lost, late or duplicated: each delivers what is due in its
+ * conversation, in order, and leaves a job for the first message that remains
  * (docs/decisions.md#order-of-scheduled-messages).
  */
 export class ScheduledDelivery {
@@ -67,16 +76,16 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Sends the messages of the conversation that are due and may be sent. For the others another attempt, or their end, is
-   * committed when this resolves. Rejects if Postgres is unavailable.
+   * Sends the messages of the conversation that are due and may be sent. For the others another
+   * attempt, or their end, is committed when this resolves. Rejects if Postgres is unavailable.
    */
   async deliver({ conversation_id }: ScheduledJob): Promise<void> {
     await this.#deliver(conversation_id, MAX_TOGETHER);
   }
 
   /**
-   * Delivers messages whose job was lost, with a killed node or otherwise, a bounded number at a time. Returns the
-   * number found.
+   * Delivers messages whose job was lost, with a killed node or otherwise, a bounded number at a
+   * time. Returns the number found.
    */
   async recoverLost(): Promise<number> {
     const { database } = this.#options;
@@ -125,7 +134,10 @@ export class ScheduledDelivery {
     }
   }
 
-  /** Counts the messages against their authors' limits, in order, up to the first that has used it up. */
+  /**
+   * Counts the messages against their authors' limits, in order, up to the first that has used it
+   * up.
+   */
   async #admit(seen: readonly DueRow[]): Promise<Admitted> {
     const ids = new Set<string>();
     for (const row of seen) {
@@ -143,8 +155,9 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Decides about the messages in order. Behind the first that has to wait none is sent; those that would be refused count
-   * an attempt too, so that they do not take turns in keeping the others waiting.
+   * Decides about the messages in order. Behind the first that has to wait none is sent; those that
+   * would be refused count an attempt too, so that they do not take turns in keeping the others
+   * waiting.
    */
   async #decide(tx: Tx, conversation: ConversationRow, { admitted, limit, blamed }: Deciding): Promise<Plan> {
     const due = await lockDue(tx, conversation.id, limit + 1);
@@ -190,13 +203,19 @@ export class ScheduledDelivery {
   }
 }
 
-/** The messages that the limits of their authors allow to be sent now, and how long the first of the others waits. */
+/**
+ * The messages that the limits of their authors allow to be sent now, and how long the first of the
+ * others waits.
+ */
 interface Admitted {
   readonly ids: ReadonlySet<string>;
   readonly pauseMs: number;
 }
 
-/** An attempt that failed, and the condition that becomes part of the message's outcome if it was the last. */
+/**
+ * An attempt that failed, and the condition that becomes part of the message's outcome if it was
+ * the last.
+ */
 interface Refusal {
   readonly id: string;
   /** Before this one. */
@@ -247,14 +266,18 @@ async function follow(
 }
 
 /**
- * The event reaches readers of the conversation. The author may not be among them any more, and gets a notification.
+ * The event reaches readers of the conversation. The author may not be among them any more, and
+ * gets a notification.
  */
 async function endUnsent(tx: Tx, row: MessageRow, move: 'cancel' | 'fail', reason: string): Promise<void> {
   await conclude(tx, row, move, reason);
   await enqueue(tx, SCHEDULE_NOT_SENT, { message_id: row.id });
 }
 
-/** Whether it was refused, and its next attempt is to come: until then it counts none, whatever becomes due meanwhile. */
+/**
+ * Whether it was refused, and its next attempt is to come: until then it counts none, whatever
+ * becomes due meanwhile.
+ */
 function isPutOff({ attempts, waits_ms }: DueRow): boolean {
   return attempts > 0 && waits_ms !== null;
 }

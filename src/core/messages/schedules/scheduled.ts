@@ -17,10 +17,10 @@ import { type ScheduledJob, updateSchedule } from './schedule-store.ts';
 export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
 
 /**
- * Queues a message, checked like any other, for `scheduledAt` (RFC 3339); it gets its number when it is delivered. If
- * its author has a message with the same client_message_id already, that one is returned. Throws ApiError
- * `validation_failed` if the time is not within the coming year by Postgres' clock
- * (docs/contract.md#scheduled-messages).
+ * Queues a message, checked like any other, for `scheduledAt` (RFC 3339); it gets its number when
+ * it is delivered. If its author has a message with the same client_message_id already, that one is
+ * returned. Throws ApiError `validation_failed` if the time is not within the coming year by
+ * Postgres' clock (docs/contract.md#scheduled-messages).
  */
 export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: string): Promise<MessageRow> {
   // A delivery locks the conversation too: whatever it sends is due before this.
@@ -35,8 +35,9 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
 }
 
 /**
- * Changes the time of a message that still waits (`row` and its conversation are locked); its attempts start again at 0. Throws
- * ApiError `resource_conflict` if it does not wait any more, `validation_failed` as scheduleMessage does.
+ * Changes the time of a message that still waits (`row` and its conversation are locked); its
+ * attempts start again at 0. Throws ApiError `resource_conflict` if it does not wait any more,
+ * `validation_failed` as scheduleMessage does.
  */
 export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): Promise<MessageRow> {
   if (row.status !== 'scheduled') {
@@ -52,8 +53,8 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
 }
 
 /**
- * Cancels a scheduled message (`row` is locked and current). `reason` becomes part of its outcome: null for a person's
- * decision. Throws ApiError `resource_conflict` if it does not wait any more.
+ * Cancels a scheduled message (`row` is locked and current). `reason` becomes part of its outcome:
+ * null for a person's decision. Throws ApiError `resource_conflict` if it does not wait any more.
  */
 export async function cancelScheduled(
   tx: Tx,

@@ -20,9 +20,9 @@ export interface AlertOptions {
 }
 
 /**
- * Create Alert (docs/contract.md#alerts): sends a message of kind `alert` in the caller's name. It takes the locked way, so
- * that the answer for an Idempotency-Key is stored together with it: an alert has no client_message_id. Throws ApiError as
- * Send Message does.
+ * Create Alert (docs/contract.md#alerts): sends a message of kind `alert` in the caller's name. It
+ * takes the locked way, so that the answer for an Idempotency-Key is stored together with it: an
+ * alert has no client_message_id. Throws ApiError as Send Message does.
  */
 export async function raiseAlert<Answer extends object>(
   options: AlertOptions,

@@ -17,8 +17,8 @@ import { channelOf, checkSend, goesToCustomer } from './send-rules.ts';
 import { uniqueAddresses } from './unique-addresses.ts';
 
 /**
- * Builds a message from a body that has passed checkBody, after checking everything that it refers to. `carried`: attachments in place
- * of those that the body names. Throws ApiError.
+ * Builds a message from a body that has passed checkBody, after checking everything that it refers
+ * to. `carried`: attachments in place of those that the body names. Throws ApiError.
  */
 export async function compose(
   db: Db,
@@ -83,8 +83,8 @@ function refersToOthers(body: SendMessageBody): boolean {
 const NONE: ReadonlyMap<string, Entity> = new Map();
 
 /**
- * Returns the resources that the body refers to, by refKey. All of them exist in this account, and the messages among
- * them in this conversation.
+ * Returns the resources that the body refers to, by refKey. All of them exist in this account, and
+ * the messages among them in this conversation.
  */
 async function readReferences(
   db: Db,
@@ -169,8 +169,8 @@ function resourceOf(
 }
 
 /**
- * Returns new attachments of a message that exists, after checking what they refer to. `places`: where each stands in the
- * request. Throws ApiError as `compose` does.
+ * Returns new attachments of a message that exists, after checking what they refer to. `places`:
+ * where each stands in the request. Throws ApiError as `compose` does.
  */
 export async function composeAttachments(
   db: Db,

@@ -9,8 +9,9 @@ import { EMAIL_DUE } from '../outbox-topics.ts';
 import type { CommittedMessage } from '../timeline/outgoing.ts';
 
 /**
- * What follows from a message between the team and a customer, in the transaction that writes it: the case moves, and a
- * reply of channel `email` leaves as mail. `by` is the actor that sent it, null for a customer.
+ * What follows from a message between the team and a customer, in the transaction that writes it:
+ * the case moves, and a reply of channel `email` leaves as mail. `by` is the actor that sent it,
+ * null for a customer.
  */
 export async function followExternal(
   tx: Tx,
@@ -28,8 +29,8 @@ export async function followExternal(
 }
 
 /**
- * Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError `resource_conflict`; neither
- * do deleted ones: `resource_gone`.
+ * Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError
+ * `resource_conflict`; neither do deleted ones: `resource_gone`.
  */
 export function requireActive({ status, deleted_at }: Pick<ConversationRow, 'status' | 'deleted_at'>): void {
   if (deleted_at !== null) throw conversationGone();

@@ -11,8 +11,8 @@ export interface Mentioning {
 }
 
 /**
- * Returns the actors that a message mentions: the listed ones, then the participants that its text names with an `@`,
- * up to the limit (docs/decisions.md#mentions-in-the-text). Null: none.
+ * Returns the actors that a message mentions: the listed ones, then the participants that its text
+ * names with an `@`, up to the limit (docs/decisions.md#mentions-in-the-text). Null: none.
  */
 export function allMentions(
   { listed, text, authorId }: Mentioning,
@@ -30,7 +30,10 @@ export function allMentions(
   return mentions.size === 0 ? null : [...mentions];
 }
 
-/** Returns the id of the actor that a listed id stands for: an agent of the conversation may be listed by its own id. */
+/**
+ * Returns the id of the actor that a listed id stands for: an agent of the conversation may be
+ * listed by its own id.
+ */
 export function mentionedActor(id: string, { members, agents }: ConversationFacts): string {
   return members.has(id) ? id : (agents.find((agent) => agent.id === id)?.actorId ?? id);
 }

@@ -11,8 +11,9 @@ import { ended, updateMessage } from '../store.ts';
 export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
 
 /**
- * Ends a draft or a scheduled message without sending it, and enqueues the team's event. `row` is locked and current;
- * `reason` becomes part of its outcome. Throws ApiError `resource_conflict` if its status does not allow the move.
+ * Ends a draft or a scheduled message without sending it, and enqueues the team's event. `row` is
+ * locked and current; `reason` becomes part of its outcome. Throws ApiError `resource_conflict` if
+ * its status does not allow the move.
  */
 export async function conclude(
   tx: Tx,

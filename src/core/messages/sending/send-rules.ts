@@ -12,9 +12,9 @@ import type { ConversationFacts } from '../../conversations/directory.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
- * Checks what Send Message demands of its body whatever the conversation (docs/contract.md#sending-a-message). Throws
- * the first problem, in the order of the fields in the published schema. `carries`: the message has a content that the
- * body does not name.
+ * Checks what Send Message demands of its body whatever the conversation
+ * (docs/contract.md#sending-a-message). Throws the first problem, in the order of the fields in the
+ * published schema. `carries`: the message has a content that the body does not name.
  */
 export function checkBody(principal: Principal, body: SendMessageBody, carries = false): void {
   requireApprovedSender(principal, body);
@@ -39,8 +39,8 @@ export function checkSend(body: SendMessageBody, facts: ConversationFacts): void
 }
 
 /**
- * Customers send text and links: they could not see resources of the account, and only the team sends mail. Throws
- * ApiError `validation_failed`.
+ * Customers send text and links: they could not see resources of the account, and only the team
+ * sends mail. Throws ApiError `validation_failed`.
  */
 function checkCustomerSend(body: SendMessageBody): void {
   for (const field of TEAM_FIELDS) {
@@ -54,14 +54,16 @@ function checkCustomerSend(body: SendMessageBody): void {
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
 
-/** Returns whether the customer reads the message, or will once it is sent. A draft always counts. */
+/**
+ * Returns whether the customer reads the message, or will once it is sent. A draft always counts.
+ */
 export function goesToCustomer({ mode, audience }: Pick<SendMessageBody, 'mode' | 'audience'>): boolean {
   return mode === 'draft' || audience === 'customer';
 }
 
 /**
- * An agent's message to a customer is a draft for a person to approve, unless the agent's role allows it to send
- * (docs/contract.md#sending-a-message).
+ * An agent's message to a customer is a draft for a person to approve, unless the agent's role
+ * allows it to send (docs/contract.md#sending-a-message).
  */
 export function requireApprovedSender(
   principal: Principal,
@@ -114,8 +116,8 @@ export function channelOf(
 }
 
 /**
- * Only a reply to a customer can be sent as e-mail, only through the inbox of its case, and only e-mail has these
- * fields. Without `facts` the case counts as one that has an inbox.
+ * Only a reply to a customer can be sent as e-mail, only through the inbox of its case, and only
+ * e-mail has these fields. Without `facts` the case counts as one that has an inbox.
  */
 function checkMail(body: SendMessageBody, facts?: ConversationFacts): void {
   const mayBeMail = goesToCustomer(body) && (facts === undefined || isBridged(facts));
@@ -135,7 +137,10 @@ function checkLink(body: SendMessageBody): void {
   if (id !== undefined && type === undefined) throw missingField('link_resource_type');
 }
 
-/** The fields of each kind of attachment (docs/contract.md#attachments); fields of the other kinds are refused. */
+/**
+ * The fields of each kind of attachment (docs/contract.md#attachments); fields of the other kinds
+ * are refused.
+ */
 const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
 const FIELDS_OF = {
   file: UPLOADED,
@@ -164,8 +169,9 @@ export function checkAttachment(attachment: AttachmentInput, index: number): voi
 }
 
 /**
- * People's browsers open links, so `javascript:` and the like are refused. Browsers also mend addresses without slashes
- * or with white space, and other clients do not: the address is shown as it was sent, so it must need no mending.
+ * People's browsers open links, so `javascript:` and the like are refused. Browsers also mend
+ * addresses without slashes or with white space, and other clients do not: the address is shown as
+ * it was sent, so it must need no mending.
  */
 function requireWebAddress(text: string, param: string): void {
   const url = URL.parse(text);

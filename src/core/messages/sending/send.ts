@@ -40,12 +40,15 @@ async function requireUnblocked(tx: Tx, customerId: string): Promise<void> {
   if (await isCustomerBlocked(tx, customerId)) throw customerBlocked();
 }
 
-/** Makes the caller's answer of a message: with `tx`, inside the transaction that the message came with. */
+/**
+ * Makes the caller's answer of a message: with `tx`, inside the transaction that the message came
+ * with.
+ */
 export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx) => Promise<Answer>;
 
 /**
- * Send Message (docs/contract.md#sending-a-message): from a body that `check` accepts to the answer for the committed
- * message.
+ * Send Message (docs/contract.md#sending-a-message): from a body that `check` accepts to the answer
+ * for the committed message.
  */
 export class Sender {
   readonly #options: SenderOptions;
@@ -55,8 +58,9 @@ export class Sender {
   }
 
   /**
-   * Checks what the body decides whatever the conversation. A time that has passed is refused unless the request is a
-   * resend: then the message was scheduled when it lay ahead. `carries`: as checkBody has it. Throws ApiError.
+   * Checks what the body decides whatever the conversation. A time that has passed is refused
+   * unless the request is a resend: then the message was scheduled when it lay ahead. `carries`: as
+   * checkBody has it. Throws ApiError.
    */
   check(
     principal: Principal,
@@ -70,9 +74,10 @@ export class Sender {
   }
 
   /**
-   * Resolves when the message is committed; a resend with the same client_message_id resolves with the original,
-   * whatever else it contains. Runs of agents that the message starts belong to `trace`. `carried`: attachments of another
-   * message, in place of those that the body names. Throws ApiError.
+   * Resolves when the message is committed; a resend with the same client_message_id resolves with
+   * the original, whatever else it contains. Runs of agents that the message starts belong to
+   * `trace`. `carried`: attachments of another message, in place of those that the body names.
+   * Throws ApiError.
    */
   async send<Answer extends object>(
     principal: Principal,
@@ -91,8 +96,8 @@ export class Sender {
       const outgoing = trace === undefined ? composed : { ...composed, trace };
       return await this.#enter(principal, asked, outgoing, answer);
     } catch (refusal) {
-      // A resend may arrive after a resource that it refers to was deleted, or the caller was blocked: the answer is
-      // still the original.
+      // A resend may arrive after a resource that it refers to was deleted, or the caller was
+      // blocked: the answer is still the original.
       const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
       const original = isFinal ? await this.#findOriginal(principal, facts.id, asked) : undefined;
       if (original === undefined) throw refusal;
@@ -172,8 +177,8 @@ export class Sender {
   }
 
   /**
-   * Returns the author's message with the same client_message_id in this conversation; drafts have none
-   * (docs/contract.md#sending-a-message).
+   * Returns the author's message with the same client_message_id in this conversation; drafts have
+   * none (docs/contract.md#sending-a-message).
    */
   async #findOriginal(
     principal: Principal,

@@ -9,8 +9,9 @@ import { readThreads } from '../../resources/thread.ts';
 import { writeThreadPosition } from './thread-store.ts';
 
 /**
- * Moves the caller's position in the replies to a message forward, never back, beside its position in the conversation.
- * Throws ApiError `resource_conflict` for callers that are not participants, or `validation_failed` (param sequence).
+ * Moves the caller's position in the replies to a message forward, never back, beside its position
+ * in the conversation. Throws ApiError `resource_conflict` for callers that are not participants,
+ * or `validation_failed` (param sequence).
  */
 export async function markThreadRead(
   tx: Tx,

@@ -66,7 +66,10 @@ export function threadRoutes({ database, files, directory, timeline }: ThreadRou
   ];
 }
 
-/** Waits for what is being sent, so that no reply appears later between two that were listed together. */
+/**
+ * Waits for what is being sent, so that no reply appears later between two that were listed
+ * together.
+ */
 async function settle(timeline: Timeline, conversationId: string): Promise<void> {
   const upTo = await timeline.head(conversationId);
   await timeline.settle({ conversationId, after: Math.max(0, upTo - SETTLE_WINDOW), upTo });

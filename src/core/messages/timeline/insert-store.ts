@@ -13,7 +13,10 @@ export interface NumberedMessage {
   readonly plan?: NotificationPlan | undefined;
 }
 
-/** The result for a message that was written. `outboxId` is the one outbox row of the whole statement. */
+/**
+ * The result for a message that was written. `outboxId` is the one outbox row of the whole
+ * statement.
+ */
 export interface InsertedMessage extends WrittenNotifications {
   readonly id: string;
   readonly createdAt: string;
@@ -23,17 +26,19 @@ export interface InsertedMessage extends WrittenNotifications {
 }
 
 /**
- * One statement, one transaction: the messages, their attachments, the notifications of those whose plan holds, and
- * the outbox row of their other effects. A message that is missing from the result conflicted with a unique key, or its
- * number is so far below the head that it counts as settled, or it is for a direct message that is blocked.
+ * One statement, one transaction: the messages, their attachments, the notifications of those whose
+ * plan holds, and the outbox row of their other effects. A message that is missing from the result
+ * conflicted with a unique key, or its number is so far below the head that it counts as settled,
+ * or it is for a direct message that is blocked.
  *
- * Nothing shared is updated, and rows are inserted in the order of their keys, so that two nodes whose batches overlap
- * cannot deadlock. Times are those of the statement, which in a transaction begins after the lock of the conversation,
- * so they are in the order of the numbers. Messages of one statement are a microsecond apart in the order of
- * `messages`, and so are their notifications in each feed.
+ * Nothing shared is updated, and rows are inserted in the order of their keys, so that two nodes
+ * whose batches overlap cannot deadlock. Times are those of the statement, which in a transaction
+ * begins after the lock of the conversation, so they are in the order of the numbers. Messages of
+ * one statement are a microsecond apart in the order of `messages`, and so are their notifications
+ * in each feed.
  *
- * Two JSON parameters instead of arrays for each column: the speed is the same within 10 % at 32 and 128 rows, and lists
- * inside a row (mentions, attachments) need no encoding of their own.
+ * Two JSON parameters instead of arrays for each column: the speed is the same within 10 % at 32
+ * and 128 rows, and lists inside a row (mentions, attachments) need no encoding of their own.
  */
 export async function insertMessages(
   db: Querier,
@@ -109,7 +114,10 @@ const ATTACHMENT_COLUMNS = {
   resource_id: 'text',
 };
 
-/** Messages come first, each followed by none of these or one for each notification that was written with it. */
+/**
+ * Messages come first, each followed by none of these or one for each notification that was written
+ * with it.
+ */
 interface InsertedRow {
   /** Of the message. */
   readonly id: string;
@@ -123,9 +131,10 @@ interface InsertedRow {
   readonly notification_id: string | null;
 }
 
-// Tables are read by scalar subqueries, one index descent a row; the join is of this statement's own rows. The parts are few
-// and narrow because Postgres sets each of them up again for every flush: with the input as a part of its own, joined to what
-// was written, and notifications gathered by message, a flush of one message took 680 us of processor time, now 560.
+// Tables are read by scalar subqueries, one index descent a row; the join is of this statement's
+// own rows. The parts are few and narrow because Postgres sets each of them up again for every
+// flush: with the input as a part of its own, joined to what was written, and notifications
+// gathered by message, a flush of one message took 680 us of processor time, now 560.
 function insertText(withAttachments: boolean): string {
   const at = "statement_timestamp() + (i.ordinality - 1) * interval '1 microsecond'";
   return `
@@ -155,8 +164,8 @@ function insertText(withAttachments: boolean): string {
 }
 
 /**
- * No number is open in a direct message whose users have blocked one another: facts in the memory of a node may be older
- * than the block. What the service itself writes still enters.
+ * No number is open in a direct message whose users have blocked one another: facts in the memory
+ * of a node may be older than the block. What the service itself writes still enters.
  */
 const FLOOR = `CASE WHEN is_blocked AND i.kind <> 'system_event' THEN ${Number.MAX_SAFE_INTEGER} ELSE purged_through END`;
 

@@ -40,7 +40,8 @@ export interface WaitingEntry {
 export type Decide<E extends Entry> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
 
 /**
- * Writes what must commit together with the message: workflow moves, audits, the stored answer of an Idempotency-Key.
+ * Writes what must commit together with the message: workflow moves, audits, the stored answer of
+ * an Idempotency-Key.
  */
 export type Follow<E extends Entry, Followed> = (
   tx: Tx,
@@ -48,7 +49,9 @@ export type Follow<E extends Entry, Followed> = (
   decided: E,
 ) => Promise<Followed>;
 
-/** What is to be done with the messages that wait in a conversation; none need enter its timeline. */
+/**
+ * What is to be done with the messages that wait in a conversation; none need enter its timeline.
+ */
 export interface WaitingPlan {
   readonly status: WaitingEntry['status'];
   /** In the order in which they enter. */
@@ -75,10 +78,11 @@ export interface LockedWritesOptions extends WriteOptions {
 const MAX_AT_ONCE = 5;
 
 /**
- * The slower path of writes, for messages that must see and change their conversation's state in one step: messages of
- * customers and replies to them, approved drafts, schedules that are due. Each call takes one transaction, which
- * locks the conversation's row before it takes a number (docs/contract.md#drafts), so no other such message comes
- * between the state that `decide` saw and the number.
+ * The slower path of writes, for messages that must see and change their conversation's state in
+ * one step: messages of customers and replies to them, approved drafts, schedules that are due.
+ * Each call takes one transaction, which locks the conversation's row before it takes a number
+ * (docs/contract.md#drafts), so no other such message comes between the state that `decide` saw and
+ * the number.
  */
 export class LockedWrites {
   readonly #options: LockedWritesOptions;
@@ -89,9 +93,10 @@ export class LockedWrites {
   }
 
   /**
-   * Resolves once the message is committed. If its client_message_id was known, `resent` is true and `row` is the original.
-   * `decide` throws to refuse, and may be called again. `follow` is called only for what was written, with what `decide`
-   * returned. Rejects with ApiError `service_unavailable` if Postgres or the counters are unavailable.
+   * Resolves once the message is committed. If its client_message_id was known, `resent` is true
+   * and `row` is the original. `decide` throws to refuse, and may be called again. `follow` is
+   * called only for what was written, with what `decide` returned. Rejects with ApiError
+   * `service_unavailable` if Postgres or the counters are unavailable.
    */
   async enter<E extends Entry, Followed>(
     conversationId: string,
@@ -103,9 +108,9 @@ export class LockedWrites {
   }
 
   /**
-   * Lets several messages that wait enter the timeline in one transaction, in their order, and resolves with the plan once
-   * that is committed. `decide` and `follow` as above; `follow` is called also where none enters. Rejects as `enter` does,
-   * and then nothing of the plan was done.
+   * Lets several messages that wait enter the timeline in one transaction, in their order, and
+   * resolves with the plan once that is committed. `decide` and `follow` as above; `follow` is
+   * called also where none enters. Rejects as `enter` does, and then nothing of the plan was done.
    */
   async enterWaiting<Plan extends WaitingPlan>(
     conversationId: string,
@@ -240,8 +245,8 @@ class WriteAttempt {
   }
 
   /**
-   * A hole would delay every reader by a second; a number that is taken stays as it is. If this fails, readers settle
-   * the number.
+   * A hole would delay every reader by a second; a number that is taken stays as it is. If this
+   * fails, readers settle the number.
    */
   #voidUnused(): void {
     if (this.#taken.length === 0) return;

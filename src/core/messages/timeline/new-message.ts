@@ -1,7 +1,10 @@
 import type { Entity } from '../../../contract/protocol/resources/actor.ts';
 import type { MessageRow } from '../../resources/message.ts';
 
-/** A message that is about to enter the timeline: its columns except those that numbering and Postgres add. */
+/**
+ * A message that is about to enter the timeline: its columns except those that numbering and
+ * Postgres add.
+ */
 export interface NewMessage
   extends Omit<
     MessageRow,

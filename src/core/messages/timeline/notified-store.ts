@@ -11,7 +11,10 @@ export interface DueNotifications {
   readonly plan: NotificationPlan;
 }
 
-/** The notifications that were written for a message, with its moment and the start of its present text. */
+/**
+ * The notifications that were written for a message, with its moment and the start of its present
+ * text.
+ */
 interface WrittenRow {
   readonly message_id: string;
   readonly notified_at: string;
@@ -25,8 +28,9 @@ interface WrittenRow {
 const MAX_NOTIFICATIONS = 500;
 
 /**
- * Inserts the notifications of messages that are committed, those that do not exist yet, and returns the current rows
- * of all of them in the order of feeds. May be called again; deleted messages have none.
+ * Inserts the notifications of messages that are committed, those that do not exist yet, and
+ * returns the current rows of all of them in the order of feeds. May be called again; deleted
+ * messages have none.
  */
 export async function insertDue(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
   const rows: NotificationRow[] = [];
@@ -83,9 +87,10 @@ export function plannedRows(parameter: string): string {
 }
 
 /**
- * SQL: a WITH part `notified` that inserts planned notifications. `source` has the rows of plans as `p`, and as `e` the
- * id, account_id, conversation_id, body, sender_id, at and changed_in of their messages. `more`: further columns of
- * notifications, with their values. In the order of the primary key, so that two statements cannot deadlock.
+ * SQL: a WITH part `notified` that inserts planned notifications. `source` has the rows of plans as
+ * `p`, and as `e` the id, account_id, conversation_id, body, sender_id, at and changed_in of their
+ * messages. `more`: further columns of notifications, with their values. In the order of the
+ * primary key, so that two statements cannot deadlock.
  */
 export function insertPlanned(source: string, more: Readonly<Record<string, string>> = {}): string {
   const columns = Object.keys(more).map((column) => `, ${column}`);
@@ -103,8 +108,8 @@ export function insertPlanned(source: string, more: Readonly<Record<string, stri
     )`;
 }
 
-// A row that is late carries its transaction, because readers that resume may have passed its id already
-// (docs/decisions.md#new-notifications-are-found-by-their-ids).
+// A row that is late carries its transaction, because readers that resume may have passed its id
+// already (docs/decisions.md#new-notifications-are-found-by-their-ids).
 const INSERT_DUE = statement<[plans: string], WrittenRow>({
   name: 'insert-due-notifications',
   text: `

@@ -23,8 +23,8 @@ export interface Outgoing {
   /** The conversation's audience. */
   readonly audience: ConversationAudience;
   /**
-   * What the sender knew of the conversation: its notifications are planned with it. Without it, they are worked out
-   * after the commit.
+   * What the sender knew of the conversation: its notifications are planned with it. Without it,
+   * they are worked out after the commit.
    */
   readonly facts?: ConversationFacts;
   /** The trace of the request that sent it. */
@@ -37,7 +37,10 @@ export interface Acknowledged {
   readonly resent: boolean;
 }
 
-/** The result of one committed statement; `outboxId` is its row, to be deleted once everything was published. */
+/**
+ * The result of one committed statement; `outboxId` is its row, to be deleted once everything was
+ * published.
+ */
 export interface Committed {
   readonly outboxId: number;
   readonly messages: readonly CommittedMessage[];
@@ -48,9 +51,14 @@ export interface CommittedMessage {
   readonly sender: Actor | null;
   readonly attachments: readonly Attachment[];
   readonly audience: ConversationAudience;
-  /** The roster of the conversation at the commit; a node that takes over its effects uses the present one. */
+  /**
+   * The roster of the conversation at the commit; a node that takes over its effects uses the
+   * present one.
+   */
   readonly rosterVersion: number;
-  /** The notifications that were committed with it; undefined: they are worked out after the commit. */
+  /**
+   * The notifications that were committed with it; undefined: they are worked out after the commit.
+   */
   readonly notifications?: readonly NotificationRow[] | undefined;
   /** The trace of the request that sent it; unknown to a node that takes over its effects. */
   readonly trace?: TraceContext | undefined;
@@ -65,15 +73,15 @@ export interface WriteOptions {
   /** False while this node may not take numbers (platform/db/node-lock.ts). */
   readonly maySend: () => boolean;
   /**
-   * Called in the order of commits, once for each statement, synchronously after the acknowledgement. Resolves when the
-   * effects were made, or are left to a sweep of the outbox.
+   * Called in the order of commits, once for each statement, synchronously after the
+   * acknowledgement. Resolves when the effects were made, or are left to a sweep of the outbox.
    */
   readonly onCommitted: (committed: Committed) => Promise<void>;
 }
 
 /**
- * How many numbers a message gets before it is refused. One that meets the unique key is replaced; this often, the counter
- * itself is wrong.
+ * How many numbers a message gets before it is refused. One that meets the unique key is replaced;
+ * this often, the counter itself is wrong.
  */
 export const MAX_NUMBERINGS = 6;
 

@@ -12,9 +12,9 @@ export interface PlannedNotification {
 }
 
 /**
- * The notifications of a message, worked out before its commit from what this node knows of the conversation. They are
- * written with the message if the roster has that version at the commit; otherwise they are worked out again
- * (docs/architecture.md#recipients).
+ * The notifications of a message, worked out before its commit from what this node knows of the
+ * conversation. They are written with the message if the roster has that version at the commit;
+ * otherwise they are worked out again (docs/architecture.md#recipients).
  */
 export interface NotificationPlan {
   readonly rosterVersion: number;
@@ -22,7 +22,10 @@ export interface NotificationPlan {
   readonly notifications: readonly PlannedNotification[];
 }
 
-/** Works out the notifications of a message; undefined where they are due later, as those of a text that is streaming. */
+/**
+ * Works out the notifications of a message; undefined where they are due later, as those of a text
+ * that is streaming.
+ */
 export type PlanNotifications = (
   message: Pick<MessageRow, 'kind' | 'mentions' | 'author_id' | 'streaming_state'>,
   sender: Actor | null,
@@ -48,7 +51,10 @@ export interface WrittenNotifications {
   readonly notificationIds: readonly string[];
 }
 
-/** Returns the notifications of a plan that were written, as Postgres has them: `at` is the moment of the message. */
+/**
+ * Returns the notifications of a plan that were written, as Postgres has them: `at` is the moment
+ * of the message.
+ */
 export function asNotifications(
   message: MessageRow,
   plan: NotificationPlan,

@@ -1,6 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-/** Identifies a message to its sender: its client id in the conversation, or its own id where it has none. */
+/**
+ * Identifies a message to its sender: its client id in the conversation, or its own id where it has
+ * none.
+ */
 export interface Identified {
   readonly id: string;
   readonly conversation_id: string;
@@ -13,18 +16,25 @@ export function keyOf({ id, conversation_id, author_id, client_message_id }: Ide
   return client_message_id === null ? id : `${conversation_id} ${author_id} ${client_message_id}`;
 }
 
-/** Keys of one generation; two are kept, so that a key is remembered for 10,000 to 20,000 sends of this node. */
+/**
+ * Keys of one generation; two are kept, so that a key is remembered for 10,000 to 20,000 sends of
+ * this node.
+ */
 const MAX_KEYS = 10_000;
 
-/** Resends of an author that may cost a number within one window; its sends are looked up first after that. */
+/**
+ * Resends of an author that may cost a number within one window; its sends are looked up first
+ * after that.
+ */
 const MAX_VOIDED = 20;
 const WINDOW_MS = 60_000;
 const MAX_AUTHORS = 10_000;
 
 /**
- * Predicts which sends are resends. A send is written without looking for its client id first; a resend then costs a
- * number, which becomes a void. Sends that are likely to be resends are looked up before: those whose key this node
- * has seen, and those of an author whose resends have cost MAX_VOIDED numbers within a minute.
+ * Predicts which sends are resends. A send is written without looking for its client id first; a
+ * resend then costs a number, which becomes a void. Sends that are likely to be resends are looked
+ * up before: those whose key this node has seen, and those of an author whose resends have cost
+ * MAX_VOIDED numbers within a minute.
  */
 export class Resends {
   #recent = new Set<string>();

@@ -17,15 +17,16 @@ import {
 } from '../../resources/message.ts';
 
 /**
- * Numbers further below a conversation's highest than this are settled by definition: the write path never fills them
- * (docs/architecture.md#the-write-path).
+ * Numbers further below a conversation's highest than this are settled by definition: the write
+ * path never fills them (docs/architecture.md#the-write-path).
  */
 export const SETTLE_WINDOW = 1_000;
 
 /**
- * SQL: whether a number of a conversation may still become a message: it was not purged, and is within the window. It
- * looks for one row above the window, and the descent ends at a page of which it reads no row; `max(sequence)` would
- * read all of the conversation's last page. `floor`: an expression of a row of `conversations` that the number exceeds.
+ * SQL: whether a number of a conversation may still become a message: it was not purged, and is
+ * within the window. It looks for one row above the window, and the descent ends at a page of which
+ * it reads no row; `max(sequence)` would read all of the conversation's last page. `floor`: an
+ * expression of a row of `conversations` that the number exceeds.
  */
 export function isOpenNumber(conversationId: string, sequence: string, floor = 'purged_through'): string {
   return `(SELECT above.sequence FROM messages above WHERE above.conversation_id = ${conversationId}
@@ -80,8 +81,8 @@ export async function readHeads(
 }
 
 /**
- * Returns the highest number of the conversation that was ever used, 0 where none was, and the number up to which
- * everything is settled without a look at rows.
+ * Returns the highest number of the conversation that was ever used, 0 where none was, and the
+ * number up to which everything is settled without a look at rows.
  */
 export async function readHead(
   db: Querier,
@@ -100,8 +101,8 @@ export function readStandings(
 }
 
 /**
- * Returns the number of the last message up to the number beside each conversation, of those that customers may see or
- * of all, with the place of the ask from 1.
+ * Returns the number of the last message up to the number beside each conversation, of those that
+ * customers may see or of all, with the place of the ask from 1.
  */
 export function readVisibleHeads(
   db: Querier,
@@ -130,7 +131,9 @@ export interface TimelineKey extends RowKey {
 /** Sent messages of a range in its order, settled or not. */
 export interface TimelineSlice<Item> {
   readonly items: Item[];
-  /** The highest number of the conversation at the moment of the read; 0 where nothing was found. */
+  /**
+   * The highest number of the conversation at the moment of the read; 0 where nothing was found.
+   */
   readonly head: number;
   /** The number up to which its messages were purged; 0 where nothing was found. */
   readonly purged: number;
@@ -167,7 +170,10 @@ function parseTimelineKey(text: string, own: GatheredTimelineKeys['own']): Timel
   };
 }
 
-/** Returns the current rows of sent messages, in no order, without those that the reader may not see. */
+/**
+ * Returns the current rows of sent messages, in no order, without those that the reader may not
+ * see.
+ */
 export function readSentById(
   db: Querier,
   conversationId: string,
@@ -200,7 +206,10 @@ interface VoidedNumber {
   readonly sequence: number;
 }
 
-/** SQL: the number up to which messages of a conversation were purged, 0 where there is no such conversation. */
+/**
+ * SQL: the number up to which messages of a conversation were purged, 0 where there is no such
+ * conversation.
+ */
 function purgedThrough(conversationId: string): string {
   return `coalesce((SELECT purged_through FROM conversations WHERE id = ${conversationId}), 0)`;
 }
@@ -215,7 +224,10 @@ export function headOf(conversationId: string): string {
     )`;
 }
 
-/** SQL: one row, `settled`: the number up to which all behind `start` have rows. `start` is settled itself. */
+/**
+ * SQL: one row, `settled`: the number up to which all behind `start` have rows. `start` is settled
+ * itself.
+ */
 export function settledAfter(conversationId: string, start: string): string {
   // Numbers are consecutive as long as the number minus the row's position stays the same.
   return `(
@@ -355,8 +367,8 @@ const READ_SENT_BY_ID = statement<
       AND (NOT $3::boolean OR m.visibility <> 'internal')`,
 });
 
-// Waits for an owner whose insert of the same number is in progress; an owner that inserts later conflicts and takes
-// another number.
+// Waits for an owner whose insert of the same number is in progress; an owner that inserts later
+// conflicts and takes another number.
 const INSERT_VOIDS = statement<
   [ids: readonly string[], conversationIds: readonly string[], sequences: readonly number[]],
   VoidedNumber

@@ -16,13 +16,16 @@ import {
   type TimelineHead,
 } from './timeline-store.ts';
 
-/** How long a hole's owner gets to commit: a second look after `lookAgainMs`, a void after `giveUpMs`. */
+/**
+ * How long a hole's owner gets to commit: a second look after `lookAgainMs`, a void after
+ * `giveUpMs`.
+ */
 export const SETTLING = { lookAgainMs: 250, giveUpMs: 1_000 } as const;
 
 /**
- * Reads timelines up to the first unsettled number and no further: every number in a result is a message or a void,
- * and stays what it is. Live ordering, replay and pages all read through this class, so they end with the same
- * messages.
+ * Reads timelines up to the first unsettled number and no further: every number in a result is a
+ * message or a void, and stays what it is. Live ordering, replay and pages all read through this
+ * class, so they end with the same messages.
  */
 export class Timeline {
   readonly #database: Database;
@@ -36,16 +39,16 @@ export class Timeline {
   }
 
   /**
-   * Returns the highest number that was ever used, 0 for a timeline that was always empty. Numbers below it may still be
-   * unsettled.
+   * Returns the highest number that was ever used, 0 for a timeline that was always empty. Numbers
+   * below it may still be unsettled.
    */
   async head(conversationId: string): Promise<number> {
     return (await readHead(this.#database, conversationId)).head;
   }
 
   /**
-   * Returns the head, and the number up to which nothing can change any more: below the lowest hole of the last
-   * SETTLE_WINDOW numbers. Does not wait for holes.
+   * Returns the head, and the number up to which nothing can change any more: below the lowest hole
+   * of the last SETTLE_WINDOW numbers. Does not wait for holes.
    */
   async settledHead(conversationId: string): Promise<SettledHead> {
     const [standing] = await this.standings([conversationId]);
@@ -53,7 +56,10 @@ export class Timeline {
     return { head, settled };
   }
 
-  /** Like `settledHead` for several conversations, in their order, with the texts being written in them. */
+  /**
+   * Like `settledHead` for several conversations, in their order, with the texts being written in
+   * them.
+   */
   async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
     const rows = await readStandings(this.#database, [...new Set(conversationIds)]);
     const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
@@ -61,8 +67,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the number of the last message up to `upTo`, of those that customers may see or of all, in the order of the
-   * arguments: at least the last number that was purged, 0 for none.
+   * Returns the number of the last message up to `upTo`, of those that customers may see or of all,
+   * in the order of the arguments: at least the last number that was purged, 0 for none.
    */
   async visibleHeads(
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],
@@ -80,9 +86,9 @@ export class Timeline {
   }
 
   /**
-   * Returns the messages of a range that ends at or below the head, in order, without voids. Waits for holes and fills
-   * them: at the latest about a second after `seenAtMs` (`performance.now()`, when the caller first saw the hole),
-   * unless an owner's transaction is still open.
+   * Returns the messages of a range that ends at or below the head, in order, without voids. Waits
+   * for holes and fills them: at the latest about a second after `seenAtMs` (`performance.now()`,
+   * when the caller first saw the hole), unless an owner's transaction is still open.
    */
   async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
     for (let waited = false; ; waited = true) {
@@ -97,8 +103,8 @@ export class Timeline {
   }
 
   /**
-   * Waits until every number of a range is a row or a void, for callers that read it in another order. Returns true if
-   * it had to wait.
+   * Waits until every number of a range is a row or a void, for callers that read it in another
+   * order. Returns true if it had to wait.
    */
   async settle(range: SequenceRange): Promise<boolean> {
     const seenAtMs = performance.now();
@@ -118,7 +124,8 @@ export class Timeline {
 
   /** Writes a void at each of these numbers that has no row. */
   async void(numbers: readonly SequenceNumber[]): Promise<void> {
-    // Over the pool: the statement waits for an owner whose insert of the same number is in progress.
+    // Over the pool: the statement waits for an owner whose insert of the same number is in
+    // progress.
     const voided = await insertVoids(this.#database, numbers);
     this.#metrics.voids.inc(voided.length);
     for (const { conversation_id: stream, sequence } of voided) {
@@ -157,7 +164,7 @@ export class Timeline {
 }
 
 /**
- * How long a hole may resist after its time, in milliseconds: longer than the owner's statement, which is cancelled by
- * then.
+ * How long a hole may resist after its time, in milliseconds: longer than the owner's statement,
+ * which is cancelled by then.
  */
 const HOPELESS_MS = 15_000;

@@ -26,7 +26,9 @@ import { readHeads, type SequenceNumber } from './timeline-store.ts';
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
   readonly planNotifications: PlanNotifications;
-  /** Maximum number of rows in a flush; 1 turns batching off, which the bench uses as its control. */
+  /**
+   * Maximum number of rows in a flush; 1 turns batching off, which the bench uses as its control.
+   */
   readonly maxBatch?: number;
 }
 
@@ -34,33 +36,39 @@ export interface WritePathOptions extends WriteOptions {
 const MAX_BATCH = 512;
 
 /**
- * A second flush may start beside one in flight once this many entries wait: commits then share the disk's flushes,
- * and batches stay batches. (With strictly one flush at a time, half the clients waited for the disk twice and the
- * server was idle for a third of the time.)
+ * A second flush may start beside one in flight once this many entries wait: commits then share the
+ * disk's flushes, and batches stay batches. (With strictly one flush at a time, half the clients
+ * waited for the disk twice and the server was idle for a third of the time.)
  */
 const OVERLAP_FROM = 16;
 
 /**
- * Maximum number of notifications that one flush writes: they take Postgres about 5 ms. Messages beyond it have theirs
- * written after the commit, so that a storm into large groups does not delay the sends beside it.
+ * Maximum number of notifications that one flush writes: they take Postgres about 5 ms. Messages
+ * beyond it have theirs written after the commit, so that a storm into large groups does not delay
+ * the sends beside it.
  */
 const MAX_NOTIFICATIONS = 200;
 
 /**
- * Maximum number of notifications that may be due behind commits: some 0.2 s of work. At it, a message waits for a flush
- * that writes its notifications with it. Without a bound, 64 clients that sent to groups of fifty as fast as they were
- * answered had notifications 5 s late after six seconds, and ever later.
+ * Maximum number of notifications that may be due behind commits: some 0.2 s of work. At it, a
+ * message waits for a flush that writes its notifications with it. Without a bound, 64 clients that
+ * sent to groups of fifty as fast as they were answered had notifications 5 s late after six
+ * seconds, and ever later.
  */
 const MOST_BEHIND = 5_000;
 
-/** Messages with so few notifications pass in any case: a storm into groups does not delay direct messages. */
+/**
+ * Messages with so few notifications pass in any case: a storm into groups does not delay direct
+ * messages.
+ */
 const NEVER_HELD_BACK = 10;
 
 /**
- * The only way into a timeline (docs/architecture.md#the-write-path). Messages that arrive while flushes are in flight
- * form the next one: a send on an idle node does not wait, a busy node writes hundreds of rows a statement. A flush
- * takes its numbers in one round trip to the counters and writes in one statement, without reading first. The unique
- * keys in Postgres decide: a number that is taken is replaced, and a client id that is taken returns the original.
+ * The only way into a timeline (docs/architecture.md#the-write-path). Messages that arrive while
+ * flushes are in flight form the next one: a send on an idle node does not wait, a busy node writes
+ * hundreds of rows a statement. A flush takes its numbers in one round trip to the counters and
+ * writes in one statement, without reading first. The unique keys in Postgres decide: a number that
+ * is taken is replaced, and a client id that is taken returns the original.
  */
 export class WritePath {
   readonly #options: WritePathOptions;
@@ -71,7 +79,10 @@ export class WritePath {
   readonly #open = new Map<string, Pending>();
   readonly #resends = new Resends();
   readonly #originals: GatheredReads<NewMessage, MessageRow | undefined>;
-  /** Number of notifications that are left out of the flushes of their messages and are not made yet. */
+  /**
+   * Number of notifications that are left out of the flushes of their messages and are not made
+   * yet.
+   */
   #behind = 0;
   #lookUps = 0;
   #starting = false;
@@ -85,9 +96,9 @@ export class WritePath {
   }
 
   /**
-   * Resolves once the message is committed, by this call or an earlier one. Rejects with `service_unavailable` if
-   * Postgres or the counters are unavailable (the message may have been committed nevertheless: a resend shows that),
-   * or with the row's own error.
+   * Resolves once the message is committed, by this call or an earlier one. Rejects with
+   * `service_unavailable` if Postgres or the counters are unavailable (the message may have been
+   * committed nevertheless: a resend shows that), or with the row's own error.
    */
   append(outgoing: Outgoing): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
@@ -139,8 +150,8 @@ export class WritePath {
     this.#queue.push(entry);
     if (this.#starting) return;
     this.#starting = true;
-    // Runs after everything that the sockets deliver in this turn, so that messages that arrived together are written
-    // in one statement.
+    // Runs after everything that the sockets deliver in this turn, so that messages that arrived
+    // together are written in one statement.
     queueMicrotask(() => {
       this.#starting = false;
       this.#startFlushes();
@@ -158,8 +169,9 @@ export class WritePath {
   }
 
   /**
-   * Takes the entries of the next flush, and decides which notifications it writes: as many as fit, in the order of the
-   * entries. What fits neither the flush nor the work behind it stays, and everything behind it in its conversation.
+   * Takes the entries of the next flush, and decides which notifications it writes: as many as fit,
+   * in the order of the entries. What fits neither the flush nor the work behind it stays, and
+   * everything behind it in its conversation.
    */
   #take(): Pending[] {
     const { planNotifications } = this.#options;
@@ -225,7 +237,8 @@ export class WritePath {
         await this.#number(open, numbers, numbering > 1);
         open = await this.#insert(open, writer);
         if (open.length === 0) break;
-        // What was not written used up its number: the void is written while the original is looked for.
+        // What was not written used up its number: the void is written while the original is looked
+        // for.
         this.#voidUnused(numbers);
         open = await this.#refuseBlocked(await this.#answerResends(open));
       }
@@ -235,7 +248,9 @@ export class WritePath {
     this.#voidUnused(numbers);
   }
 
-  /** Resolves entries that are in Postgres already, and returns the rest: their numbers were taken. */
+  /**
+   * Resolves entries that are in Postgres already, and returns the rest: their numbers were taken.
+   */
   async #answerResends(entries: readonly Pending[]): Promise<readonly Pending[]> {
     const originals = await this.#readOriginals(entries.map(({ outgoing }) => outgoing.message));
     return entries.filter((entry, index) => {
@@ -248,7 +263,10 @@ export class WritePath {
     });
   }
 
-  /** Rejects entries of direct messages that were blocked since their facts were read, and returns the rest. */
+  /**
+   * Rejects entries of direct messages that were blocked since their facts were read, and returns
+   * the rest.
+   */
   async #refuseBlocked(entries: readonly Pending[]): Promise<readonly Pending[]> {
     if (entries.length === 0) return entries;
     const ids = new Set(entries.map(({ outgoing }) => outgoing.message.conversation_id));
@@ -267,8 +285,8 @@ export class WritePath {
   }
 
   /**
-   * Returns the stored message of each of these, if there is one. Messages without a client id (system events of an
-   * outbox row) are found by their own id, which was created with the row.
+   * Returns the stored message of each of these, if there is one. Messages without a client id
+   * (system events of an outbox row) are found by their own id, which was created with the row.
    */
   async #readOriginals(messages: readonly NewMessage[]): Promise<(MessageRow | undefined)[]> {
     const { pipeline } = this.#options.database;
@@ -301,7 +319,8 @@ export class WritePath {
   async #number(entries: readonly Pending[], numbers: TakenNumbers, collided: boolean): Promise<void> {
     const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
     const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
-    // After a collision the counter is behind Postgres (wiped, restored, rewound) and is raised first.
+    // After a collision the counter is behind Postgres (wiped, restored, rewound) and is raised
+    // first.
     const floors = collided ? await this.#heads(claims.map(({ stream }) => stream)) : undefined;
     const firsts = await this.#options.engine.reserve(
       floors === undefined ? claims : claims.map((claim) => ({ ...claim, floor: floors.get(claim.stream)! })),
@@ -330,9 +349,10 @@ export class WritePath {
   }
 
   /**
-   * Writes the entries, resolves those that were written and returns those that conflicted with a unique key. If the
-   * statement fails for any reason but the connection, each row is tried alone and without its notifications, which
-   * then follow the commit: a bad row fails only its own caller, and a bad notification fails nothing.
+   * Writes the entries, resolves those that were written and returns those that conflicted with a
+   * unique key. If the statement fails for any reason but the connection, each row is tried alone
+   * and without its notifications, which then follow the commit: a bad row fails only its own
+   * caller, and a bad notification fails nothing.
    */
   async #insert(entries: readonly Pending[], writer: PipelinedConnection): Promise<readonly Pending[]> {
     try {
@@ -390,7 +410,9 @@ export class WritePath {
     return open;
   }
 
-  /** A number that was taken and not committed would be a hole that delays every reader by a second. */
+  /**
+   * A number that was taken and not committed would be a hole that delays every reader by a second.
+   */
   #voidUnused(numbers: TakenNumbers): void {
     const unused = numbers.takeUnused();
     if (unused.length === 0) return;
@@ -409,7 +431,9 @@ interface Pending {
   /** The last one that it got. */
   number: TakenNumber | undefined;
   plan: NotificationPlan | undefined;
-  /** Number of planned notifications that are left out of its flush; 0 again once it is committed. */
+  /**
+   * Number of planned notifications that are left out of its flush; 0 again once it is committed.
+   */
   leftOut: number;
   /** Resends that arrived while this one was in progress. */
   twins: Pending[] | undefined;

@@ -40,7 +40,10 @@ export class Bell {
     });
   }
 
-  /** The server counts: reading a conversation, here or elsewhere, changes entries that the list does not have. */
+  /**
+   * The server counts: reading a conversation, here or elsewhere, changes entries that the list
+   * does not have.
+   */
   recount() {
     this.recounting ??= setTimeout(() => {
       this.recounting = undefined;

@@ -1,4 +1,7 @@
-/** Makes an element with properties and children; strings among the children become text. `on…` properties are listeners. */
+/**
+ * Makes an element with properties and children; strings among the children become text. `on…`
+ * properties are listeners.
+ */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {

@@ -1,7 +1,10 @@
 import { element } from './element.js';
 import { timeOf } from './time.js';
 
-/** Milliseconds between the first event of a burst, or the last keystroke of a search, and the question for the list. */
+/**
+ * Milliseconds between the first event of a burst, or the last keystroke of a search, and the
+ * question for the list.
+ */
 const RELOAD_MS = 250;
 const PAGE = 20;
 

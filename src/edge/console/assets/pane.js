@@ -65,7 +65,10 @@ export class Pane {
     if (state === 'live') this.error.textContent = '';
   }
 
-  /** `focus`: the person asked for it, so the keyboard goes on there; at the message of that number, if there is one. */
+  /**
+   * `focus`: the person asked for it, so the keyboard goes on there; at the message of that number,
+   * if there is one.
+   */
   open(id, { focus = false, sequence } = {}) {
     this.view?.close();
     this.error.textContent = '';

@@ -1,7 +1,10 @@
 import { element } from './element.js';
 import { timeOf } from './time.js';
 
-/** The messages of a conversation, drawn by key, so that each keeps its element from the local echo on. */
+/**
+ * The messages of a conversation, drawn by key, so that each keeps its element from the local echo
+ * on.
+ */
 export class Timeline {
   constructor(person, conversation, { report }) {
     this.person = person;
@@ -36,7 +39,10 @@ export class Timeline {
     }).observe(this.root);
   }
 
-  /** `marksNotes`: marks what the customer does not see. `readThrough`: what was read before this view was opened. */
+  /**
+   * `marksNotes`: marks what the customer does not see. `readThrough`: what was read before this
+   * view was opened.
+   */
   open({ marksNotes, readThrough }) {
     this.marksNotes = marksNotes;
     this.unread ??= this.conversation.messages.find(

@@ -20,13 +20,17 @@ export interface ChangesOf {
 export interface Changes {
   /** By conversation or actor; streams in which nothing changed are left out. */
   readonly frames: ReadonlyMap<string, readonly CommittedFrame[]>;
-  /** Streams with more changes than the limit, or with more text in them than MAX_BYTES: none of them were read. */
+  /**
+   * Streams with more changes than the limit, or with more text in them than MAX_BYTES: none of
+   * them were read.
+   */
   readonly tooMany: ReadonlySet<string>;
 }
 
 /**
- * What readers of these streams may have missed, as the events of every source (src/features/event-sources.ts). New messages are not among them: they are replayed by number. One query where
- * nothing changed.
+ * What readers of these streams may have missed, as the events of every source
+ * (src/features/event-sources.ts). New messages are not among them: they are replayed by number.
+ * One query where nothing changed.
  */
 export async function readChanges(
   from: EventReads,

@@ -9,12 +9,20 @@ import type { Engine } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 
-/** By how much a cursor is older than the moment up to which everything published has arrived at this node. */
+/**
+ * By how much a cursor is older than the moment up to which everything published has arrived at
+ * this node.
+ */
 const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
-/** A node that has handed out no cursor for this long has no sockets, whose heartbeats carry one. */
+/**
+ * A node that has handed out no cursor for this long has no sockets, whose heartbeats carry one.
+ */
 const QUIET_AFTER_MS = 60_000;
-/** Samples between two that such a node takes. Its first cursor is some seconds older, so that a resume from it reads more. */
+/**
+ * Samples between two that such a node takes. Its first cursor is some seconds older, so that a
+ * resume from it reads more.
+ */
 const QUIET_EVERY = 10;
 /** A client that resumes from further back must load afresh (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -33,14 +41,17 @@ export interface CursorTiming {
   /** The clock of `engine.wholeMs`, in milliseconds. */
   readonly now?: () => number;
   readonly sampleEveryMs?: number;
-  /** By how much a transaction that has not written yet, or a row in it, may be older than a sample. */
+  /**
+   * By how much a transaction that has not written yet, or a row in it, may be older than a sample.
+   */
   readonly unseenMs?: number;
 }
 
 /**
- * Points in the history of Postgres: the oldest transaction that was still open at a moment, or whose events were not
- * published yet. Every change in a row with a lower `changed_in` has been delivered; later changes may not have been.
- * Clients get them as opaque cursors, and the node's own repair uses them.
+ * Points in the history of Postgres: the oldest transaction that was still open at a moment, or
+ * whose events were not published yet. Every change in a row with a lower `changed_in` has been
+ * delivered; later changes may not have been. Clients get them as opaque cursors, and the node's
+ * own repair uses them.
  */
 export class Cursors {
   readonly #database: Database;
@@ -48,7 +59,10 @@ export class Cursors {
   readonly #now: () => number;
   readonly #unseenMs: number;
   readonly #loop: Loop;
-  /** Oldest first. The first one was taken before any row of the outbox that is undone now was inserted. */
+  /**
+   * Oldest first. The first one was taken before any row of the outbox that is undone now was
+   * inserted.
+   */
   #snapshots: Snapshot[] = [];
   /** Oldest first: one older than the margin, and all that are younger. */
   #samples: Sample[] = [];
@@ -103,8 +117,9 @@ export class Cursors {
   }
 
   /**
-   * Returns the cursor for `ready` and heartbeats. It is opaque, and a client may resume from it on any node. It is
-   * at least ten seconds older than the moment up to which everything has arrived at this node.
+   * Returns the cursor for `ready` and heartbeats. It is opaque, and a client may resume from it on
+   * any node. It is at least ten seconds older than the moment up to which everything has arrived
+   * at this node.
    */
   current(): string {
     this.#askedAtMs = performance.now();
@@ -113,8 +128,8 @@ export class Cursors {
   }
 
   /**
-   * Returns undefined for a text that no node of this database issued. Cursors are signed, so that clients cannot
-   * choose how far back Postgres is read.
+   * Returns undefined for a text that no node of this database issued. Cursors are signed, so that
+   * clients cannot choose how far back Postgres is read.
    */
   read(cursor: string): ReadCursor | undefined {
     const [content = '', seal = '', ...rest] = cursor.split('.');
@@ -132,8 +147,8 @@ export class Cursors {
   }
 
   /**
-   * Returns the moment from which on a node may have missed changes that was last whole at `healthySinceMs`
-   * (`performance.now()`).
+   * Returns the moment from which on a node may have missed changes that was last whole at
+   * `healthySinceMs` (`performance.now()`).
    */
   before(healthySinceMs: number): Since {
     const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
@@ -141,8 +156,8 @@ export class Cursors {
   }
 
   /**
-   * Changes after that moment (`performance.now()`) may not have been delivered here: keeps the cursor before it
-   * until the returned function is called.
+   * Changes after that moment (`performance.now()`) may not have been delivered here: keeps the
+   * cursor before it until the returned function is called.
    */
   hold(atMs: number): () => void {
     const hold = { atMs };
@@ -177,7 +192,8 @@ export class Cursors {
     const [read] = await this.#database.query(READ_SNAPSHOT, this.#unseenMs);
     const takenAtMs = this.#now();
     this.#databaseId = read!.database_id;
-    // Of the query before: a transaction that is open in this snapshot either was open there too, or began later.
+    // Of the query before: a transaction that is open in this snapshot either was open there too,
+    // or began later.
     const snapshot = { ...read!, began: this.#began };
     this.#began = read!.writers_began;
     const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
@@ -188,8 +204,9 @@ export class Cursors {
   }
 
   /**
-   * Returns the last snapshot taken before the first of the undone rows in `snapshot` was inserted. The transactions of
-   * these rows are committed and their events are not published yet, so no cursor may pass them.
+   * Returns the last snapshot taken before the first of the undone rows in `snapshot` was inserted.
+   * The transactions of these rows are committed and their events are not published yet, so no
+   * cursor may pass them.
    */
   #lastPublished(snapshot: Snapshot): Snapshot {
     const { first_undone_id: undoneFrom } = snapshot;
@@ -198,8 +215,8 @@ export class Cursors {
       undoneFrom === null
         ? snapshots.length - 1
         : snapshots.findLastIndex(({ last_outbox_id: given }) => given < undoneFrom);
-    // Without such a snapshot the first one serves: the row's transaction was still open then, or had committed before
-    // this node had a reader.
+    // Without such a snapshot the first one serves: the row's transaction was still open then, or
+    // had committed before this node had a reader.
     this.#snapshots = snapshots.slice(Math.max(last, 0));
     return this.#snapshots[0]!;
   }
@@ -207,7 +224,9 @@ export class Cursors {
 
 interface Sample {
   readonly takenAtMs: number;
-  /** When the sample was taken, all changes of transactions before `point.xid` had been published. */
+  /**
+   * When the sample was taken, all changes of transactions before `point.xid` had been published.
+   */
   readonly point: Snapshot;
 }
 
@@ -223,13 +242,14 @@ type CursorContent = [databaseId: string, xid: string, expiresAtMs: number, bega
 const SEAL_BYTES = 16;
 
 /**
- * Longer than a statement may run before its first write, which gives it a transaction id, plus the time by which a
- * notification may be older than its transaction (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ * Longer than a statement may run before its first write, which gives it a transaction id, plus the
+ * time by which a notification may be older than its transaction
+ * (docs/decisions.md#new-notifications-are-found-by-their-ids).
  */
 const UNSEEN_MS = 10_000;
 
-// A database that was recovered from a base backup has the identity of its original and other transactions behind the
-// same ids; the timeline tells them apart.
+// A database that was recovered from a base backup has the identity of its original and other
+// transactions behind the same ids; the timeline tells them apart.
 const READ_SNAPSHOT = statement<
   [unseenMs: number],
   Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }

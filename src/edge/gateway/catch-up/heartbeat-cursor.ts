@@ -8,10 +8,10 @@ interface Progress {
 }
 
 /**
- * The cursors of sessions that do not have everything yet. The current cursor means that everything older was
- * delivered, which is true of live subscriptions only. While older messages and changes are still on their way to a
- * session, its heartbeats carry an earlier cursor: otherwise a client that loses its connection then would never get
- * the rest.
+ * The cursors of sessions that do not have everything yet. The current cursor means that everything
+ * older was delivered, which is true of live subscriptions only. While older messages and changes
+ * are still on their way to a session, its heartbeats carry an earlier cursor: otherwise a client
+ * that loses its connection then would never get the rest.
  */
 export class HeartbeatCursors {
   readonly #cursors: Pick<Cursors, 'current'>;
@@ -23,7 +23,8 @@ export class HeartbeatCursors {
   }
 
   /**
-   * To be called when a subscription begins: keeps the present cursor of the session until the subscription is live.
+   * To be called when a subscription begins: keeps the present cursor of the session until the
+   * subscription is live.
    */
   hold(session: Progress): void {
     if (!this.#held.has(session)) this.#held.set(session, this.#cursors.current());

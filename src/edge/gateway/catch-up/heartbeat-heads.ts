@@ -10,8 +10,9 @@ export interface Subscriber {
 }
 
 /**
- * Returns the heads for a session's heartbeat: of the conversations that are live and whose head moved for it at
- * `sinceMs` (`performance.now()`) or later. Returns undefined where none did, so that an idle socket costs nothing.
+ * Returns the heads for a session's heartbeat: of the conversations that are live and whose head
+ * moved for it at `sinceMs` (`performance.now()`) or later. Returns undefined where none did, so
+ * that an idle socket costs nothing.
  */
 export function movedHeads(
   session: Subscriber,

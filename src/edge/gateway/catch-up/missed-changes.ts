@@ -4,8 +4,8 @@ import { type CommittedFrame, isOfPart } from '../../../platform/engine/frame.ts
 export type ReadChanges = () => Promise<readonly CommittedFrame[] | 'too_many'>;
 
 /**
- * The changes of one stream that a reader has missed, on their way to it. While the reader is waited for, nothing is kept
- * that can be read again.
+ * The changes of one stream that a reader has missed, on their way to it. While the reader is
+ * waited for, nothing is kept that can be read again.
  */
 export class MissedChanges {
   readonly #read: ReadChanges;
@@ -49,8 +49,8 @@ export class MissedChanges {
   }
 
   /**
-   * Returns what a replay from this number on must send behind its messages, by the number of the message: reactions to
-   * them.
+   * Returns what a replay from this number on must send behind its messages, by the number of the
+   * message: reactions to them.
    */
   following(after: number): Following {
     const frames = this.#frames === 'too_many' ? [] : (this.#frames ?? []);
@@ -63,7 +63,10 @@ export class MissedChanges {
   }
 }
 
-/** What belongs to messages that are still to be replayed and is no part of them, by the number of the message. */
+/**
+ * What belongs to messages that are still to be replayed and is no part of them, by the number of
+ * the message.
+ */
 export type Following = ReadonlyMap<number, readonly CommittedFrame[]>;
 
 /** Whether a change reaches the reader with a message that is still to be replayed. */

@@ -24,7 +24,10 @@ const PART_BYTES = 128 * 1_024;
 /** One round encodes no more than this; readers that got nothing ask again. */
 const ROUND_BYTES = 16 * 1_024 * 1_024;
 
-/** How long a range is kept for the next reader, in milliseconds, and how many bytes are kept in all. */
+/**
+ * How long a range is kept for the next reader, in milliseconds, and how many bytes are kept in
+ * all.
+ */
 const RECENT_MS = 2_000;
 const RECENT_BYTES = 32 * 1_024 * 1_024;
 
@@ -44,12 +47,14 @@ export interface RangePart {
 }
 
 /**
- * The `message.created` frames of ranges that streams have delivered, and that are settled therefore, for readers
- * that catch up. When a node's sockets come back together, the ranges that they miss overlap: every message is read
- * and encoded once for all readers of the same moment, and kept for the next ones as long as nothing in the stream
- * changes. A change that is not delivered yet reaches a reader after the range that it reads.
+ * The `message.created` frames of ranges that streams have delivered, and that are settled
+ * therefore, for readers that catch up. When a node's sockets come back together, the ranges that
+ * they miss overlap: every message is read and encoded once for all readers of the same moment, and
+ * kept for the next ones as long as nothing in the stream changes. A change that is not delivered
+ * yet reaches a reader after the range that it reads.
  *
- * A range is read up to PART_BYTES, so that a reader that sends it at once holds nothing while it waits for its socket.
+ * A range is read up to PART_BYTES, so that a reader that sends it at once holds nothing while it
+ * waits for its socket.
  */
 export class RangeCache {
   readonly #options: { readonly database: Database; readonly files: Downloads };
@@ -136,7 +141,8 @@ export class RangeCache {
         // In the order of their beginnings: what is kept has no gap.
         if (ask.after <= upTo) upTo = Math.max(upTo, part.upTo);
       }
-      // What has changed meanwhile is of no use to the next reader, and may contain what was erased.
+      // What has changed meanwhile is of no use to the next reader, and may contain what was
+      // erased.
       if (stream.changes !== changes[index] || this.#erasures !== erasures) continue;
       const frames = encoder.between(after, upTo);
       this.#recent.set(stream, { after, upTo, changes: stream.changes, frames });
@@ -204,7 +210,10 @@ class FrameEncoder {
 
 const NOTHING = new FrameEncoder([]);
 
-/** Adds the rows of a range to `wanted`, up to the one with which their texts fill a part. Returns the range up to there. */
+/**
+ * Adds the rows of a range to `wanted`, up to the one with which their texts fill a part. Returns
+ * the range up to there.
+ */
 function begin(rows: readonly BriefRow[], range: DeliveredRange, wanted: Set<BriefRow>): DeliveredRange {
   let bytes = 0;
   for (const row of rows) {
@@ -266,7 +275,10 @@ function isSame(one: DeliveredRange, other: DeliveredRange): boolean {
   return one.after === other.after && one.upTo === other.upTo;
 }
 
-/** Begins somewhere else each time, so that a round that ends early leaves out others than the last one. */
+/**
+ * Begins somewhere else each time, so that a round that ends early leaves out others than the last
+ * one.
+ */
 function fromAnywhere<T>(items: readonly T[]): T[] {
   const start = Math.floor(Math.random() * items.length);
   return [...items.slice(start), ...items.slice(0, start)];
@@ -288,8 +300,9 @@ function* inQueries(ranges: readonly MergedRange[]): Iterable<MergedRange[]> {
   if (query.length > 0) yield query;
 }
 
-// The limit, which is never reached, keeps each range a lookup of its own in the index: over a young database a plain
-// join ran through all messages for each range, and 250 conversations took 1.8 s.
+// The limit, which is never reached, keeps each range a lookup of its own in the index: over a
+// young database a plain join ran through all messages for each range, and 250 conversations took
+// 1.8 s.
 const READ_RANGES = statement<
   [conversationIds: readonly string[], after: readonly number[], upTo: readonly number[]],
   BriefRow

@@ -27,9 +27,10 @@ export interface RepairOptions {
 const CHUNK = 500;
 
 /**
- * Reads from Postgres what was lost between nodes, and delivers it to this node's readers in place: for every
- * affected stream that is open here, the messages by number and all other changes since the last moment at which
- * nothing was missing. A failed repair is tried again until it succeeds; no cursor passes the loss before.
+ * Reads from Postgres what was lost between nodes, and delivers it to this node's readers in place:
+ * for every affected stream that is open here, the messages by number and all other changes since
+ * the last moment at which nothing was missing. A failed repair is tried again until it succeeds;
+ * no cursor passes the loss before.
  */
 export class Repair {
   readonly #options: RepairOptions;

@@ -1,16 +1,27 @@
 import type { Reader } from '../stream/reader.ts';
 
-/** The bytes buffered for a reader over which it is sent nothing of the past until it has taken most of them. */
+/**
+ * The bytes buffered for a reader over which it is sent nothing of the past until it has taken most
+ * of them.
+ */
 const PAUSE_ABOVE = 128 * 1024;
 const RESUME_BELOW = 64 * 1024;
 
-/** What readers that catch up hold together, at most: then those wait that have taken everything. */
+/**
+ * What readers that catch up hold together, at most: then those wait that have taken everything.
+ */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** While others wait for room, a reader that takes nothing for so long, in milliseconds, is given up. */
+/**
+ * While others wait for room, a reader that takes nothing for so long, in milliseconds, is given
+ * up.
+ */
 const STALLED_MS = 10_000;
 
-/** How often it is looked at what readers have taken: while others wait for room, and otherwise. In milliseconds. */
+/**
+ * How often it is looked at what readers have taken: while others wait for room, and otherwise. In
+ * milliseconds.
+ */
 const LOOK_MS = { waiting: 100, otherwise: 1_000 } as const;
 
 interface Held {
@@ -20,9 +31,9 @@ interface Held {
 }
 
 /**
- * Decides which reader may be sent more of what it missed, so that readers that ask and do not read hold a bounded
- * number of bytes, each of them and all together. What is sent before the next look may be as large as a part
- * (range-cache.ts).
+ * Decides which reader may be sent more of what it missed, so that readers that ask and do not read
+ * hold a bounded number of bytes, each of them and all together. What is sent before the next look
+ * may be as large as a part (range-cache.ts).
  */
 export class ReplayRoom {
   readonly #maxBytes: number;
@@ -49,7 +60,10 @@ export class ReplayRoom {
     return reader.bufferedBytes <= PAUSE_ABOVE && this.#hasRoom();
   }
 
-  /** Resolves when the reader may be sent more, or is closed. Its caller keeps nothing that can be read again meanwhile. */
+  /**
+   * Resolves when the reader may be sent more, or is closed. Its caller keeps nothing that can be
+   * read again meanwhile.
+   */
   async admit(reader: Reader): Promise<void> {
     while (!reader.closed && !this.admits(reader)) {
       if (reader.bufferedBytes > PAUSE_ABOVE) await reader.drained(RESUME_BELOW);

@@ -6,7 +6,10 @@ import { type Following, isReplayed, type MissedChanges } from './missed-changes
 import type { RangeCache, RangePart } from './range-cache.ts';
 import type { ReplayRoom } from './replay-room.ts';
 
-/** A reader that is further behind is not replayed: the client pages over REST (docs/realtime.md#catching-up). */
+/**
+ * A reader that is further behind is not replayed: the client pages over REST
+ * (docs/realtime.md#catching-up).
+ */
 export const MAX_REPLAY = 1_000;
 
 /** Numbers asked for at once, and the least of it where messages are large. */
@@ -81,8 +84,9 @@ export interface Replayed {
 }
 
 /**
- * Sends changes other than new messages, oldest first. Leaves out changes of messages that are still to be replayed:
- * the replay sends those messages as they are by then, and what follows them. Returns false where there are too many by now.
+ * Sends changes other than new messages, oldest first. Leaves out changes of messages that are
+ * still to be replayed: the replay sends those messages as they are by then, and what follows them.
+ * Returns false where there are too many by now.
  */
 export async function sendChanges(
   room: ReplayRoom,
@@ -121,10 +125,11 @@ function sendSome(room: ReplayRoom, changes: MissedChanges, reader: Reader, afte
 }
 
 /**
- * Sends everything between a reader's position and now, in order, each message once, and calls `join` with the last
- * frames, so that the live topic continues exactly after them. Reads only numbers that the stream has delivered,
- * which are settled. Returns `joined`; `ended` where `cancelled` returned true; or `lost` where changes came
- * meanwhile that cannot be sent any more, so that the reader must load afresh.
+ * Sends everything between a reader's position and now, in order, each message once, and calls
+ * `join` with the last frames, so that the live topic continues exactly after them. Reads only
+ * numbers that the stream has delivered, which are settled. Returns `joined`; `ended` where
+ * `cancelled` returned true; or `lost` where changes came meanwhile that cannot be sent any more,
+ * so that the reader must load afresh.
  */
 export async function replay(
   { ranges, room }: ReplayHost,
@@ -180,7 +185,8 @@ function sendJournal(
 ): 'joined' | 'ended' | 'lost' | undefined {
   const frames = stream.journal.since(position.journal);
   if (frames === undefined) {
-    // The stream delivered faster than this reads: messages are found again by their numbers, changes are not.
+    // The stream delivered faster than this reads: messages are found again by their numbers,
+    // changes are not.
     if (stream.journal.lostChange(position.journal)) return 'lost';
     position.journal = stream.journal.start;
     return undefined;
@@ -189,7 +195,8 @@ function sendJournal(
   const batch = new Batch(room, reader);
   for (const frame of frames) {
     position.journal += 1;
-    // It may have been a message: what the stream has delivered by now is read by number before the next frame.
+    // It may have been a message: what the stream has delivered by now is read by number before the
+    // next frame.
     if (frame === undefined) break;
     if (isDue(frame, reader, position, following, batch) && !isLast) {
       batch.send();
@@ -207,8 +214,8 @@ function sendJournal(
 }
 
 /**
- * Adds a frame to the batch, and what follows it; returns true when the batch must be sent. A message is sent once, by its
- * number; changes may be sent again.
+ * Adds a frame to the batch, and what follows it; returns true when the batch must be sent. A
+ * message is sent once, by its number; changes may be sent again.
  */
 function isDue(
   frame: CommittedFrame,
@@ -235,7 +242,9 @@ function bytesOf(frames: readonly (CommittedFrame | undefined)[], reader: Reader
   return frames.reduce((sum, frame) => sum + ((frame && bytesFor(frame, reader)?.length) ?? 0), 0);
 }
 
-/** Frames on their way to a reader. A system call for each would be most of the cost of catching up. */
+/**
+ * Frames on their way to a reader. A system call for each would be most of the cost of catching up.
+ */
 class Batch {
   readonly #room: ReplayRoom;
   readonly #reader: Reader;

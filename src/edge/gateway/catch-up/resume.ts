@@ -51,9 +51,10 @@ interface Resumed {
 const AT_ONCE = 32;
 
 /**
- * What the op `resume` sends after its reply (docs/realtime.md#catching-up): the missed messages and changes of each
- * conversation, the actor's own feed, then `resumed`. When a node stops, thousands of sockets resume at once and have
- * much in common, so their reads are gathered (platform/db/gathered-reads.ts).
+ * What the op `resume` sends after its reply (docs/realtime.md#catching-up): the missed messages
+ * and changes of each conversation, the actor's own feed, then `resumed`. When a node stops,
+ * thousands of sockets resume at once and have much in common, so their reads are gathered
+ * (platform/db/gathered-reads.ts).
  */
 export class Resume {
   readonly #options: ResumeOptions;
@@ -66,9 +67,10 @@ export class Resume {
   }
 
   /**
-   * Accepts a resume. Its subscriptions are registered when this returns, so that a right which ends meanwhile ends
-   * them. Throws ApiError: `invalid_format` (param `cursor`: no node of this database issued it), `limit_exceeded`,
-   * `resource_conflict` (the socket has less of a conversation than the client asks for).
+   * Accepts a resume. Its subscriptions are registered when this returns, so that a right which
+   * ends meanwhile ends them. Throws ApiError: `invalid_format` (param `cursor`: no node of this
+   * database issued it), `limit_exceeded`, `resource_conflict` (the socket has less of a
+   * conversation than the client asks for).
    */
   accept(session: Session, { cursor, conversations }: CommandFrame<'resume'>): Resumption {
     const { cursors, limits } = this.#options;
@@ -90,8 +92,9 @@ export class Resume {
   }
 
   /**
-   * Sends everything; after that the subscriptions are live, or gone. Rejects when Postgres or the engine is away:
-   * the client then gets the rest by another resume. Only one may run for a session.
+   * Sends everything; after that the subscriptions are live, or gone. Rejects when Postgres or the
+   * engine is away: the client then gets the rest by another resume. Only one may run for a
+   * session.
    */
   async run(session: Session, resumption: Resumption): Promise<void> {
     const { heartbeatCursors } = this.#options;
@@ -111,7 +114,8 @@ export class Resume {
   async #run(session: Session, { since, conversations }: Resumption): Promise<void> {
     // Taken before anything is read: this resume covers all later changes.
     const cursor = this.#options.cursors.current();
-    // Without a conversation there is no `resync` that could tell the client about the gap in its feed.
+    // Without a conversation there is no `resync` that could tell the client about the gap in its
+    // feed.
     if (since.expired && conversations.length === 0) return session.close('cursor_invalid');
     if (since.expired) {
       await this.#refuse(session, conversations);
@@ -163,7 +167,10 @@ export class Resume {
     return missed;
   }
 
-  /** Returns undefined where there is nothing to join: the right is gone, or the session is subscribed already. */
+  /**
+   * Returns undefined where there is nothing to join: the right is gone, or the session is
+   * subscribed already.
+   */
   async #join(session: Session, one: Resumed): Promise<Joined | undefined> {
     const { streams } = this.#options;
     if (one.isKnown) {
@@ -216,8 +223,8 @@ export class Resume {
   }
 
   /**
-   * Sends the missed events of the actor's feed; live ones arrive already. With too many it sends none, and the
-   * client loads its lists again.
+   * Sends the missed events of the actor's feed; live ones arrive already. With too many it sends
+   * none, and the client loads its lists again.
    */
   async #runFeed(session: Session, since: ReadCursor): Promise<void> {
     const actorId = session.principal?.actor.id;
@@ -267,8 +274,8 @@ function register(session: Session, id: string, after: number): Resumed {
 }
 
 /**
- * Whether the session is still subscribed: not unsubscribed, revoked or closed meanwhile, all of which the client
- * knows.
+ * Whether the session is still subscribed: not unsubscribed, revoked or closed meanwhile, all of
+ * which the client knows.
  */
 function isHere(session: Session, { id, subscription }: Resumed): boolean {
   return !session.closed && session.subscription(id) === subscription;
@@ -297,9 +304,9 @@ function changesOf({ frames, tooMany }: Changes, stream: string) {
 const READ_STREAMS = 1_000;
 
 /**
- * Reads once for all cursors of about one age, from the oldest of them on, so that sessions with younger ones get
- * some changes again. Different ages are read apart, so that a client that was away for a week does not make all
- * others read a week.
+ * Reads once for all cursors of about one age, from the oldest of them on, so that sessions with
+ * younger ones get some changes again. Different ages are read apart, so that a client that was
+ * away for a week does not make all others read a week.
  */
 async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
   const answers = new Map<ChangesAsk, Changes>();

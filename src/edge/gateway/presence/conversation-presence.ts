@@ -8,8 +8,8 @@ export interface Declared {
 }
 
 /**
- * The presence in one conversation: the sum of what sockets here declared and what other nodes report about theirs.
- * Times are milliseconds of one clock that never goes back.
+ * The presence in one conversation: the sum of what sockets here declared and what other nodes
+ * report about theirs. Times are milliseconds of one clock that never goes back.
  */
 export class ConversationPresence {
   readonly #sockets = new Map<object, Declared>();
@@ -20,7 +20,10 @@ export class ConversationPresence {
     string,
     { readonly present: readonly PresentActor[]; readonly untilMs: number }
   >();
-  /** The statuses that readers here were sent. `offline` stays, for readers from which events were withheld. */
+  /**
+   * The statuses that readers here were sent. `offline` stays, for readers from which events were
+   * withheld.
+   */
   readonly #published = new Map<string, PresenceStatus>();
 
   get empty(): boolean {
@@ -38,8 +41,8 @@ export class ConversationPresence {
   }
 
   /**
-   * Counts the actor as present until `untilMs`, unless it has another socket. Returns false where it was not
-   * present.
+   * Counts the actor as present until `untilMs`, unless it has another socket. Returns false where
+   * it was not present.
    */
   leave(socket: object, untilMs: number): boolean {
     const declared = this.#sockets.get(socket);
@@ -58,8 +61,8 @@ export class ConversationPresence {
   }
 
   /**
-   * To be called when the last reader of the conversation on this node has left: reports of other nodes do not arrive
-   * from then on, and no reader was sent a status.
+   * To be called when the last reader of the conversation on this node has left: reports of other
+   * nodes do not arrive from then on, and no reader was sent a status.
    */
   forgetOthers(): void {
     this.#nodes.clear();
@@ -112,7 +115,10 @@ export class ConversationPresence {
   }
 }
 
-/** An open socket counts more than a closed one, whatever its status; among those, online counts more than away. */
+/**
+ * An open socket counts more than a closed one, whatever its status; among those, online counts
+ * more than away.
+ */
 function take(best: Map<string, PresentActor>, one: PresentActor): void {
   const known = best.get(one[0]);
   if (known === undefined || rank(one) > rank(known)) best.set(one[0], one);

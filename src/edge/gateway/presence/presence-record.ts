@@ -7,15 +7,19 @@ export interface PresenceRecordOptions {
   readonly database: Pick<Database, 'query'>;
   /** New for every start of a node: rows of an earlier one end with it. */
   readonly nodeId: string;
-  /** How long an actor counts as present after its last socket closed, and how long the rows of a node that died count. */
+  /**
+   * How long an actor counts as present after its last socket closed, and how long the rows of a
+   * node that died count.
+   */
   readonly holdMs: number;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Writes the presence that sockets of this node declare to Postgres, for REST on any node (core/resources/presence.ts): a row for an
- * actor when its status here changes, and one row for the node at intervals. An actor without a declaration costs nothing. A row
- * that could not be written is written with the next round.
+ * Writes the presence that sockets of this node declare to Postgres, for REST on any node
+ * (core/resources/presence.ts): a row for an actor when its status here changes, and one row for
+ * the node at intervals. An actor without a declaration costs nothing. A row that could not be
+ * written is written with the next round.
  */
 export class PresenceRecord {
   readonly #options: PresenceRecordOptions;
@@ -74,7 +78,10 @@ export class PresenceRecord {
     await this.#round().catch(this.#options.onError);
   }
 
-  /** Gathers changes for a moment: a thousand sockets that come at once are one statement, not a thousand. */
+  /**
+   * Gathers changes for a moment: a thousand sockets that come at once are one statement, not a
+   * thousand.
+   */
   #changed(actorId: string, present: Present): void {
     this.#unwritten.set(actorId, present);
     this.#gathering ??= setTimeout(() => {
@@ -88,7 +95,8 @@ export class PresenceRecord {
     const isIdle = this.#actors.size === 0 && this.#unwritten.size === 0;
     if (isIdle && performance.now() > this.#sweptUntilMs) return;
     const [node] = await database.query(RENEW_NODE, nodeId, holdMs);
-    // The rows of before are gone, with a crash of Postgres or because this node was silent for long.
+    // The rows of before are gone, with a crash of Postgres or because this node was silent for
+    // long.
     if (node!.is_new) this.#repeatAll();
     await this.#write();
     await database.query(SWEEP, nodeId);
@@ -160,7 +168,10 @@ const WRITE = statement<
     ON CONFLICT (actor_id, node_id) DO UPDATE SET status = excluded.status, until = excluded.until`,
 });
 
-/** Removes what has expired of this node, and everything of nodes that ended. A node that returns writes its rows again. */
+/**
+ * Removes what has expired of this node, and everything of nodes that ended. A node that returns
+ * writes its rows again.
+ */
 const SWEEP = statement<[nodeId: string]>({
   name: 'sweep-presences',
   text: `

@@ -21,23 +21,27 @@ import { ConversationPresence, type Declared } from './conversation-presence.ts'
 export interface PresenceOptions {
   readonly engine: Pick<Engine, 'nodeId' | 'publish'>;
   /**
-   * How long an actor counts as present after its last socket closed, and how long a node's report counts without
-   * another.
+   * How long an actor counts as present after its last socket closed, and how long a node's report
+   * counts without another.
    */
   readonly holdMs: number;
-  /** Sends an event to the team's readers on this node; returns false where it has none for the conversation. */
+  /**
+   * Sends an event to the team's readers on this node; returns false where it has none for the
+   * conversation.
+   */
   readonly deliver: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Presence of actors (docs/realtime.md#events), over the engine alone. Each node reports on a conversation's channel
- * which actors have sockets on it: the whole list, when it changes, when a node that begins to listen asks, and again
- * at intervals. So the next report makes up for one that is lost, and actors of a node that was killed are offline
- * when its last report is too old. Every node makes the events for its own readers from the reports.
+ * Presence of actors (docs/realtime.md#events), over the engine alone. Each node reports on a
+ * conversation's channel which actors have sockets on it: the whole list, when it changes, when a
+ * node that begins to listen asks, and again at intervals. So the next report makes up for one that
+ * is lost, and actors of a node that was killed are offline when its last report is too old. Every
+ * node makes the events for its own readers from the reports.
  *
- * A socket that never sends `presence` has none and costs nothing here. A socket is present in the conversations that
- * it is subscribed to.
+ * A socket that never sends `presence` has none and costs nothing here. A socket is present in the
+ * conversations that it is subscribed to.
  */
 export class Presence {
   readonly #options: PresenceOptions;
@@ -64,7 +68,10 @@ export class Presence {
     return this.#loop.close();
   }
 
-  /** Sets the status of a socket's actor in the conversations that the socket follows now and will follow. */
+  /**
+   * Sets the status of a socket's actor in the conversations that the socket follows now and will
+   * follow.
+   */
   declare(reader: Reader, actorId: string, status: DeclaredStatus, conversationIds: Iterable<string>): void {
     const known = this.#declared.get(reader);
     if (known?.status === status) return;
@@ -74,7 +81,10 @@ export class Presence {
     for (const id of conversationIds) this.#enter(id, reader, declared);
   }
 
-  /** To be called when this node begins to listen to the conversation: it asks the other nodes for their reports. */
+  /**
+   * To be called when this node begins to listen to the conversation: it asks the other nodes for
+   * their reports.
+   */
   opened(conversationId: string): void {
     this.#publish(conversationId, { asks: true, present: this.#of(conversationId)?.presence.own() ?? [] });
   }
@@ -86,8 +96,8 @@ export class Presence {
   }
 
   /**
-   * To be called when the reader begins to receive ephemeral events: it is sent the present statuses, then counts
-   * itself.
+   * To be called when the reader begins to receive ephemeral events: it is sent the present
+   * statuses, then counts itself.
    */
   entered(conversationId: string, reader: Reader): void {
     const known = this.#of(conversationId);
@@ -146,7 +156,10 @@ export class Presence {
     this.#touch(conversationId);
   }
 
-  /** Gathers changes for a moment: a thousand sockets that come at once are one report, not a thousand. */
+  /**
+   * Gathers changes for a moment: a thousand sockets that come at once are one report, not a
+   * thousand.
+   */
   #touch(conversationId: string): void {
     if (this.#closed) return;
     this.#changed.add(conversationId);

@@ -42,10 +42,11 @@ export interface CommandsOptions {
 }
 
 /**
- * Executes the requests of clients (docs/realtime.md#requests). Requests of one socket are executed and answered one
- * after the other, in the order in which they arrive. `ping` alone is answered at once: it asks whether the server is
- * there, not whether Postgres is. No error ends the socket by itself; frames that are malformed or out of place, and
- * requests over the rate, are counted (client-limits.ts).
+ * Executes the requests of clients (docs/realtime.md#requests). Requests of one socket are executed
+ * and answered one after the other, in the order in which they arrive. `ping` alone is answered at
+ * once: it asks whether the server is there, not whether Postgres is. No error ends the socket by
+ * itself; frames that are malformed or out of place, and requests over the rate, are counted
+ * (client-limits.ts).
  */
 export class Commands {
   readonly #options: CommandsOptions;
@@ -78,7 +79,10 @@ export class Commands {
     else waiting.push(request);
   }
 
-  /** Makes a session ready whose handshake named the caller, before any of its requests is looked at. */
+  /**
+   * Makes a session ready whose handshake named the caller, before any of its requests is looked
+   * at.
+   */
   admit(session: Session, principal: Principal, rightsRead: number): void {
     const admitting = this.#options.admission.admit(session, principal, rightsRead);
     this.#run(
@@ -213,8 +217,8 @@ export class Commands {
   }
 
   /**
-   * Registers the session for changes of the right before it reads the right, and returns only if the subscription is
-   * still registered after the last await.
+   * Registers the session for changes of the right before it reads the right, and returns only if
+   * the subscription is still registered after the last await.
    */
   async #join(
     session: Session,
@@ -351,7 +355,10 @@ function contextOf({ principal }: Session, frame: AnyFrame | undefined): object 
   return { actor_id: principal?.actor.id, op: frame?.type, frame_id: frame?.id };
 }
 
-/** The close reasons of a failed `authenticate`, or of a handshake that failed after the upgrade; others are 4202. */
+/**
+ * The close reasons of a failed `authenticate`, or of a handshake that failed after the upgrade;
+ * others are 4202.
+ */
 const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } = {
   api_version_required: 'version_unsupported',
   api_version_invalid: 'version_unsupported',
@@ -369,7 +376,10 @@ function inFrame(field: 'version' | 'account'): [missing: string, param: string]
   return [message, field];
 }
 
-/** Returns the value that the handshake and the frame agree on. Throws ApiError `parameters_exclusive` if they differ. */
+/**
+ * Returns the value that the handshake and the frame agree on. Throws ApiError
+ * `parameters_exclusive` if they differ.
+ */
 function agreed(
   param: string,
   fromHandshake: string | undefined,

@@ -3,7 +3,10 @@ import type { Credential } from '../../../platform/access/principal.ts';
 
 type Limits = Pick<SocketLimits, 'expiryNoticeMs' | 'expiryGraceMs'>;
 
-/** When a socket is sent `auth_expiring` whose credential ends at `expiresAtMs`; all in milliseconds since 1970. */
+/**
+ * When a socket is sent `auth_expiring` whose credential ends at `expiresAtMs`; all in milliseconds
+ * since 1970.
+ */
 export function noticeAt(kind: Credential['kind'], expiresAtMs: number, limits: Limits): number {
   return isRefreshable(kind) ? expiresAtMs - limits.expiryNoticeMs : Number.POSITIVE_INFINITY;
 }

@@ -10,7 +10,9 @@ export type UpgradeRequest = Pick<
   'query' | 'host' | 'origin' | 'authorization' | 'version' | 'account'
 >;
 
-/** What the handshake says about the caller; undefined fields are left to an `authenticate` frame. */
+/**
+ * What the handshake says about the caller; undefined fields are left to an `authenticate` frame.
+ */
 export interface Handshake {
   readonly version: Version | undefined;
   readonly account: string | undefined;
@@ -19,9 +21,9 @@ export interface Handshake {
 }
 
 /**
- * Checks everything that needs no lookup (docs/realtime.md#opening). Throws ApiError: `insufficient_permissions` (the
- * origin), `invalid_credentials` (a key or token in the URL), `parameter_unknown`, `parameter_invalid`,
- * `parameters_exclusive`, or what requireVersion throws.
+ * Checks everything that needs no lookup (docs/realtime.md#opening). Throws ApiError:
+ * `insufficient_permissions` (the origin), `invalid_credentials` (a key or token in the URL),
+ * `parameter_unknown`, `parameter_invalid`, `parameters_exclusive`, or what requireVersion throws.
  */
 export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrigins, 'allows'>): Handshake {
   requireOrigin(request, origins);
@@ -51,7 +53,8 @@ const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
 
 /**
- * A node behind a proxy that ends TLS does not know its own scheme, so the host's own origin counts with either one.
+ * A node behind a proxy that ends TLS does not know its own scheme, so the host's own origin counts
+ * with either one.
  */
 function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOrigins, 'allows'>): void {
   if (origin === undefined || allowed.allows(origin)) return;
@@ -69,7 +72,8 @@ function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOr
 function readQuery(text: string): Query {
   const query: Query = {};
   for (const [name, value] of new URLSearchParams(text)) {
-    // URLs end up in logs and histories: a secret that lives longer than a ticket must not be in one.
+    // URLs end up in logs and histories: a secret that lives longer than a ticket must not be in
+    // one.
     if (CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value)) {
       throw new ApiError(
         'invalid_credentials',

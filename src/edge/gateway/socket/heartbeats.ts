@@ -7,8 +7,8 @@ export interface Timed {
   /** The tick of its next deadline, 0 for none. Heartbeats sets it. */
   tick: number;
   /**
-   * Does what is due at `nowMs` (of `Heartbeats.nowMs`) and returns when it is due next; Infinity: never. It may be
-   * called too early, so it must compare. Must not throw.
+   * Does what is due at `nowMs` (of `Heartbeats.nowMs`) and returns when it is due next; Infinity:
+   * never. It may be called too early, so it must compare. Must not throw.
    */
   due(nowMs: number): number;
 }
@@ -21,9 +21,9 @@ export interface HeartbeatsOptions {
 }
 
 /**
- * All deadlines of all sockets on one timer: a timer for each socket would cost more than the socket
- * (bench/README.md, P8). A session is in the slot of the tick at which it is due next. Only its latest entry counts;
- * an entry that an earlier one replaced is skipped when its tick comes.
+ * All deadlines of all sockets on one timer: a timer for each socket would cost more than the
+ * socket (bench/README.md, P8). A session is in the slot of the tick at which it is due next. Only
+ * its latest entry counts; an entry that an earlier one replaced is skipped when its tick comes.
  */
 export class Heartbeats {
   /** How late a deadline may be noticed, in milliseconds. */
@@ -46,7 +46,10 @@ export class Heartbeats {
     });
   }
 
-  /** Returns whole milliseconds of a clock that never goes back: small integers, which objects hold unboxed. */
+  /**
+   * Returns whole milliseconds of a clock that never goes back: small integers, which objects hold
+   * unboxed.
+   */
   nowMs(): number {
     return Math.floor(performance.now());
   }
@@ -62,8 +65,8 @@ export class Heartbeats {
   }
 
   /**
-   * Returns the heartbeat of this moment. It is encoded once for all sessions of the same round that have neither
-   * `heads` of their own nor an earlier cursor (heartbeat-cursor.ts).
+   * Returns the heartbeat of this moment. It is encoded once for all sessions of the same round
+   * that have neither `heads` of their own nor an earlier cursor (heartbeat-cursor.ts).
    */
   ping(nowMs: number, heads?: Readonly<Record<string, number>>, held?: string): Buffer {
     if (heads !== undefined || held !== undefined) return this.#encode({ ...heads }, held);

@@ -25,8 +25,8 @@ export type Request =
 export type AnyFrame = { [O in Op]: CommandFrame<O> }[Op];
 
 /**
- * Reads a client's text frame (docs/realtime.md#requests): a request, or the answer to a heartbeat. Checks in this
- * order: JSON, type, id, op, fields. Does not use `bytes` after it returns.
+ * Reads a client's text frame (docs/realtime.md#requests): a request, or the answer to a heartbeat.
+ * Checks in this order: JSON, type, id, op, fields. Does not use `bytes` after it returns.
  */
 export function readRequest(bytes: ArrayBuffer): Request | 'pong' {
   if (isPlainPong(new Uint8Array(bytes))) return 'pong';
@@ -48,8 +48,9 @@ export function readRequest(bytes: ArrayBuffer): Request | 'pong' {
 }
 
 /**
- * Whether the frame is `{"type":"pong","t":…}` with a whole number and without white space, as JSON.stringify writes it:
- * nearly every frame of an idle socket is, and need not be parsed. Any other valid form is recognized by its validator.
+ * Whether the frame is `{"type":"pong","t":…}` with a whole number and without white space, as
+ * JSON.stringify writes it: nearly every frame of an idle socket is, and need not be parsed. Any
+ * other valid form is recognized by its validator.
  */
 function isPlainPong(bytes: Uint8Array): boolean {
   const start = PONG_START.length;
@@ -103,7 +104,10 @@ function requireOp(type: unknown): Op {
   return type;
 }
 
-/** Returns the id of a frame that was refused as a whole for one string in it: its client still waits for this id. */
+/**
+ * Returns the id of a frame that was refused as a whole for one string in it: its client still
+ * waits for this id.
+ */
 function idIn(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text);

@@ -35,15 +35,19 @@ export function mayHaveFeed(principal: Principal): boolean {
 }
 
 /**
- * Keeps open sockets to the rights of their callers (docs/architecture.md#rights-that-end): when a right changes, on
- * whichever node, the sessions that depend on it are checked again and lose what is gone. Sessions register under a
- * subject before their right is read, so that no change falls in between.
+ * Keeps open sockets to the rights of their callers (docs/architecture.md#rights-that-end): when a
+ * right changes, on whichever node, the sessions that depend on it are checked again and lose what
+ * is gone. Sessions register under a subject before their right is read, so that no change falls in
+ * between.
  */
 export class Revocation {
   readonly #options: RevocationOptions;
   readonly #stopListening: () => void;
   readonly #loop: Loop;
-  /** What must be checked of a session: one conversation, or everything. Sessions that a change named go first. */
+  /**
+   * What must be checked of a session: one conversation, or everything. Sessions that a change
+   * named go first.
+   */
   readonly #due = new Map<Session, string>();
   readonly #swept = new Map<Session, string>();
   /** Sessions whose rights could not be read. */
@@ -62,8 +66,8 @@ export class Revocation {
   }
 
   /**
-   * Grows with every change. A caller that read a right before its session was registered compares: if the number
-   * differs, the session must be checked.
+   * Grows with every change. A caller that read a right before its session was registered compares:
+   * if the number differs, the session must be checked.
    */
   get changes(): number {
     return this.#changes;
@@ -97,8 +101,8 @@ export class Revocation {
   }
 
   /**
-   * While the link between nodes is in doubt, changes on other nodes may not arrive here, so all sessions are checked
-   * again.
+   * While the link between nodes is in doubt, changes on other nodes may not arrive here, so all
+   * sessions are checked again.
    */
   #repeat(): void {
     for (const [session, what] of this.#undecided) this.#add(this.#due, session, what);
@@ -116,7 +120,8 @@ export class Revocation {
 
   /** Paced, so that a sweep over ten thousand sessions does not block the event loop. */
   async #run(): Promise<void> {
-    // Frames that are published in this turn go out first, and one change often names several subjects.
+    // Frames that are published in this turn go out first, and one change often names several
+    // subjects.
     await nextTurn();
     for (;;) {
       const batch = take(this.#due, BATCH);
@@ -159,8 +164,8 @@ export class Revocation {
   }
 
   /**
-   * Returns the caller with its present rights; undefined: it has none any more. The session itself handles the
-   * expiry, which has a grace period.
+   * Returns the caller with its present rights; undefined: it has none any more. The session itself
+   * handles the expiry, which has a grace period.
    */
   async #current({ accountId, actor, credential }: Principal): Promise<Principal | undefined> {
     try {
@@ -210,14 +215,18 @@ export class Revocation {
     if (facts !== undefined && mayFollow(principal, facts)) return;
     session.removeSubscription(conversationId);
     this.#options.streams.leave(conversationId, session);
-    // Queued bytes may belong to this conversation: they must not leave any more, and the client resumes.
+    // Queued bytes may belong to this conversation: they must not leave any more, and the client
+    // resumes.
     if (session.heldBytes > 0) session.cut();
     // A subscribe that is still being decided is answered by its reply.
     else if (subscription.state !== 'joining') sendRevoked(session, conversationId, facts);
   }
 }
 
-/** Says that the subscription has ended because the caller may not read the conversation, or because it was deleted. */
+/**
+ * Says that the subscription has ended because the caller may not read the conversation, or because
+ * it was deleted.
+ */
 export function sendRevoked(
   session: Session,
   conversationId: string,

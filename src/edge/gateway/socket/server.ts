@@ -45,9 +45,9 @@ export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended
 }
 
 /**
- * `GET /v1/realtime`: turns an upgrade request into a session, and the callbacks of uWebSockets.js into calls of its
- * methods (docs/realtime.md#opening). uWS has one queue for each socket: published and sent frames, small and large,
- * leave in the order of the calls.
+ * `GET /v1/realtime`: turns an upgrade request into a session, and the callbacks of uWebSockets.js
+ * into calls of its methods (docs/realtime.md#opening). uWS has one queue for each socket:
+ * published and sent frames, small and large, leave in the order of the calls.
  */
 export class SocketServer {
   readonly #options: SocketServerOptions;
@@ -80,15 +80,18 @@ export class SocketServer {
     };
     options.http.ws<SocketData>('/v1/realtime', {
       maxPayloadLength: limits.frameBytes,
-      // The limit above which uWS skips a socket. It is compared before a write, so the last frame exceeds it.
+      // The limit above which uWS skips a socket. It is compared before a write, so the last frame
+      // exceeds it.
       maxBackpressure: limits.durableBytes,
       // It would close with 1006, without the queued bytes and without a close frame.
       closeOnBackpressureLimit: false,
-      // Heartbeats are frames of our own, since browsers do not show pings. This timeout is for connections whose
-      // client does not answer our FIN (uWS gives them up to 16 s), and a second net under the heartbeat.
+      // Heartbeats are frames of our own, since browsers do not show pings. This timeout is for
+      // connections whose client does not answer our FIN (uWS gives them up to 16 s), and a second
+      // net under the heartbeat.
       idleTimeout: idleTimeoutS(limits),
       sendPingsAutomatically: false,
-      // A compression context for each socket costs more than an idle socket may (bench/README.md, P7).
+      // A compression context for each socket costs more than an idle socket may (bench/README.md,
+      // P7).
       compression: 0,
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => this.#open(ws),
@@ -103,9 +106,10 @@ export class SocketServer {
   }
 
   /**
-   * Sends `goaway` (docs/realtime.md#guarantees, 5): every socket gets its own share of a period in which to
-   * reconnect elsewhere, new ones are refused, and those left after `drainMs` are closed with 4000. Resolves when no
-   * socket is left, or a second after that, so that clients that do not read do not delay the end of the process.
+   * Sends `goaway` (docs/realtime.md#guarantees, 5): every socket gets its own share of a period in
+   * which to reconnect elsewhere, new ones are refused, and those left after `drainMs` are closed
+   * with 4000. Resolves when no socket is left, or a second after that, so that clients that do not
+   * read do not delay the end of the process.
    */
   async drain(reason: string, drainMs: number): Promise<void> {
     const { sessions } = this.#options;
@@ -142,7 +146,10 @@ export class SocketServer {
     });
   }
 
-  /** Copies everything of the request before it returns, since the library takes the request back then. */
+  /**
+   * Copies everything of the request before it returns, since the library takes the request back
+   * then.
+   */
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const exchange = this.#options.http.receive(res, req);
     if (exchange === undefined) return;
@@ -152,8 +159,8 @@ export class SocketServer {
     const ofVersion = deprecationHeaders(spokenIn(exchange.head));
     for (const [name, value] of ofVersion) exchange.setHeader(name, value);
     const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
-    // Not inside the library's call, which would take the connection from the request before both promises have
-    // resolved.
+    // Not inside the library's call, which would take the connection from the request before both
+    // promises have resolved.
     const returned = new Promise((resolve) => setImmediate(resolve));
     Promise.all([admitted, this.#cork, returned]).then(
       ([opening, cork]) => {
@@ -173,7 +180,10 @@ export class SocketServer {
     );
   }
 
-  /** Makes the checks in the order of docs/contract.md#order-of-checks. Rejects with the error for the answer. */
+  /**
+   * Makes the checks in the order of docs/contract.md#order-of-checks. Rejects with the error for
+   * the answer.
+   */
   async #admit(head: RequestHead, protocolVersion: string, address: string): Promise<Opening> {
     const { rateLimits, admission, origins } = this.#options;
     await rateLimits.addresses.consume(address);
@@ -229,8 +239,8 @@ export class SocketServer {
   }
 
   /**
-   * uWS has joined fragments. A text that is not UTF-8, and a frame that is too long or breaks RFC 6455, was cut by
-   * uWS itself, without a close frame.
+   * uWS has joined fragments. A text that is not UTF-8, and a frame that is too long or breaks RFC
+   * 6455, was cut by uWS itself, without a close frame.
    */
   #receive(session: Session | undefined, bytes: ArrayBuffer, isBinary: boolean): void {
     if (session === undefined) return;
@@ -240,13 +250,14 @@ export class SocketServer {
 }
 
 /**
- * Holds uWS's one cork while a socket is made after an `await`. If the socket's own request is corked, as the manual
- * has it, uWS takes the cork back through what has become the socket meanwhile, reads the request's flags out of its
- * memory and closes the socket for what it finds there: some sockets closed right after their `hello`, depending on
- * the heap (v20.49, HttpResponse::cork, mended in v20.80; up to 3 of 25 runs of one test on a busy machine, and still
- * one in 200,000 where nothing but the library's own work happens within the cork). Without a cork it complains on
- * standard error each time. So another request holds the cork: one of our own, on a listener that is
- * closed afterwards, and never answered.
+ * Holds uWS's one cork while a socket is made after an `await`. If the socket's own request is
+ * corked, as the manual has it, uWS takes the cork back through what has become the socket
+ * meanwhile, reads the request's flags out of its memory and closes the socket for what it finds
+ * there: some sockets closed right after their `hello`, depending on the heap (v20.49,
+ * HttpResponse::cork, mended in v20.80; up to 3 of 25 runs of one test on a busy machine, and still
+ * one in 200,000 where nothing but the library's own work happens within the cork). Without a cork
+ * it complains on standard error each time. So another request holds the cork: one of our own, on a
+ * listener that is closed afterwards, and never answered.
  */
 class CorkHolder {
   readonly #held: HttpResponse;
@@ -293,7 +304,10 @@ class CorkHolder {
   }
 }
 
-/** The user data at uWS's own object, which uWS copies key by key: under one name that is not its own. */
+/**
+ * The user data at uWS's own object, which uWS copies key by key: under one name that is not its
+ * own.
+ */
 interface SocketData {
   socket: Session | Opening;
 }

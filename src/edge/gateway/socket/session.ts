@@ -29,18 +29,21 @@ export interface SessionHost {
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
   readonly log: Logger;
-  /** The session lost a frame: it must be silenced before anything else is published, then closed. */
+  /**
+   * The session lost a frame: it must be silenced before anything else is published, then closed.
+   */
   gapped(session: Session): void;
   /** The socket is gone; `reason`: why this side ended it. */
   ended(session: Session, reason: CloseReason | 'cut' | undefined): void;
 }
 
 /**
- * One socket: its caller, its subscriptions, its deadlines and its end. session-state.ts has its states; every change
- * of state goes through `#enter`.
+ * One socket: its caller, its subscriptions, its deadlines and its end. session-state.ts has its
+ * states; every change of state goes through `#enter`.
  *
- * A node holds tens of thousands, nearly all of them idle: a session has no timer, closure or collection that an idle
- * one does not need, and keeps times as small integers (bench/README.md, P7).
+ * A node holds tens of thousands, nearly all of them idle: a session has no timer, closure or
+ * collection that an idle one does not need, and keeps times as small integers (bench/README.md,
+ * P7).
  */
 export class Session implements Reader, Timed {
   readonly id = newId('connection');
@@ -63,7 +66,10 @@ export class Session implements Reader, Timed {
   #drainWaiters: DrainWaiters | undefined;
   #closeReason: CloseReason | 'cut' | undefined;
   #closeText = '';
-  /** Of `opening` and `closing`, on the clock of Heartbeats: then an opening socket is closed, a closing one cut. */
+  /**
+   * Of `opening` and `closing`, on the clock of Heartbeats: then an opening socket is closed, a
+   * closing one cut.
+   */
   #deadlineMs: number;
   #pingAtMs = 0;
   #pongByMs = 0;
@@ -100,14 +106,19 @@ export class Session implements Reader, Timed {
     return this.#expiresAtMs;
   }
 
-  /** A logger of this connection. Made for the line that needs it, so that idle sockets do not pay for one. */
+  /**
+   * A logger of this connection. Made for the line that needs it, so that idle sockets do not pay
+   * for one.
+   */
   get log(): Logger {
     return this.#host.log.child({ connection_id: this.id });
   }
 
   // The caller
 
-  /** Sets the caller, or replaces it after its rights were read again or its token was refreshed. */
+  /**
+   * Sets the caller, or replaces it after its rights were read again or its token was refreshed.
+   */
   identify(principal: Principal, expiresAtMs: number | null): void {
     const { sessions } = this.#host;
     if (this.#state === 'closed') return;
@@ -120,7 +131,10 @@ export class Session implements Reader, Timed {
     if (this.#state === 'ready') this.#host.heartbeats.schedule(this, this.#expiryDue(this.#now));
   }
 
-  /** Takes commands from now on. `frame` is sent first, and the events of the feed, which was joined before, follow it. */
+  /**
+   * Takes commands from now on. `frame` is sent first, and the events of the feed, which was joined
+   * before, follow it.
+   */
   becomeReady(frame: ServerFrame): void {
     if (this.#state !== 'opening') return;
     this.#enter('ready');
@@ -164,15 +178,16 @@ export class Session implements Reader, Timed {
       this.#earlyTopics ??= [];
       this.#earlyTopics.push(topic);
     } else {
-      // uWS delivers a frame that was published to the topic before this line only to the other sockets, and every
-      // later one to this socket too, also within one turn of the loop.
+      // uWS delivers a frame that was published to the topic before this line only to the other
+      // sockets, and every later one to this socket too, also within one turn of the loop.
       this.#wire.subscribe(topic);
     }
   }
 
   leave(topic: string): void {
     if (this.closed) return;
-    // Frames that were published before this line in the same turn are still delivered, later ones are not.
+    // Frames that were published before this line in the same turn are still delivered, later ones
+    // are not.
     this.#wire.unsubscribe(topic);
   }
 
@@ -182,7 +197,8 @@ export class Session implements Reader, Timed {
 
   send(bytes: Buffer): void {
     if (this.closed) return;
-    // uWS keeps one queue: frames published to this socket earlier in the turn leave before this one.
+    // uWS keeps one queue: frames published to this socket earlier in the turn leave before this
+    // one.
     const queued = this.#wire.send(bytes, false) !== SENT;
     // `send` may have called `dropped`.
     if (queued && this.bufferedBytes > this.#host.limits.durableBytes) this.close('slow_consumer');
@@ -222,24 +238,36 @@ export class Session implements Reader, Timed {
 
   // What it requests
 
-  /** Returns 0, or when it sends requests too fast, after how many milliseconds the next one is accepted. */
+  /**
+   * Returns 0, or when it sends requests too fast, after how many milliseconds the next one is
+   * accepted.
+   */
   takeRequest(): number {
     this.#clientLimits ??= new ClientLimits();
     return this.#clientLimits.takeRequest(this.#host.limits, this.#now);
   }
 
-  /** Counts a frame that was malformed or out of place; too many of them close the socket (docs/realtime.md#requests). */
+  /**
+   * Counts a frame that was malformed or out of place; too many of them close the socket
+   * (docs/realtime.md#requests).
+   */
   countFault(): void {
     if (this.#clientLimits?.addFault(this.#host.limits, this.#now) === true) this.close('protocol_error');
   }
 
-  /** Counts a request that was refused for its rate; a client that goes on nevertheless is closed with 4100. */
+  /**
+   * Counts a request that was refused for its rate; a client that goes on nevertheless is closed
+   * with 4100.
+   */
   countRefusal(): void {
     const retryAfterMs = this.#clientLimits?.addRefusal(this.#host.limits, this.#now) ?? 0;
     if (retryAfterMs > 0) this.close('rate_limited', { retryAfterMs });
   }
 
-  /** Counts a ping or pong of the WebSocket protocol as a request; there is no reply that could refuse it. */
+  /**
+   * Counts a ping or pong of the WebSocket protocol as a request; there is no reply that could
+   * refuse it.
+   */
   countControlFrame(): void {
     if (!this.closed && this.takeRequest() > 0) this.countRefusal();
   }
@@ -251,9 +279,9 @@ export class Session implements Reader, Timed {
   // How it ends
 
   /**
-   * Sends nothing more but the bytes that are queued already, then the close frame. Bytes that the client does not take
-   * within `cutMs` are discarded with the connection. `detail` is for codes whose client has to wait
-   * (docs/realtime.md#close-codes, band 41xx).
+   * Sends nothing more but the bytes that are queued already, then the close frame. Bytes that the
+   * client does not take within `cutMs` are discarded with the connection. `detail` is for codes
+   * whose client has to wait (docs/realtime.md#close-codes, band 41xx).
    */
   close(reason: CloseReason, detail?: { readonly retryAfterMs: number }): void {
     if (this.closed) return;
@@ -266,7 +294,10 @@ export class Session implements Reader, Timed {
     this.close('slow_consumer');
   }
 
-  /** Ends it at once and without a close frame, for queued bytes that its caller may not read any more (docs/architecture.md#rights-that-end). */
+  /**
+   * Ends it at once and without a close frame, for queued bytes that its caller may not read any
+   * more (docs/architecture.md#rights-that-end).
+   */
   cut(): void {
     if (this.#state === 'closed') return;
     this.#closeReason = 'cut';
@@ -288,7 +319,9 @@ export class Session implements Reader, Timed {
     this.#enter('dropped');
   }
 
-  /** Takes a dropped session off every topic, so that the next published frame does not reach it. */
+  /**
+   * Takes a dropped session off every topic, so that the next published frame does not reach it.
+   */
   silence(): void {
     if (this.#state === 'dropped') this.#leaveTopics();
   }
@@ -316,12 +349,13 @@ export class Session implements Reader, Timed {
     switch (state) {
       case 'ready':
         this.handshake = undefined;
-        // A random phase, so that a thousand sockets that opened together do not send heartbeats together.
+        // A random phase, so that a thousand sockets that opened together do not send heartbeats
+        // together.
         this.#pingAtMs = this.#now + Math.floor(Math.random() * limits.heartbeatMs);
         break;
       case 'dropped':
-        // Not closed here: uWS is in the middle of its list of subscribers, and the process ends with a
-        // segmentation fault when one of them goes away meanwhile.
+        // Not closed here: uWS is in the middle of its list of subscribers, and the process ends
+        // with a segmentation fault when one of them goes away meanwhile.
         this.#host.gapped(this);
         break;
       case 'closing':
@@ -410,8 +444,9 @@ export class Session implements Reader, Timed {
   }
 
   /**
-   * Ends the socket once everything queued is in the kernel, not before: uWS drops even the close frame of a socket
-   * over maxBackpressure, and its `end` gives the object up, so that the socket could not be cut any more.
+   * Ends the socket once everything queued is in the kernel, not before: uWS drops even the close
+   * frame of a socket over maxBackpressure, and its `end` gives the object up, so that the socket
+   * could not be cut any more.
    */
   #endWhenSent(): void {
     if (this.#state !== 'closing' || this.#wire.getBufferedAmount() > 0) return;
@@ -423,7 +458,10 @@ export class Session implements Reader, Timed {
     for (const topic of this.#wire.getTopics()) this.#wire.unsubscribe(topic);
   }
 
-  /** Also called when the socket is gone: a dropped one may go before it is closed here. Twice is once. */
+  /**
+   * Also called when the socket is gone: a dropped one may go before it is closed here. Twice is
+   * once.
+   */
   #leaveStreams(): void {
     const { streams } = this.#host;
     for (const conversationId of this.conversationIds) streams.leave(conversationId, this);

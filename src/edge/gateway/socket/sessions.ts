@@ -1,8 +1,8 @@
 import type { Principal } from '../../../platform/access/principal.ts';
 
 /**
- * The open sessions of a node, indexed by what their rights depend on: credential, actor, role, account,
- * conversation. Ids of different kinds never coincide, so one index serves them all.
+ * The open sessions of a node, indexed by what their rights depend on: credential, actor, role,
+ * account, conversation. Ids of different kinds never coincide, so one index serves them all.
  */
 export class Sessions<Session extends object> {
   /** Most subjects have one session, which is stored without a set. */

@@ -8,8 +8,9 @@ import { statement } from '../../../platform/db/statement.ts';
 import { isUnavailable } from '../../../platform/db/unavailable.ts';
 
 /**
- * Tickets for sockets (docs/realtime.md#opening): used once on any node, valid for 30 s by Postgres's clock, bound to
- * actor and account. The socket ends with the credential that the ticket was issued for.
+ * Tickets for sockets (docs/realtime.md#opening): used once on any node, valid for 30 s by
+ * Postgres's clock, bound to actor and account. The socket ends with the credential that the ticket
+ * was issued for.
  */
 export class Tickets {
   readonly #database: Database;
@@ -35,8 +36,8 @@ export class Tickets {
   }
 
   /**
-   * Returns the identity that the ticket was issued for. Throws ApiError `invalid_credentials` (unknown, used,
-   * expired) or `service_unavailable`.
+   * Returns the identity that the ticket was issued for. Throws ApiError `invalid_credentials`
+   * (unknown, used, expired) or `service_unavailable`.
    */
   async redeem(ticket: string): Promise<Identity> {
     const rows = FORM.test(ticket) ? await reached(this.#database.query(TAKE, hashOf(ticket))) : [];

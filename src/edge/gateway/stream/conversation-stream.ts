@@ -23,7 +23,10 @@ export interface StreamContext {
   readonly log: Logger;
 }
 
-/** Held frames past this are dropped, and read from Postgres when their turn comes: bounds the memory of a gap. */
+/**
+ * Held frames past this are dropped, and read from Postgres when their turn comes: bounds the
+ * memory of a gap.
+ */
 const MAX_HELD = 2_000;
 
 /** Messages read from Postgres at once while filling. */
@@ -37,12 +40,13 @@ export interface Moved {
 const NOT_MOVED: Moved = { head: 0, atMs: Number.NEGATIVE_INFINITY };
 
 /**
- * One conversation on this node: takes frames from the engine in any order and publishes them to the node's topics in
- * the order of their numbers (docs/architecture.md#delivery).
+ * One conversation on this node: takes frames from the engine in any order and publishes them to
+ * the node's topics in the order of their numbers (docs/architecture.md#delivery).
  *
- * Invariants: every number up to `delivered` is a void or a message that was published to the topics, and remains so.
- * A frame is published in the step in which `delivered` reaches its number. Frames with higher numbers wait in
- * `held`. Missing numbers are read through Timeline, which settles them.
+ * Invariants: every number up to `delivered` is a void or a message that was published to the
+ * topics, and remains so. A frame is published in the step in which `delivered` reaches its number.
+ * Frames with higher numbers wait in `held`. Missing numbers are read through Timeline, which
+ * settles them.
  */
 export class ConversationStream {
   readonly id: string;
@@ -56,7 +60,10 @@ export class ConversationStream {
   /** `updatedAtUs` of the last change delivered, by resource. */
   readonly #versions = new Map<string, number>();
   #delivered: number;
-  /** The last message that each audience may see, and when it was delivered; before the stream was opened: the team's only. */
+  /**
+   * The last message that each audience may see, and when it was delivered; before the stream was
+   * opened: the team's only.
+   */
   readonly #moved: Record<Reader['audience'], Moved>;
   #changes = 0;
   #known: number;
@@ -65,9 +72,9 @@ export class ConversationStream {
   #closed = false;
 
   /**
-   * `settled`: a number up to which everything is settled; numbers between it and the head are filled in. `visible`: the
-   * last message up to there.
-   * `onDelivered` is called after each frame that was published to the topics.
+   * `settled`: a number up to which everything is settled; numbers between it and the head are
+   * filled in. `visible`: the last message up to there. `onDelivered` is called after each frame
+   * that was published to the topics.
    */
   constructor(
     id: string,
@@ -91,8 +98,8 @@ export class ConversationStream {
   }
 
   /**
-   * How many events other than new messages were delivered: while it does not grow, reads of delivered numbers stay
-   * valid.
+   * How many events other than new messages were delivered: while it does not grow, reads of
+   * delivered numbers stay valid.
    */
   get changes(): number {
     return this.#changes;
@@ -120,8 +127,8 @@ export class ConversationStream {
   }
 
   /**
-   * Reads the numbers between `delivered` and `upTo` from Postgres and delivers them in order. Joins a fill under
-   * way. Rejects when Postgres is away.
+   * Reads the numbers between `delivered` and `upTo` from Postgres and delivers them in order.
+   * Joins a fill under way. Rejects when Postgres is away.
    */
   fill(upTo: number, seenAtMs: number = performance.now()): Promise<void> {
     this.#known = Math.max(this.#known, upTo);
@@ -181,7 +188,8 @@ export class ConversationStream {
     if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
     this.#deliver(frame);
     for (const update of updates ?? []) {
-      // A message that was read from Postgres may include the change already, but not what only belongs to it.
+      // A message that was read from Postgres may include the change already, but not what only
+      // belongs to it.
       const isIncluded = update.resource === frame.resource && update.updatedAtUs <= frame.updatedAtUs;
       if (!isIncluded && this.#isNews(update)) this.#deliver(update);
     }

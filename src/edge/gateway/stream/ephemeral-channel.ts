@@ -3,7 +3,10 @@ import { type Broadcast, type Reader, topics } from './reader.ts';
 
 export interface EphemeralChannelOptions {
   readonly conversationId: string;
-  /** The readers of the conversation on this node, each with a value that identifies its subscription. */
+  /**
+   * The readers of the conversation on this node, each with a value that identifies its
+   * subscription.
+   */
   readonly readers: ReadonlyMap<Reader, unknown>;
   readonly broadcast: Broadcast;
   /** Called for each reader that is taken off the ephemeral events. */
@@ -15,8 +18,9 @@ export interface EphemeralChannelOptions {
 }
 
 /**
- * The ephemeral events of one conversation on this node, which slow readers lose first (docs/realtime.md#guarantees,
- * 4): a reader with too many bytes queued is off their topic until it has drained. Made for the first such event.
+ * The ephemeral events of one conversation on this node, which slow readers lose first
+ * (docs/realtime.md#guarantees, 4): a reader with too many bytes queued is off their topic until it
+ * has drained. Made for the first such event.
  */
 export class EphemeralChannel {
   readonly #options: EphemeralChannelOptions;
@@ -32,7 +36,9 @@ export class EphemeralChannel {
     this.#options.broadcast('ephemeral', frame);
   }
 
-  /** Not before every event: looking at a thousand readers takes as long as sending to some hundred. */
+  /**
+   * Not before every event: looking at a thousand readers takes as long as sending to some hundred.
+   */
   #look(bytes: number): void {
     const nowMs = performance.now();
     this.#bytesSince += bytes;
@@ -60,5 +66,8 @@ export class EphemeralChannel {
 
 const LOOK_EVERY_MS = 20;
 const LOOK_EVERY_BYTES = 16 * 1_024;
-/** A reader comes back when it has taken most of its queue; otherwise it would leave and join with every event. */
+/**
+ * A reader comes back when it has taken most of its queue; otherwise it would leave and join with
+ * every event.
+ */
 const RESUME_AT = 4;

@@ -2,7 +2,10 @@ import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
 import { isCommitted } from '../../../platform/engine/frame.ts';
 import type { Broadcast, Reader } from './reader.ts';
 
-/** An actor's own events on this node: they have no numbers and are published to the topic as they arrive. */
+/**
+ * An actor's own events on this node: they have no numbers and are published to the topic as they
+ * arrive.
+ */
 export class Feed {
   readonly readers = new Set<Reader>();
   readonly ready: Promise<Subscription>;

@@ -1,25 +1,33 @@
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 
-/** How many frames a stream remembers: those that arrive in the milliseconds of a replay's read, with room to spare. */
+/**
+ * How many frames a stream remembers: those that arrive in the milliseconds of a replay's read,
+ * with room to spare.
+ */
 const CAPACITY = 256;
 
 /** How many bytes they have, at most: of larger frames it remembers fewer. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The durable frames that a stream delivered last, each under a position that only grows. A reader that catches up
- * follows from a position that it takes before it reads Postgres. Afterwards it takes the frames that were delivered
- * meanwhile from here, in one step with joining the live topic, so that none is missed.
+ * The durable frames that a stream delivered last, each under a position that only grows. A reader
+ * that catches up follows from a position that it takes before it reads Postgres. Afterwards it
+ * takes the frames that were delivered meanwhile from here, in one step with joining the live
+ * topic, so that none is missed.
  *
- * Frames are kept only while a reader follows. Kept for every stream, they outlived several young collections: the bytes
- * of 25,000 messages then brought a full collection, during which answers took up to 50 ms in place of 2.
+ * Frames are kept only while a reader follows. Kept for every stream, they outlived several young
+ * collections: the bytes of 25,000 messages then brought a full collection, during which answers
+ * took up to 50 ms in place of 2.
  */
 export class Journal {
   readonly #frames: (CommittedFrame | undefined)[] = [];
   #followers = 0;
   #bytes = 0;
   #start = 0;
-  /** The position of the last change that was forgotten: it has no number by which it could be found again. */
+  /**
+   * The position of the last change that was forgotten: it has no number by which it could be found
+   * again.
+   */
   #forgottenChange = -1;
 
   /** The first position that is remembered. */
@@ -37,7 +45,10 @@ export class Journal {
     return this.#start + this.#frames.length;
   }
 
-  /** Keeps the frames from `end` on until the returned function is called; calling it again does nothing. */
+  /**
+   * Keeps the frames from `end` on until the returned function is called; calling it again does
+   * nothing.
+   */
   follow(): () => void {
     this.#followers += 1;
     let isFollowing = true;
@@ -62,7 +73,10 @@ export class Journal {
     while (this.#bytes > MAX_BYTES) this.#forget(Math.ceil(this.#frames.length / 2));
   }
 
-  /** Forgets the frames of a resource whose content is gone; the event that says so is appended afterwards. */
+  /**
+   * Forgets the frames of a resource whose content is gone; the event that says so is appended
+   * afterwards.
+   */
   erase(resource: string): void {
     for (const [index, frame] of this.#frames.entries()) {
       if (frame?.resource !== resource) continue;
@@ -85,8 +99,8 @@ export class Journal {
   }
 
   /**
-   * Returns the frames from `position` on; undefined where they are not remembered any more. An erased frame is undefined
-   * too: if it was a message, the reader finds it again by its number.
+   * Returns the frames from `position` on; undefined where they are not remembered any more. An
+   * erased frame is undefined too: if it was a message, the reader finds it again by its number.
    */
   since(position: number): readonly (CommittedFrame | undefined)[] | undefined {
     return position < this.#start ? undefined : this.#frames.slice(position - this.#start);

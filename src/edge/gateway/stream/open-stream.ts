@@ -24,9 +24,9 @@ export interface StreamHost extends StreamContext {
 }
 
 /**
- * A conversation that sockets of this node read: its subscription to the engine, its readers, and the parts that its
- * frames go to by kind. Durable events go to the ConversationStream, pieces of texts to StreamingMessages, all other
- * ephemeral events to the EphemeralChannel.
+ * A conversation that sockets of this node read: its subscription to the engine, its readers, and
+ * the parts that its frames go to by kind. Durable events go to the ConversationStream, pieces of
+ * texts to StreamingMessages, all other ephemeral events to the EphemeralChannel.
  */
 export class OpenStream {
   /** Each reader with the function that ends its replay. */
@@ -64,7 +64,10 @@ export class OpenStream {
     return this.#ephemeral;
   }
 
-  /** Asks the writers of all texts that are being streamed here for snapshots, since pieces may be missing. */
+  /**
+   * Asks the writers of all texts that are being streamed here for snapshots, since pieces may be
+   * missing.
+   */
   askWriters(): void {
     this.#texts?.askAll();
   }

@@ -2,8 +2,8 @@ import { NEWEST_VERSION, type Version } from '../../../contract/protocol/version
 import type { BroadcastFrame } from '../../../platform/engine/frame.ts';
 
 /**
- * What streams know of a socket: enough to replay to it and to put it on a topic. Session implements it; only the
- * socket folder knows uWebSockets.js.
+ * What streams know of a socket: enough to replay to it and to put it on a topic. Session
+ * implements it; only the socket folder knows uWebSockets.js.
  */
 export interface Reader {
   /** The audience and version whose form it is sent. */
@@ -38,8 +38,8 @@ export type Broadcast = (kind: keyof typeof topics, frame: BroadcastFrame) => vo
 export type Form = Pick<Reader, 'audience' | 'version'>;
 
 /**
- * The names of uWS topics. Durable and ephemeral events of a stream have topics of their own, so that the latter can
- * be withheld.
+ * The names of uWS topics. Durable and ephemeral events of a stream have topics of their own, so
+ * that the latter can be withheld.
  */
 export const topics = {
   durable: (stream: string, form: Form) => `${prefixOf(form)}:${stream}`,

@@ -11,12 +11,14 @@ export interface StreamingMessagesOptions {
 }
 
 /**
- * The messages and drafts of one conversation that are being streamed, as this node's readers follow them
- * (docs/realtime.md#streamed-replies). The node does not know the texts, only whether the pieces that it passes on
- * have gaps. A reader that joins in the middle, and all readers after a gap, get a snapshot from the writer.
+ * The messages and drafts of one conversation that are being streamed, as this node's readers
+ * follow them (docs/realtime.md#streamed-replies). The node does not know the texts, only whether
+ * the pieces that it passes on have gaps. A reader that joins in the middle, and all readers after
+ * a gap, get a snapshot from the writer.
  *
- * Invariant: a reader on the topic of ephemeral events has each text up to its `position`, unless its writer did not
- * answer. A writer's frames arrive in order, so everything that came before its answer is in the answer.
+ * Invariant: a reader on the topic of ephemeral events has each text up to its `position`, unless
+ * its writer did not answer. A writer's frames arrive in order, so everything that came before its
+ * answer is in the answer.
  */
 export class StreamingMessages {
   readonly #options: StreamingMessagesOptions;
@@ -29,7 +31,9 @@ export class StreamingMessages {
     this.#options = options;
   }
 
-  /** Adds a message that readers have, and that was being streamed when this node began to listen. */
+  /**
+   * Adds a message that readers have, and that was being streamed when this node began to listen.
+   */
   addUnfinished(messageId: string): void {
     if (!this.#texts.has(messageId)) this.#texts.set(messageId, { position: undefined, askedAtMs: NEVER });
   }
@@ -48,8 +52,8 @@ export class StreamingMessages {
   }
 
   /**
-   * Takes a piece from the engine. Readers have no use for one of a message that they do not have yet, or whose text
-   * has ended.
+   * Takes a piece from the engine. Readers have no use for one of a message that they do not have
+   * yet, or whose text has ended.
    */
   onPiece(frame: PieceFrame): void {
     const { messageId, position } = frame;
@@ -70,8 +74,8 @@ export class StreamingMessages {
     text.askedAtMs = NEVER;
     const { position: before } = text;
     if (before !== undefined && isAhead(before, position)) {
-      // Pieces have overtaken it on a link that was broken. Readers that are further stay there; those that wait
-      // still lack the pieces.
+      // Pieces have overtaken it on a link that was broken. Readers that are further stay there;
+      // those that wait still lack the pieces.
       if (this.#isAwaited(messageId)) this.#ask(messageId, text);
       return;
     }
@@ -85,8 +89,8 @@ export class StreamingMessages {
   }
 
   /**
-   * Calls `enter`, in which the reader joins the topic, once the reader has what the others have: at once where no
-   * text is being streamed. A writer that does not answer delays it by one second.
+   * Calls `enter`, in which the reader joins the topic, once the reader has what the others have:
+   * at once where no text is being streamed. A writer that does not answer delays it by one second.
    */
   admit(reader: Reader, isWanted: () => boolean, enter: () => void): void {
     if (this.#texts.size === 0 || reader.audience !== 'team') {
@@ -106,7 +110,8 @@ export class StreamingMessages {
   }
 
   /**
-   * To be called when the link to the writers is whole again: a gap might not show in a later piece for a long time.
+   * To be called when the link to the writers is whole again: a gap might not show in a later piece
+   * for a long time.
    */
   askAll(): void {
     for (const [messageId, text] of this.#texts) {
@@ -143,7 +148,10 @@ export class StreamingMessages {
     return [...this.#admissions].some(({ missing }) => missing.has(messageId));
   }
 
-  /** One question serves all that wait for the answer: everything published before the answer is in it. */
+  /**
+   * One question serves all that wait for the answer: everything published before the answer is in
+   * it.
+   */
   #ask(messageId: string, text: StreamingText): void {
     const nowMs = performance.now();
     if (nowMs - text.askedAtMs < PATIENCE_MS) return;
@@ -160,7 +168,8 @@ export class StreamingMessages {
   }
 
   /**
-   * Lets a reader join with less than the others have. The writer is asked once more, and all readers get the answer.
+   * Lets a reader join with less than the others have. The writer is asked once more, and all
+   * readers get the answer.
    */
   #giveUp(admission: PendingReader): void {
     for (const messageId of admission.missing) {
@@ -191,7 +200,10 @@ export class StreamingMessages {
 }
 
 interface StreamingText {
-  /** The position up to which readers have it; undefined: it is not known, and pieces are of no use to them. */
+  /**
+   * The position up to which readers have it; undefined: it is not known, and pieces are of no use
+   * to them.
+   */
   position: TextPosition | undefined;
   /** When its writer was asked last, if it has not answered. */
   askedAtMs: number;
@@ -217,7 +229,10 @@ const MAX_EARLY = 100;
 const NEVER = Number.NEGATIVE_INFINITY;
 const BEGINNING: TextPosition = { attempt: 1, from: 0, to: 0 };
 
-/** Whether the piece is a delta at the end of the text, or a reset that begins the next attempt within it. */
+/**
+ * Whether the piece is a delta at the end of the text, or a reset that begins the next attempt
+ * within it.
+ */
 function follows(piece: TextPosition, { attempt, to }: TextPosition): boolean {
   if (piece.attempt === attempt) return piece.from === to;
   const isReset = piece.from === piece.to;

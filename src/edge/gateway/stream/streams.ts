@@ -36,16 +36,16 @@ export interface Joined {
   /** Releases what was read ahead: it is read again. */
   forgetAhead(): void;
   /**
-   * Sends `changes` (for a resume, which reads them after joining), the replay, then `caught_up` or `resync`. The reader
-   * is live when it resolves. To be called once, after the reply was sent. `onPause` is called when the reader must be
-   * waited for.
+   * Sends `changes` (for a resume, which reads them after joining), the replay, then `caught_up` or
+   * `resync`. The reader is live when it resolves. To be called once, after the reply was sent.
+   * `onPause` is called when the reader must be waited for.
    */
   run(changes?: MissedChanges, onPause?: () => void): Promise<void>;
 }
 
 /**
- * The streams of this node: one for each conversation and each actor's feed that a socket here reads, opened for the
- * first reader and closed after the last. Callers check rights.
+ * The streams of this node: one for each conversation and each actor's feed that a socket here
+ * reads, opened for the first reader and closed after the last. Callers check rights.
  */
 export class Streams {
   readonly #options: StreamsOptions;
@@ -74,21 +74,27 @@ export class Streams {
   }
 
   /**
-   * Returns the open streams among these conversations, or all of them, for repair. Waits for one that is being opened,
-   * since it may have read Postgres before the frames that were lost.
+   * Returns the open streams among these conversations, or all of them, for repair. Waits for one
+   * that is being opened, since it may have read Postgres before the frames that were lost.
    */
   async open(ids: Iterable<string> = this.#conversations.keys()): Promise<ConversationStream[]> {
     const opening = [...ids].map((id) => this.#conversations.get(id)?.ready.catch(() => undefined));
     return (await Promise.all(opening)).filter((stream) => stream !== undefined);
   }
 
-  /** Forgets the frames that are kept for readers that catch up, because an actor that they show has changed. */
+  /**
+   * Forgets the frames that are kept for readers that catch up, because an actor that they show has
+   * changed.
+   */
   forgetFrames(): void {
     this.#replays.ranges.eraseAll();
     for (const { stream } of this.#conversations.values()) stream?.journal.eraseAll();
   }
 
-  /** The head that an audience saw last, and when; undefined where no socket here reads the conversation. */
+  /**
+   * The head that an audience saw last, and when; undefined where no socket here reads the
+   * conversation.
+   */
   moved(conversationId: string, audience: ReaderAudience): Moved | undefined {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
@@ -99,9 +105,9 @@ export class Streams {
   }
 
   /**
-   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on; one that begins before what is left of
-   * it is sent `resync`. Throws ApiError
-   * `service_unavailable` while the engine is away, and passes on what Postgres throws.
+   * Subscribes `reader` to a conversation, from `afterSequence` on or from now on; one that begins
+   * before what is left of it is sent `resync`. Throws ApiError `service_unavailable` while the
+   * engine is away, and passes on what Postgres throws.
    */
   async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
     const open = this.#acquire(conversationId);
@@ -126,7 +132,8 @@ export class Streams {
       unfollow = stream.journal.follow();
       if (cancelled) unfollow();
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
-      // Messages that it may not see do not count as missing: they alone may be more than a replay sends.
+      // Messages that it may not see do not count as missing: they alone may be more than a replay
+      // sends.
       const isWhole = afterSequence === undefined || afterSequence >= headSequence;
       const sequence = isWhole ? delivered : afterSequence;
       const position = { sequence, visible: headSequence, rows: READ_ROWS.most, journal };
@@ -174,9 +181,10 @@ export class Streams {
   }
 
   /**
-   * Asks other nodes for what Postgres does not have, after frames were lost on these channels or on any: the writers of
-   * streamed texts for a snapshot, and on single channels the nodes for their presence. On all channels presence is
-   * not asked for, since every node repeats it within seconds.
+   * Asks other nodes for what Postgres does not have, after frames were lost on these channels or
+   * on any: the writers of streamed texts for a snapshot, and on single channels the nodes for
+   * their presence. On all channels presence is not asked for, since every node repeats it within
+   * seconds.
    */
   askOthers(channels: Iterable<string> | undefined): void {
     if (channels === undefined) {
@@ -233,14 +241,16 @@ export class Streams {
     if (changes.areTooMany || isTooFar(stream, position)) {
       return this.#resync(stream, reader, cancelled, 'too_many');
     }
-    // A client that has seen more than there is (after a restore of the database) goes on from the present head.
+    // A client that has seen more than there is (after a restore of the database) goes on from the
+    // present head.
     position.sequence = Math.min(position.sequence, stream.delivered);
     const following = changes.following(position.sequence);
     if (!(await sendChanges(this.#replays.room, changes, replayed))) {
       return this.#resync(stream, reader, cancelled, 'too_many');
     }
     if (cancelled()) return;
-    // What this node has not delivered yet waits in the stream for its message, which it may deliver behind the replay.
+    // What this node has not delivered yet waits in the stream for its message, which it may
+    // deliver behind the replay.
     for (const [sequence, frames] of following) {
       if (sequence > stream.delivered) frames.forEach(stream.receive, stream);
     }
@@ -268,15 +278,19 @@ export class Streams {
   }
 
   /**
-   * Delivers what a reader has already, from another node or over REST: if it joined before this node has delivered that
-   * far, it would get those messages again. Numbers that Postgres does not have are left alone.
+   * Delivers what a reader has already, from another node or over REST: if it joined before this
+   * node has delivered that far, it would get those messages again. Numbers that Postgres does not
+   * have are left alone.
    */
   async #catchUpWith(stream: ConversationStream, sequence: number): Promise<void> {
     const head = await this.#heads.ask(stream.id);
     await stream.fill(Math.min(head, sequence));
   }
 
-  /** Ends the subscription of a reader that misses too much: it loads the conversation over REST and subscribes again. */
+  /**
+   * Ends the subscription of a reader that misses too much: it loads the conversation over REST and
+   * subscribes again.
+   */
   async #resync(
     stream: ConversationStream,
     reader: Reader,
@@ -290,8 +304,8 @@ export class Streams {
   }
 
   /**
-   * Returns the number of the last message up to `upTo` that the audience may see. Customers learn of no others
-   * (docs/contract.md#customers), and a void is never named as a head.
+   * Returns the number of the last message up to `upTo` that the audience may see. Customers learn
+   * of no others (docs/contract.md#customers), and a void is never named as a head.
    */
   async #visibleHead(stream: ConversationStream, upTo: number, audience: ReaderAudience): Promise<number> {
     if (audience === 'team') return stream.moved('team').head;

@@ -6,7 +6,9 @@ export interface Patience {
   readonly firstPartMs: number;
   /** Between parts. */
   readonly stallMs: number;
-  /** Between parts while the model thinks: vendors show little of it and can be silent for minutes. */
+  /**
+   * Between parts while the model thinks: vendors show little of it and can be silent for minutes.
+   */
   readonly thinkingMs: number;
   /** From the request to the last part. */
   readonly turnMs: number;
@@ -20,8 +22,8 @@ export const PATIENCE: Patience = {
 };
 
 /**
- * One request to one model. `signal` aborts with the caller's signal, or with a ModelError `stalled` when a limit of
- * Patience has passed. `end` releases the timers.
+ * One request to one model. `signal` aborts with the caller's signal, or with a ModelError
+ * `stalled` when a limit of Patience has passed. `end` releases the timers.
  */
 export class ModelAttempt {
   readonly #patience: Patience;
@@ -46,7 +48,10 @@ export class ModelAttempt {
     return this.#controller.signal;
   }
 
-  /** Handles a sign of life from the model. Called once a token, so it moves a timer instead of making one. */
+  /**
+   * Handles a sign of life from the model. Called once a token, so it moves a timer instead of
+   * making one.
+   */
   onPart({ type }: ModelPart): void {
     const ms = type === 'thinking' ? this.#patience.thinkingMs : this.#patience.stallMs;
     if (ms === this.#silenceMs) {

@@ -19,7 +19,10 @@ export const TURN_LIMITS = {
 export interface TurnListener {
   /** The model produced more text. `Completion.text` is all of it since the last failover. */
   onText(text: string): void;
-  /** A model failed and the next one is about to be asked. The text of the failed model is discarded. */
+  /**
+   * A model failed and the next one is about to be asked. The text of the failed model is
+   * discarded.
+   */
   onFailover(failover: Failover): void;
 }
 
@@ -72,10 +75,10 @@ export class ModelChain {
   }
 
   /**
-   * Makes one turn with the first model that succeeds. A model that fails, refuses, breaks off or stalls is followed
-   * by the next one, and a rate-limited model is not asked before its pause is over. If every model failed, those
-   * whose pause ends soon are asked once more. Throws ModelError `unavailable` if that fails too, or the reason of
-   * `signal` when it aborts.
+   * Makes one turn with the first model that succeeds. A model that fails, refuses, breaks off or
+   * stalls is followed by the next one, and a rate-limited model is not asked before its pause is
+   * over. If every model failed, those whose pause ends soon are asked once more. Throws ModelError
+   * `unavailable` if that fails too, or the reason of `signal` when it aborts.
    */
   async complete(prompt: Prompt, listener: TurnListener, signal: AbortSignal): Promise<Completion> {
     const failovers: Failover[] = [];
@@ -99,9 +102,9 @@ export class ModelChain {
   }
 
   /**
-   * Yields the models to ask next, until one has answered: first those that may be asked now, in order, or the first
-   * to become free if the whole chain is rate-limited; then, in the second round, those that were not given up. All
-   * waits together take no longer than a turn may wait.
+   * Yields the models to ask next, until one has answered: first those that may be asked now, in
+   * order, or the first to become free if the whole chain is rate-limited; then, in the second
+   * round, those that were not given up. All waits together take no longer than a turn may wait.
    */
   async *#askable(givenUp: ReadonlySet<Model>, signal: AbortSignal): AsyncGenerator<Model> {
     let leftMs = this.#mostWaitMs;

@@ -4,8 +4,8 @@ import type { Model, ModelError } from './model.ts';
 const DEFAULT_PAUSE_MS = 5_000;
 
 /**
- * The models of this node that are rate-limited, each with the time at which it may be asked again. Shared by all
- * chains that contain the model.
+ * The models of this node that are rate-limited, each with the time at which it may be asked again.
+ * Shared by all chains that contain the model.
  */
 export class Cooldowns {
   readonly #untilMs = new Map<Model, number>();

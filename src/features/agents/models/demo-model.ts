@@ -1,13 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Model, ModelPart, Prompt, ToolCall, ToolResult, Turn } from './model.ts';
 
-/** Maximum number of words to reverse: at 60 words a second, three seconds are enough for a demo. */
+/**
+ * Maximum number of words to reverse: at 60 words a second, three seconds are enough for a demo.
+ */
 const MAX_WORDS = 180;
 
 /**
- * The model used when none is configured, so that agents can be tried out. It returns the last message with its words
- * reversed. Asked to "create a summary", it calls `create_artifact` with the conversation so far, if the agent has
- * that tool.
+ * The model used when none is configured, so that agents can be tried out. It returns the last
+ * message with its words reversed. Asked to "create a summary", it calls `create_artifact` with the
+ * conversation so far, if the agent has that tool.
  */
 export class DemoModel implements Model {
   readonly provider = 'demo';
@@ -40,8 +42,8 @@ export class DemoModel implements Model {
 const UNCOUNTED = { inputTokens: null, outputTokens: null, costUsd: 0 } as const;
 
 /**
- * Returns undefined unless the last turn asks for a summary and the tool is available. A turn of tool results is
- * answered with text.
+ * Returns undefined unless the last turn asks for a summary and the tool is available. A turn of
+ * tool results is answered with text.
  */
 function summaryCall({ turns, tools }: Prompt): ToolCall | undefined {
   const last = turns.at(-1);
@@ -69,7 +71,10 @@ function outcomeOf({ name, failed }: ToolResult): string {
   return failed ? `The call of ${name} was not carried out.` : `The call of ${name} was carried out.`;
 }
 
-/** Returns the last message of a turn, without its author's name: only the names begin a line (history.ts). */
+/**
+ * Returns the last message of a turn, without its author's name: only the names begin a line
+ * (history.ts).
+ */
 function lastMessage(turn: string): string {
   const message = turn.split(/\n(?=\S)/).at(-1) ?? '';
   return message.replace(/^[^\s:][^:\n]{0,99}: /, '');

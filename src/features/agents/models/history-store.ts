@@ -9,7 +9,10 @@ export type HistoryRow = HistoryMessage & {
   readonly audience: ConversationAudience;
 };
 
-/** Returns the newest complete messages of the conversation up to this one, or up to its end if null; newest first. */
+/**
+ * Returns the newest complete messages of the conversation up to this one, or up to its end if
+ * null; newest first.
+ */
 export function readHistory(
   db: Db,
   conversationId: string,

@@ -13,9 +13,9 @@ export interface ConversationContext {
 }
 
 /**
- * Returns the instructions that precede every turn of a run: the agent's own standing instructions and the platform's
- * guidance (docs/contract.md#tiers). The guidance comes last and states that it takes precedence; what actually
- * restricts the agent is its role.
+ * Returns the instructions that precede every turn of a run: the agent's own standing instructions
+ * and the platform's guidance (docs/contract.md#tiers). The guidance comes last and states that it
+ * takes precedence; what actually restricts the agent is its role.
  */
 export function instructionsFor(
   { name, description, system_prompt: prompt }: Pick<AgentRow, 'name' | 'description' | 'system_prompt'>,
@@ -55,7 +55,10 @@ function whereIs({ type, audience, title }: ConversationContext): string[] {
   return [`You answer in ${kind} of a team${named}. What you write is posted there.`, names];
 }
 
-/** Returns the text on one line, so that a name or a title written by a user cannot pass for guidance. */
+/**
+ * Returns the text on one line, so that a name or a title written by a user cannot pass for
+ * guidance.
+ */
 function quoted(text: string): string {
   return JSON.stringify(oneLine(text));
 }

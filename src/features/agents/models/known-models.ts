@@ -7,12 +7,15 @@ export interface KnownModel {
 }
 
 /**
- * Less than most of these models accept (1,000,000 tokens): above 272,000 OpenAI doubles its prices, and a whole year
- * of a conversation does not improve an answer.
+ * Less than most of these models accept (1,000,000 tokens): above 272,000 OpenAI doubles its
+ * prices, and a whole year of a conversation does not improve an answer.
  */
 const CONTEXT_TOKENS = 200_000;
 
-/** The models of the default chains, as of November 2026. Models that are not listed here can be used by name. */
+/**
+ * The models of the default chains, as of November 2026. Models that are not listed here can be
+ * used by name.
+ */
 export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   'claude-fable-5-1': known(10, 50),
   'claude-opus-5-5': known(4, 20),

@@ -1,8 +1,8 @@
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 
 /**
- * The port to a language model: one turn in, its parts out as they arrive. Adapters to providers implement it
- * (open-model.ts, demo-model.ts); runs use a chain of models (chain.ts).
+ * The port to a language model: one turn in, its parts out as they arrive. Adapters to providers
+ * implement it (open-model.ts, demo-model.ts); runs use a chain of models (chain.ts).
  */
 export interface Model {
   readonly provider: string;
@@ -10,8 +10,8 @@ export interface Model {
   /** Tokens that a prompt and its answer may have together. */
   readonly contextTokens: number;
   /**
-   * Ends with a part `end`. Throws ModelError if the provider fails, refuses or breaks off, even after parts were
-   * streamed, or the reason of `signal` when it aborts.
+   * Ends with a part `end`. Throws ModelError if the provider fails, refuses or breaks off, even
+   * after parts were streamed, or the reason of `signal` when it aborts.
    */
   stream(prompt: Prompt, signal: AbortSignal): AsyncIterable<ModelPart>;
 }
@@ -76,12 +76,18 @@ export type ModelPart =
 
 /** A provider failed. The caller continues with another one if it has one. */
 export class ModelError extends Error {
-  /** Short, without secrets: `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed`, `cut_off`. */
+  /**
+   * Short, without secrets: `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed`,
+   * `cut_off`.
+   */
   readonly reason: string;
   /** Pause that the provider asked for, in milliseconds; null if it asked for none. */
   readonly retryAfterMs: number | null;
 
-  /** `message` is shown to users: it contains no keys, no addresses and nothing that the provider wrote. */
+  /**
+   * `message` is shown to users: it contains no keys, no addresses and nothing that the provider
+   * wrote.
+   */
   constructor(reason: string, message: string, retryAfterMs: number | null = null) {
     super(message);
     this.name = 'ModelError';

@@ -14,10 +14,10 @@ export interface OpenModelSettings {
 }
 
 /**
- * A model behind a provider's HTTP API, through the `ai` SDK's providers. The SDK's `streamText` is left out on
- * purpose: the loop over tools is ours, `streamText` passes each token through some eight streams (220 µs, against 40
- * µs for the provider's own stream), and it parses calls, while the approved text must be byte for byte the model's
- * own.
+ * A model behind a provider's HTTP API, through the `ai` SDK's providers. The SDK's `streamText` is
+ * left out on purpose: the loop over tools is ours, `streamText` passes each token through some
+ * eight streams (220 µs, against 40 µs for the provider's own stream), and it parses calls, while
+ * the approved text must be byte for byte the model's own.
  */
 export class OpenModel implements Model {
   readonly provider: string;
@@ -92,7 +92,10 @@ export class OpenModel implements Model {
     return { type: 'end', reason, inputTokens, outputTokens, costUsd: this.#cost(inputTokens, outputTokens) };
   }
 
-  /** Returns the cost at list price: discounts for prompts that the provider had cached are not known here. */
+  /**
+   * Returns the cost at list price: discounts for prompts that the provider had cached are not
+   * known here.
+   */
   #cost(inputTokens: number | null, outputTokens: number | null): number | null {
     const { prices } = this.#settings;
     if (prices === null || inputTokens === null || outputTokens === null) return null;
@@ -119,7 +122,8 @@ function endingOf(finish: Finish['finishReason'] | undefined, calls: number): 's
     case 'length':
       return 'length';
     default:
-      // Some servers send `stop` after calls, and `other` stands for a reason that the SDK does not know.
+      // Some servers send `stop` after calls, and `other` stands for a reason that the SDK does not
+      // know.
       return calls > 0 ? 'calls' : 'stop';
   }
 }

@@ -64,7 +64,10 @@ function toMessage(turn: Turn): Message[] {
   }
 }
 
-/** Providers reject a history in which arguments are not an object. The call's result contains the error. */
+/**
+ * Providers reject a history in which arguments are not an object. The call's result contains the
+ * error.
+ */
 function parsedArguments(text: string): object {
   try {
     const value: unknown = JSON.parse(text);
@@ -74,7 +77,10 @@ function parsedArguments(text: string): object {
   }
 }
 
-/** Converts a result to text in either case: a tool's output may have any shape, and every provider accepts text. */
+/**
+ * Converts a result to text in either case: a tool's output may have any shape, and every provider
+ * accepts text.
+ */
 function toOutput({ output, failed }: ToolResult): Output {
   const value = typeof output === 'string' ? output : JSON.stringify(output ?? null);
   return { type: failed ? 'error-text' : 'text', value };

@@ -1,6 +1,7 @@
 /**
- * Makes a model's text safe for Postgres, JSON and readers: U+0000 is removed, a lone surrogate becomes U+FFFD, and a
- * pair that arrives in two chunks leaves in one. Readers' offsets and hashes refer to the cleaned text.
+ * Makes a model's text safe for Postgres, JSON and readers: U+0000 is removed, a lone surrogate
+ * becomes U+FFFD, and a pair that arrives in two chunks leaves in one. Readers' offsets and hashes
+ * refer to the cleaned text.
  */
 export class TextCleaner {
   #half = '';

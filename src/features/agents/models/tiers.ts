@@ -47,7 +47,10 @@ export class ModelTiers {
     }
   }
 
-  /** Returns the chain for a run: that of the agent's tier, or, if it has none, of the tier for the trigger. */
+  /**
+   * Returns the chain for a run: that of the agent's tier, or, if it has none, of the tier for the
+   * trigger.
+   */
   chainFor(agent: { readonly tier: Tier | null }, trigger: RunTrigger): ModelChain {
     return this.#chains.get(tierOf(agent, trigger))!;
   }
@@ -83,8 +86,8 @@ const DEMO: readonly ModelChoice[] = [{ provider: 'demo', model: 'demo' }];
 const UNKNOWN_CONTEXT_TOKENS = 32_000;
 
 /**
- * The chains without PARLEY_MODELS: the vendors whose keys are set, each as the fallback of the other; the demo model
- * without keys.
+ * The chains without PARLEY_MODELS: the vendors whose keys are set, each as the fallback of the
+ * other; the demo model without keys.
  */
 function vendorChains({ anthropicApiKey, openaiApiKey }: TiersOptions): Chains {
   return Object.fromEntries(
@@ -99,8 +102,8 @@ function vendorChains({ anthropicApiKey, openaiApiKey }: TiersOptions): Chains {
 }
 
 /**
- * Returns for each tier its own chain or that of the nearest tier. Of two equally near tiers the cheaper one is taken,
- * so that costs do not grow unasked.
+ * Returns for each tier its own chain or that of the nearest tier. Of two equally near tiers the
+ * cheaper one is taken, so that costs do not grow unasked.
  */
 function nearestNamed(chains: Chains): Readonly<Record<Tier, readonly ModelChoice[]>> {
   const named = TIERS.filter((tier) => chains[tier] !== undefined).toReversed();

@@ -4,10 +4,15 @@ import { cutToTokens, tokensOf } from './tokens.ts';
 /** Tokens of a window that are reserved for the answer. */
 const ANSWER_TOKENS = 4_000;
 
-/** Minimum for the transcript, however full the window is: enough to see how the last calls ended. */
+/**
+ * Minimum for the transcript, however full the window is: enough to see how the last calls ended.
+ */
 const LEAST_TOKENS = 1_000;
 
-/** Returns how many tokens a run may add to the prompt that it began with, in a window of `contextTokens`. */
+/**
+ * Returns how many tokens a run may add to the prompt that it began with, in a window of
+ * `contextTokens`.
+ */
 export function roomBehind({ instructions, turns, tools }: Prompt, contextTokens: number): number {
   const taken = tokensOf(instructions) + tokensOf(JSON.stringify(turns)) + tokensOfTools(tools);
   return Math.max(contextTokens - taken - ANSWER_TOKENS, LEAST_TOKENS);
@@ -19,8 +24,8 @@ export function tokensOfTools(tools: Prompt['tools']): number {
 }
 
 /**
- * Fits a run's transcript into `tokens`. The newest turn stays whole; turns that do not fit are cut, oldest first. No
- * turn is left out: each call keeps its result.
+ * Fits a run's transcript into `tokens`. The newest turn stays whole; turns that do not fit are
+ * cut, oldest first. No turn is left out: each call keeps its result.
  */
 export function fitTurns(turns: readonly Turn[], tokens: number): readonly Turn[] {
   let left = tokens;

@@ -19,8 +19,8 @@ export interface End extends CompleteContent {
 }
 
 /**
- * Completes a streaming text and enqueues its final event. Returns false if it is complete already, or was never
- * begun.
+ * Completes a streaming text and enqueues its final event. Returns false if it is complete already,
+ * or was never begun.
  */
 export async function completeReply(
   tx: Tx,
@@ -33,7 +33,10 @@ export async function completeReply(
   return true;
 }
 
-/** Attaches the files that a run has made to the message it has written, in the order in which they were made. */
+/**
+ * Attaches the files that a run has made to the message it has written, in the order in which they
+ * were made.
+ */
 export async function attachArtifacts(
   tx: Tx,
   { id: message_id, conversation_id }: ReplyPosition,
@@ -55,8 +58,9 @@ export async function attachArtifacts(
 }
 
 /**
- * Completes the text of a run that is not written any more, with the body of the last checkpoint. The message is found
- * by the run, not by its `reply_message_id`: a node may have died between the two.
+ * Completes the text of a run that is not written any more, with the body of the last checkpoint.
+ * The message is found by the run, not by its `reply_message_id`: a node may have died between the
+ * two.
  */
 export async function completeAbandoned(
   tx: Tx,

@@ -9,9 +9,9 @@ import { LiveReply } from './live-reply.ts';
 import { hasMessage, lockEarlierDraft, updateEditedAt } from './store.ts';
 
 /**
- * The reply on a customer's case: a draft that the team sees grow, in the name that the team writes in. After a pause
- * the run continues the draft that it composed before, unless a person has decided about it: the customer gets one
- * reply.
+ * The reply on a customer's case: a draft that the team sees grow, in the name that the team writes
+ * in. After a pause the run continues the draft that it composed before, unless a person has
+ * decided about it: the customer gets one reply.
  */
 export class DraftReply extends LiveReply {
   protected readonly endEvent = 'draft.updated';
@@ -23,8 +23,8 @@ export class DraftReply extends LiveReply {
       const position = { id, conversation_id: facts.id };
       if (await hasMessage(tx, position)) return;
       requireActive(conversation);
-      // Checked inside this lock, under which people cannot approve, reject or edit the draft: what was sent must not
-      // be sent again.
+      // Checked inside this lock, under which people cannot approve, reject or edit the draft: what
+      // was sent must not be sent again.
       const earlier = await lockEarlierDraft(tx, run.id, facts.id);
       this.beginWith(earlier?.body ?? '');
       if (earlier !== undefined) await conclude(tx, earlier, 'supersede');

@@ -36,9 +36,9 @@ export interface ReplyHost {
 }
 
 /**
- * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns the text: it
- * subscribes to the conversation's channel, publishes deltas once it has received its own message's frame, answers
- * snapshot requests, and closes when it receives the final frame.
+ * A reply that people read while it is written (docs/realtime.md#streamed-replies). This node owns
+ * the text: it subscribes to the conversation's channel, publishes deltas once it has received its
+ * own message's frame, answers snapshot requests, and closes when it receives the final frame.
  */
 export abstract class LiveReply implements AgentReply {
   protected readonly host: ReplyHost;
@@ -65,8 +65,8 @@ export abstract class LiveReply implements AgentReply {
   }
 
   /**
-   * Inserts the row with this id, empty and `streaming`, if it does not exist yet. Returns its sequence number, 0 if
-   * it has none.
+   * Inserts the row with this id, empty and `streaming`, if it does not exist yet. Returns its
+   * sequence number, 0 if it has none.
    */
   protected abstract insert(id: string): Promise<number>;
 
@@ -149,8 +149,8 @@ export abstract class LiveReply implements AgentReply {
   }
 
   /**
-   * A snapshot request of another node may be among the frames that were lost on these channels, or, if undefined, on
-   * any channel.
+   * A snapshot request of another node may be among the frames that were lost on these channels,
+   * or, if undefined, on any channel.
    */
   missed(channels: ReadonlySet<string> | undefined): void {
     if (channels?.has(this.run.conversation_id!) !== false) this.#repeat();
@@ -198,11 +198,15 @@ export abstract class LiveReply implements AgentReply {
     const [sequence] = await Promise.all([this.#write(), this.#listen()]);
     this.#isWritten = true;
     this.#sequence ||= sequence;
-    // The frame may be lost, or delayed until a sweep. Readers can request a snapshot, so deltas begin without it.
+    // The frame may be lost, or delayed until a sweep. Readers can request a snapshot, so deltas
+    // begin without it.
     this.#later(OWN_FRAME_MS, () => this.#published.begin());
   }
 
-  /** Retries while Postgres or the counters are unavailable: the model's text is worth more than a second's delay. */
+  /**
+   * Retries while Postgres or the counters are unavailable: the model's text is worth more than a
+   * second's delay.
+   */
   async #write(): Promise<number> {
     for (let tried = 1; ; tried++) {
       try {
@@ -214,7 +218,10 @@ export abstract class LiveReply implements AgentReply {
     }
   }
 
-  /** Retries until the reply is over. Meanwhile no node can request the text so far, and everything else continues. */
+  /**
+   * Retries until the reply is over. Meanwhile no node can request the text so far, and everything
+   * else continues.
+   */
   async #listen(isLate = false): Promise<void> {
     if (this.#isOver) return;
     try {

@@ -15,8 +15,8 @@ export class MessageReply extends LiveReply {
   }
 
   protected async insert(id: string): Promise<number> {
-    // The claim precedes the message: a message that this node begins after it has lost the run can still be found
-    // (complete-reply.ts).
+    // The claim precedes the message: a message that this node begins after it has lost the run can
+    // still be found (complete-reply.ts).
     await claimReply(this.host.database, this.run, id);
     const { row } = await this.host.writePath.append({
       message: { ...this.newMessage(id), visibility: 'internal', sender_id: this.#sender.id },

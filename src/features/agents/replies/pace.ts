@@ -14,16 +14,21 @@ const REAL_CLOCK: Clock = {
   },
 };
 
-/** Milliseconds for which text gathers before it is published (docs/realtime.md#streamed-replies). */
+/**
+ * Milliseconds for which text gathers before it is published (docs/realtime.md#streamed-replies).
+ */
 export const GATHER_MS = 40;
 
 /**
- * Interval of the check for texts that are due. Texts that are due together leave in one turn of the loop: one write
- * to the broker, one to each socket.
+ * Interval of the check for texts that are due. Texts that are due together leave in one turn of
+ * the loop: one write to the broker, one to each socket.
  */
 const LOOK_EVERY_MS = 8;
 
-/** One timer for all texts of a node that have something to publish. It runs only while there are such texts. */
+/**
+ * One timer for all texts of a node that have something to publish. It runs only while there are
+ * such texts.
+ */
 export class Pace {
   readonly gatherMs: number;
   readonly clock: Clock;
@@ -36,7 +41,10 @@ export class Pace {
     this.clock = clock;
   }
 
-  /** Schedules one call, `gatherMs` from now or a little later. Scheduling it again while it waits is a no-op. */
+  /**
+   * Schedules one call, `gatherMs` from now or a little later. Scheduling it again while it waits
+   * is a no-op.
+   */
   wake(call: () => void): void {
     if (this.#waiting.has(call)) return;
     this.#waiting.set(call, this.clock.now() + this.gatherMs);

@@ -7,9 +7,10 @@ export type Piece =
   | { readonly kind: 'reset'; readonly attempt: number; readonly keep: number; readonly reason: string };
 
 /**
- * Publishes a text as it grows (docs/realtime.md#streamed-replies). Text after a silence is published at once, later
- * text gathers, so that no two deltas are closer than the window. Invariant: the pieces published so far,
- * concatenated, are the first `#publishedLength` units of `attempt`.
+ * Publishes a text as it grows (docs/realtime.md#streamed-replies). Text after a silence is
+ * published at once, later text gathers, so that no two deltas are closer than the window.
+ * Invariant: the pieces published so far, concatenated, are the first `#publishedLength` units of
+ * `attempt`.
  */
 export class PacedText {
   readonly #text: ReplyText;
@@ -45,7 +46,8 @@ export class PacedText {
     if (this.#state !== 'published') return;
     this.#publishReset();
     if (this.#isDrained) return;
-    // Text that already gathers keeps its time: a shorter wait would make more deltas, and none of them earlier.
+    // Text that already gathers keeps its time: a shorter wait would make more deltas, and none of
+    // them earlier.
     const isSilent = this.#pace.clock.now() - this.#publishedAtMs >= this.#pace.gatherMs;
     if (isSilent && !this.#pace.isWaiting(this.#flush)) this.#flush();
     else this.#pace.wake(this.#flush);
@@ -59,8 +61,8 @@ export class PacedText {
   }
 
   /**
-   * Resolves when all text was published, or will never be. Resolves at once while the text is held back: `begin`
-   * publishes it.
+   * Resolves when all text was published, or will never be. Resolves at once while the text is held
+   * back: `begin` publishes it.
    */
   drained(): Promise<void> {
     if (this.#state !== 'published' || this.#isDrained) return Promise.resolve();

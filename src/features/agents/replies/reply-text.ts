@@ -4,9 +4,9 @@ import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-messag
 export const BLANK_LINE = '\n\n';
 
 /**
- * The text of one reply as it grows. Invariant: `body` is text that every reader and Postgres store alike: no half of
- * a surrogate pair (one at the end waits for its other half), no U+0000, and no longer than a message may be. Lengths
- * are in UTF-16 units.
+ * The text of one reply as it grows. Invariant: `body` is text that every reader and Postgres store
+ * alike: no half of a surrogate pair (one at the end waits for its other half), no U+0000, and no
+ * longer than a message may be. Lengths are in UTF-16 units.
  */
 export class ReplyText {
   #head = '';
@@ -49,7 +49,8 @@ export class ReplyText {
   }
 
   /**
-   * Keeps the first `keep` units of the text after the head and starts a new attempt. Returns the length of the body.
+   * Keeps the first `keep` units of the text after the head and starts a new attempt. Returns the
+   * length of the body.
    */
   reset(keep: number): number {
     const kept = this.#stepText.slice(0, Math.max(0, keep));

@@ -1,8 +1,9 @@
 import type { Tx } from '../../../platform/db/handle.ts';
 
 /**
- * The text that one run writes for people, as it grows: a streaming message in the conversation, a draft on a
- * customer's case, or only a buffer if there is no conversation. A run has one reply at a time, on one node.
+ * The text that one run writes for people, as it grows: a streaming message in the conversation, a
+ * draft on a customer's case, or only a buffer if there is no conversation. A run has one reply at
+ * a time, on one node.
  */
 export interface AgentReply {
   /** The id of the message or draft; null before it is opened, and without a conversation. */
@@ -22,15 +23,16 @@ export interface AgentReply {
   open(): void;
 
   /**
-   * Publishes what is outstanding and waits until the message, if there is to be one, is in Postgres. No text may
-   * follow. Rejects, once, if the message could not be written: it counts as not begun then.
+   * Publishes what is outstanding and waits until the message, if there is to be one, is in
+   * Postgres. No text may follow. Rejects, once, if the message could not be written: it counts as
+   * not begun then.
    */
   settle(): Promise<void>;
 
   /**
-   * Completes the message after `settle`, in the transaction that ends or pauses the run: the whole body, `complete`,
-   * files attached. The commit enqueues `message.updated` or `draft.updated` with the seal. No-op if there is no
-   * message.
+   * Completes the message after `settle`, in the transaction that ends or pauses the run: the whole
+   * body, `complete`, files attached. The commit enqueues `message.updated` or `draft.updated` with
+   * the seal. No-op if there is no message.
    */
   finish(tx: Tx, artifactIds: readonly string[]): Promise<void>;
 

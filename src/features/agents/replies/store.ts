@@ -12,7 +12,10 @@ export interface ReplyPosition {
   readonly conversation_id: string;
 }
 
-/** Records which message a run writes, under the fence of its claim. Returns false if the claim does not hold any more. */
+/**
+ * Records which message a run writes, under the fence of its claim. Returns false if the claim does
+ * not hold any more.
+ */
 export async function updateReplyMessage(
   db: Db,
   { id, owner, fence }: Pick<RunRow, 'id' | 'owner' | 'fence'>,
@@ -64,7 +67,10 @@ export async function completeMessage(
   return ended !== undefined;
 }
 
-/** Completes the streaming messages of a run with the bodies that are stored. Returns what it completed. */
+/**
+ * Completes the streaming messages of a run with the bodies that are stored. Returns what it
+ * completed.
+ */
 export function completeMessagesOf(
   tx: Tx,
   runId: string,
@@ -81,8 +87,8 @@ export function completeMessagesOf(
 }
 
 /**
- * Returns runs that have ended, or wait, but still have a streaming text: a node that had lost the run without knowing
- * it began the text after the run's end.
+ * Returns runs that have ended, or wait, but still have a streaming text: a node that had lost the
+ * run without knowing it began the text after the run's end.
  */
 export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
   return db.query(FIND_STRAYS);
@@ -123,7 +129,9 @@ export async function hasMessage(tx: Tx, { id, conversation_id }: ReplyPosition)
   return known !== undefined;
 }
 
-/** Locks and returns the draft that an earlier claim of the run has composed, if it is still open. */
+/**
+ * Locks and returns the draft that an earlier claim of the run has composed, if it is still open.
+ */
 export function lockEarlierDraft(
   tx: Tx,
   runId: string,
@@ -142,7 +150,9 @@ export function lockEarlierDraft(
     .executeTakeFirst();
 }
 
-/** Marks a message as edited by a person. No event shows it by itself, so the message's time stays. */
+/**
+ * Marks a message as edited by a person. No event shows it by itself, so the message's time stays.
+ */
 export async function updateEditedAt(
   tx: Tx,
   { id, conversation_id }: ReplyPosition,
@@ -226,10 +236,10 @@ const READ_DRAFT = statement<[runId: string], DraftOfRun>({
     WHERE r.id = $1 AND r.status = 'completed'`,
 });
 
-// Numbers are assigned under the lock, so the messages after the trigger's number are exactly those that did not exist
-// before it. The trigger counts as well: if it is a person's own answer to the customer, no other answer was
-// requested. Numbers are compared because a time may be that of a transaction that waited. API keys count as people
-// who work through another program.
+// Numbers are assigned under the lock, so the messages after the trigger's number are exactly those
+// that did not exist before it. The trigger counts as well: if it is a person's own answer to the
+// customer, no other answer was requested. Numbers are compared because a time may be that of a
+// transaction that waited. API keys count as people who work through another program.
 const READ_ANSWERS = statement<[runId: string, conversationId: string, authorId: string | null], Answers>({
   name: 'read-answers-since-run',
   text: `

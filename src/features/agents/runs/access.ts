@@ -16,9 +16,9 @@ export interface RunSources {
 }
 
 /**
- * Returns a run of the caller's account. A run with a conversation is visible only to the conversation's readers
- * (docs/contract.md#runs); other callers get the error for a run that does not exist. Throws ApiError
- * `resource_not_found` (param id).
+ * Returns a run of the caller's account. A run with a conversation is visible only to the
+ * conversation's readers (docs/contract.md#runs); other callers get the error for a run that does
+ * not exist. Throws ApiError `resource_not_found` (param id).
  */
 export async function readableRun(
   { database, directory }: RunSources,
@@ -31,8 +31,8 @@ export async function readableRun(
 }
 
 /**
- * Like `readableRun`, for a caller that is to change the run, which stays locked until the end of `tx`. Also throws
- * `insufficient_permissions`: viewers of its conversation can only read.
+ * Like `readableRun`, for a caller that is to change the run, which stays locked until the end of
+ * `tx`. Also throws `insufficient_permissions`: viewers of its conversation can only read.
  */
 export async function lockChangeableRun(
   tx: Tx,
@@ -47,8 +47,8 @@ export async function lockChangeableRun(
 }
 
 /**
- * Throws ApiError `parameter_invalid` for a filter that names no agent of the account, or no conversation that the caller
- * may read: an empty list would hide the mistake.
+ * Throws ApiError `parameter_invalid` for a filter that names no agent of the account, or no
+ * conversation that the caller may read: an empty list would hide the mistake.
  */
 export async function requireFilters(
   { database, directory }: RunSources,
@@ -79,8 +79,9 @@ interface WaitingCall {
 }
 
 /**
- * A person who approves a call must have the access to the conversation that the call's own caller would need. Throws
- * ApiError `insufficient_permissions`. If there is no such conversation, the call fails by itself.
+ * A person who approves a call must have the access to the conversation that the call's own caller
+ * would need. Throws ApiError `insufficient_permissions`. If there is no such conversation, the
+ * call fails by itself.
  */
 export async function requirePlaceOf(
   tx: Tx,
@@ -117,8 +118,8 @@ interface PathArguments {
 }
 
 /**
- * Returns whether the caller may read a run of its account: any run without a conversation, otherwise a run of a
- * conversation that it may read.
+ * Returns whether the caller may read a run of its account: any run without a conversation,
+ * otherwise a run of a conversation that it may read.
  */
 export async function mayReadRun(
   directory: ConversationDirectory,

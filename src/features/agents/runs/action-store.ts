@@ -6,7 +6,9 @@ import type { ActionRow, RunRow, StepRow } from '../../../core/resources/run.ts'
 import type { Db, Tx } from '../../../platform/db/handle.ts';
 import type { RunTool } from '../tools/tool.ts';
 
-/** A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool. */
+/**
+ * A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool.
+ */
 export interface ReadyCall {
   readonly tool: RunTool;
   readonly needsReview: boolean;
@@ -18,8 +20,8 @@ export interface ReadyCall {
 }
 
 /**
- * Inserts the calls of a turn, in the transaction that ends the turn. Calls that need review wait for it, the others
- * are allowed.
+ * Inserts the calls of a turn, in the transaction that ends the turn. Calls that need review wait
+ * for it, the others are allowed.
  */
 export async function insertActions(
   tx: Tx,
@@ -170,7 +172,10 @@ export async function expireActions(tx: Tx, runId: string): Promise<void> {
     .execute();
 }
 
-/** Ends the open actions of a run that ends. Waiting ones will never be executed; the result of begun ones is unknown. */
+/**
+ * Ends the open actions of a run that ends. Waiting ones will never be executed; the result of
+ * begun ones is unknown.
+ */
 export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
   await tx.kysely
     .updateTable('agent_run_actions')

@@ -9,8 +9,8 @@ import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
 
 /**
- * Resumes a run that waits for people as soon as none of its actions waits any more. Returns the run's current row.
- * `run` is locked.
+ * Resumes a run that waits for people as soon as none of its actions waits any more. Returns the
+ * run's current row. `run` is locked.
  */
 export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
   const decided = !(await hasPendingActions(tx, run.id));
@@ -24,8 +24,8 @@ export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
 }
 
 /**
- * Expires calls that were not decided in time. They are not executed, and their runs continue without them
- * (ACTION_MOVES.expire).
+ * Expires calls that were not decided in time. They are not executed, and their runs continue
+ * without them (ACTION_MOVES.expire).
  */
 export async function expireApprovals(database: Database): Promise<void> {
   for (let found = true; found; ) {

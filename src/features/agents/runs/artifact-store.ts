@@ -15,8 +15,8 @@ export async function artifactsOf(db: Db, runId: string): Promise<string[]> {
 }
 
 /**
- * Returns those files of the run that no message shows yet. A draft that was replaced by another does not count as
- * showing them.
+ * Returns those files of the run that no message shows yet. A draft that was replaced by another
+ * does not count as showing them.
  */
 export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string[]> {
   const rows = await tx.kysely
@@ -44,8 +44,9 @@ export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string
 }
 
 /**
- * Returns whether this claim of a run has made files that the agent may still show in the conversation. Files of
- * earlier claims were shown when the run paused: if a person deleted that message, it is not posted again.
+ * Returns whether this claim of a run has made files that the agent may still show in the
+ * conversation. Files of earlier claims were shown when the run paused: if a person deleted that
+ * message, it is not posted again.
  */
 export async function hasFilesToShow(
   db: Db,
@@ -55,7 +56,8 @@ export async function hasFilesToShow(
   return rows.length > 0;
 }
 
-// A run may end because its agent has lost its place: the text that is there stays, and nothing new is added.
+// A run may end because its agent has lost its place: the text that is there stays, and nothing new
+// is added.
 const READ_NEW_FILE = statement<[id: string, claimedAt: string]>({
   name: 'read-new-file-of-run',
   text: `

@@ -28,14 +28,17 @@ export async function cancelAllOf(tx: Tx, accountId: string): Promise<readonly s
   return running;
 }
 
-/** Cancels those of these runs that are open. `by`: actor id. Returns the ids of those that a node has yet to end. */
+/**
+ * Cancels those of these runs that are open. `by`: actor id. Returns the ids of those that a node
+ * has yet to end.
+ */
 export async function cancelRunsById(tx: Tx, by: string, ids: readonly string[]): Promise<readonly string[]> {
   return ids.length === 0 ? [] : cancelLocked(tx, by, await lockOpenRunsById(tx, ids));
 }
 
 /**
- * A run that no node has claimed ends here; the owner of any other run receives the cancel as in cancel.ts, and ends the
- * run and its text.
+ * A run that no node has claimed ends here; the owner of any other run receives the cancel as in
+ * cancel.ts, and ends the run and its text.
  */
 async function cancelLocked(
   tx: Tx,

@@ -11,11 +11,11 @@ import { endRun } from './end-run.ts';
 import { updateRun } from './store.ts';
 
 /**
- * Cancel Agent Run (docs/contract.md#runs). A run that no node has claimed ends here; the owner of a running one is
- * asked to end it, and its end is awaited; a cancelled one stays as it is. Returns the run as it stands after three
- * seconds at most, because its owner may have died. Throws ApiError `resource_not_found` (param id),
- * `insufficient_permissions`, or `resource_conflict` for a run that has completed or failed, also if that happens
- * during the wait.
+ * Cancel Agent Run (docs/contract.md#runs). A run that no node has claimed ends here; the owner of
+ * a running one is asked to end it, and its end is awaited; a cancelled one stays as it is. Returns
+ * the run as it stands after three seconds at most, because its owner may have died. Throws
+ * ApiError `resource_not_found` (param id), `insufficient_permissions`, or `resource_conflict` for
+ * a run that has completed or failed, also if that happens during the wait.
  */
 export async function cancelRun(sources: RunSources, principal: Principal, id: string): Promise<RunRow> {
   for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
@@ -43,8 +43,8 @@ async function recordCancelRequest(tx: Tx, { actor }: Principal, id: string): Pr
     cancel_requested_at: sql<string>`clock_timestamp()`,
     cancelled_by: actor.id,
   });
-  // The owner receives this as a changed right. If that frame is lost, the owner sees the row when it renews its
-  // lease.
+  // The owner receives this as a changed right. If that frame is lost, the owner sees the row when
+  // it renews its lease.
   await enqueueRightsChanged(tx, [id]);
   return asked;
 }

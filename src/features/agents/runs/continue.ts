@@ -20,11 +20,11 @@ export interface ContinueSources extends Pick<RunSources, 'directory'> {
 type Decision = ContinueRunBody['decisions'][number];
 
 /**
- * Continue Agent Run (docs/contract.md#tools): decides waiting calls, each once and for the arguments that it shows;
- * either all of them or none. The run continues when no call waits any more. A person cannot approve what they may not
- * do themselves, by their role or in the conversation. Throws ApiError `resource_not_found` (param id or
- * `decisions[i].action_id`), `resource_conflict` (the run or a call waits for no decision) or
- * `insufficient_permissions`.
+ * Continue Agent Run (docs/contract.md#tools): decides waiting calls, each once and for the
+ * arguments that it shows; either all of them or none. The run continues when no call waits any
+ * more. A person cannot approve what they may not do themselves, by their role or in the
+ * conversation. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
+ * `resource_conflict` (the run or a call waits for no decision) or `insufficient_permissions`.
  */
 export async function continueRun(
   tx: Tx,
@@ -58,7 +58,10 @@ export async function continueRun(
   return continueIfDecided(tx, run);
 }
 
-/** Throws ApiError `validation_failed` (param `decisions[i].action_id`) for a call that is named twice. */
+/**
+ * Throws ApiError `validation_failed` (param `decisions[i].action_id`) for a call that is named
+ * twice.
+ */
 export function checkDecisions({ decisions }: ContinueRunBody): void {
   for (const [index, { action_id }] of decisions.entries()) {
     const first = decisions.findIndex((other) => other.action_id === action_id);

@@ -5,8 +5,9 @@ import type { DomainEvent } from '../../../platform/engine/publish.ts';
 import { mayReceiveEvents } from './store.ts';
 
 /**
- * `agent_run.updated`, on the feed of the actor that triggered the run (docs/realtime.md#events), with nothing
- * expanded. An actor that has lost access to the run's conversation meanwhile gets no further events.
+ * `agent_run.updated`, on the feed of the actor that triggered the run (docs/realtime.md#events),
+ * with nothing expanded. An actor that has lost access to the run's conversation meanwhile gets no
+ * further events.
  */
 export const runEvents = eventSource({
   events: ['agent_run.updated'],

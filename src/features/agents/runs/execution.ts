@@ -64,13 +64,16 @@ export interface ExecutionOptions {
   readonly metrics?: Pick<Metrics, 'modelSeconds' | 'modelTokens' | 'modelCost' | 'modelFailovers'>;
 }
 
-/** Runs work with Postgres as soon as a slot is free: hundreds of runs of a node share a few connections. */
+/**
+ * Runs work with Postgres as soon as a slot is free: hundreds of runs of a node share a few
+ * connections.
+ */
 export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * Executes a run from its current state to its end or its next pause: turns of the model, each with the calls that it
- * requests. Every decision is in Postgres before the next step begins, under the claim's fence: a node that has lost
- * the run changes nothing more.
+ * Executes a run from its current state to its end or its next pause: turns of the model, each with
+ * the calls that it requests. Every decision is in Postgres before the next step begins, under the
+ * claim's fence: a node that has lost the run changes nothing more.
  */
 export class Execution {
   readonly #options: ExecutionOptions;
@@ -86,8 +89,8 @@ export class Execution {
   }
 
   /**
-   * Resolves when the run is completed or waits for people. Throws Stop, RunFailure, ModelError, or any error of
-   * Postgres. After an error the caller completes the text that was written by then.
+   * Resolves when the run is completed or waits for people. Throws Stop, RunFailure, ModelError, or
+   * any error of Postgres. After an error the caller completes the text that was written by then.
    */
   async run(): Promise<'completed' | 'paused'> {
     const { database, run, admit } = this.#options;
@@ -151,7 +154,10 @@ export class Execution {
     metrics?.modelCost.inc({ provider }, costUsd ?? 0);
   }
 
-  /** Returns the prompt that the run began with, and the transcript since, as far as it fits the window. */
+  /**
+   * Returns the prompt that the run began with, and the transcript since, as far as it fits the
+   * window.
+   */
   #prompt(): Prompt {
     const { agent, instructions, history, chain } = this.#options;
     const first: Prompt = {
@@ -229,7 +235,9 @@ export class Execution {
     }
   }
 
-  /** Executes each allowed call once: a call that was begun by a node that died is not begun again. */
+  /**
+   * Executes each allowed call once: a call that was begun by a node that died is not begun again.
+   */
   async #executeAllowed(): Promise<void> {
     const { database, signal, admit } = this.#options;
     for (const [index, action] of this.#record.actions.entries()) {
@@ -270,8 +278,8 @@ export class Execution {
   }
 
   /**
-   * The text so far becomes a message of its own, so that no unfinished sentence stays open while the run waits for
-   * people.
+   * The text so far becomes a message of its own, so that no unfinished sentence stays open while
+   * the run waits for people.
    */
   async #pause(): Promise<'paused'> {
     const { run, reply } = this.#options;
@@ -323,8 +331,8 @@ export class Execution {
 const CALL_MS = 60_000;
 
 /**
- * Ends a claimed run and its text in one transaction. Returns false if the run does not belong to the claim any more:
- * nothing was changed then.
+ * Ends a claimed run and its text in one transaction. Returns false if the run does not belong to
+ * the claim any more: nothing was changed then.
  */
 export async function endClaimed(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
@@ -363,7 +371,9 @@ async function settleReply(
   await reply.settle();
 }
 
-/** Returns the text of all turns, including those before a pause, within the bounds of a message. */
+/**
+ * Returns the text of all turns, including those before a pause, within the bounds of a message.
+ */
 function textOf(steps: readonly StepRow[]): string {
   const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
   const joined = new ReplyText();

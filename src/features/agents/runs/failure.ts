@@ -4,7 +4,9 @@ import { ModelError } from '../models/model.ts';
 
 /** The reason why a run does not continue on this node. */
 export class Stop extends Error {
-  /** `lost`: another node, or none, owns the run, and this one must not change anything any more. */
+  /**
+   * `lost`: another node, or none, owns the run, and this one must not change anything any more.
+   */
   readonly reason: 'cancelled' | 'stopping' | 'lost';
 
   constructor(reason: Stop['reason']) {
@@ -23,14 +25,16 @@ const STOPS = {
 /** The run cannot continue, for a reason that is shown to people. */
 export class RunFailure extends Error {}
 
-/** Returns whether an error is an expected outcome of a run; any other error is a defect of ours. */
+/**
+ * Returns whether an error is an expected outcome of a run; any other error is a defect of ours.
+ */
 export function isExpected(error: unknown): error is Error {
   return [Stop, RunFailure, ModelError, ApiError].some((kind) => error instanceof kind);
 }
 
 /**
- * Returns one line for people. Messages of drivers and libraries are not passed on: they name addresses, tables and
- * keys.
+ * Returns one line for people. Messages of drivers and libraries are not passed on: they name
+ * addresses, tables and keys.
  */
 export function reasonOf(error: unknown): string {
   if (isExpected(error)) return error.message;

@@ -7,18 +7,24 @@ import type { RunDue } from './outbox-topics.ts';
 import { updateRun } from './store.ts';
 
 /**
- * How long a run belongs to its owner without renewal, in milliseconds. The runs of a killed node end within this time
- * and one round of another node's sweep.
+ * How long a run belongs to its owner without renewal, in milliseconds. The runs of a killed node
+ * end within this time and one round of another node's sweep.
  */
 const LEASE_MS = 6_000;
 
-/** After this many milliseconds any node may take a run that the node that created it has not claimed. */
+/**
+ * After this many milliseconds any node may take a run that the node that created it has not
+ * claimed.
+ */
 const UNCLAIMED_MS = 1_000;
 
 /** Runs that one sweep takes. */
 const MAX_AT_ONCE = 100;
 
-/** Locks and returns a run that waits for a node; undefined if it does not wait, or another transaction has locked it. */
+/**
+ * Locks and returns a run that waits for a node; undefined if it does not wait, or another
+ * transaction has locked it.
+ */
 export function lockWaiting(tx: Tx, id: string): Promise<RunRow | undefined> {
   return tx.kysely
     .selectFrom('agent_runs')
@@ -65,8 +71,8 @@ export interface Renewed {
 }
 
 /**
- * Renews the leases that this node holds on these runs. Runs that are missing from the result do not belong to this
- * node any more.
+ * Renews the leases that this node holds on these runs. Runs that are missing from the result do
+ * not belong to this node any more.
  */
 export function renewLeases(db: Db, node: string, ids: readonly string[]): Promise<Renewed[]> {
   return db.query(RENEW, node, ids);
@@ -75,8 +81,8 @@ export function renewLeases(db: Db, node: string, ids: readonly string[]): Promi
 /** What the runs of this database wait for. */
 export interface Overdue {
   /**
-   * Runs that were not claimed in time: the node that created them died or was full. Oldest first within an account,
-   * the accounts in turn.
+   * Runs that were not claimed in time: the node that created them died or was full. Oldest first
+   * within an account, the accounts in turn.
    */
   readonly unclaimed: readonly RunDue[];
   /** Whether a run's lease has run out. */
@@ -92,8 +98,8 @@ export async function findOverdue(db: Db): Promise<Overdue> {
 }
 
 /**
- * Locks and returns a run whose owner has let its lease run out, until the end of `tx`. `alive`: runs that this node
- * knows to be running.
+ * Locks and returns a run whose owner has let its lease run out, until the end of `tx`. `alive`:
+ * runs that this node knows to be running.
  */
 export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | undefined> {
   return tx.kysely

@@ -17,9 +17,9 @@ export interface EndedOptions {
 }
 
 /**
- * Handles RUN_ENDED: notifies the user who triggered the run (`agent.run_completed`) and raises an alert in the
- * account for a failure (docs/contract.md#system-messages). May be called again for the same run; each notification
- * and alert is inserted once. Rejects if something is left to do.
+ * Handles RUN_ENDED: notifies the user who triggered the run (`agent.run_completed`) and raises an
+ * alert in the account for a failure (docs/contract.md#system-messages). May be called again for
+ * the same run; each notification and alert is inserted once. Rejects if something is left to do.
  */
 export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
   const run = await readEndedRun(options.database, run_id);
@@ -57,8 +57,8 @@ const ENDINGS: Readonly<Partial<Record<RunStatus, string>>> = {
 };
 
 /**
- * Raises one alert for each agent and minute of the clock, with the first failure in it: an agent that fails at every
- * message is one problem, not hundreds.
+ * Raises one alert for each agent and minute of the clock, with the first failure in it: an agent
+ * that fails at every message is one problem, not hundreds.
  */
 async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun): Promise<void> {
   const minute = run.completed_at.slice(0, 'YYYY-MM-DDTHH:MM'.length);

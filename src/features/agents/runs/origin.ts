@@ -23,14 +23,16 @@ export interface Origin {
   /** The first run of the chain; null if the new run would be the first. */
   readonly rootId: string | null;
   readonly trace: TraceContext | undefined;
-  /** Whether it cannot start another run: too many runs in a row, or too many with the same root. */
+  /**
+   * Whether it cannot start another run: too many runs in a row, or too many with the same root.
+   */
   readonly isExhausted: boolean;
 }
 
 /**
- * Returns the origin of an action. An action of an agent outside the reply of its run (a message sent by a tool, for
- * instance) names no run: the deepest of the runs that the agent had at that time counts, so that chains of agents
- * end.
+ * Returns the origin of an action. An action of an agent outside the reply of its run (a message
+ * sent by a tool, for instance) names no run: the deepest of the runs that the agent had at that
+ * time counts, so that chains of agents end.
  */
 export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promise<Origin> {
   if (by === null) return { ...UNKNOWN, trace };

@@ -1,4 +1,6 @@
-/** Outbox topics of runs (platform/db/topic.ts). Each is handled once its transaction has committed. */
+/**
+ * Outbox topics of runs (platform/db/topic.ts). Each is handled once its transaction has committed.
+ */
 
 import { defineTopic } from '../../../platform/db/topic.ts';
 
@@ -10,7 +12,10 @@ export interface RunDue {
   readonly account_id: string;
 }
 
-/** A run has ended, in whatever way: notifications and triggers follow (on-run-ended.ts, triggers/triggers.ts). */
+/**
+ * A run has ended, in whatever way: notifications and triggers follow (on-run-ended.ts,
+ * triggers/triggers.ts).
+ */
 export const RUN_ENDED = defineTopic<RunEnded>('agent_runs.ended');
 
 export interface RunEnded {

@@ -39,14 +39,16 @@ export async function* readArtifactsOf(db: Db, actorId: string): AsyncIterable<A
 /** A run that may contain what is known of a person. */
 export interface RunOfErased {
   readonly id: string;
-  /** The person started it, or the report of an event about the person: nothing of its texts stays. */
+  /**
+   * The person started it, or the report of an event about the person: nothing of its texts stays.
+   */
   readonly whole: boolean;
 }
 
 /**
- * Yields the ended runs that the actor started, that belong to a conversation of which it is or was a participant, whose
- * calls name it, or that were started by an event whose report has its id or one of `texts`, but for those of conversations
- * under legal hold.
+ * Yields the ended runs that the actor started, that belong to a conversation of which it is or was
+ * a participant, whose calls name it, or that were started by an event whose report has its id or
+ * one of `texts`, but for those of conversations under legal hold.
  */
 export async function* readRunsAbout(
   db: Db,

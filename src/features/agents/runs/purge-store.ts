@@ -11,9 +11,10 @@ export interface RunEnding {
 }
 
 /**
- * Clears what the ended runs that began with one of these messages, or wrote one, quote of the conversation: their input
- * and output, the texts and calls of their steps, their files; and of its other ended runs the calls that name one of the
- * messages, as calls that read messages do. The runs themselves stay. Returns the runs, and the keys of the files.
+ * Clears what the ended runs that began with one of these messages, or wrote one, quote of the
+ * conversation: their input and output, the texts and calls of their steps, their files; and of its
+ * other ended runs the calls that name one of the messages, as calls that read messages do. The
+ * runs themselves stay. Returns the runs, and the keys of the files.
  */
 export async function clearRunsOf(
   tx: Tx,
@@ -31,8 +32,9 @@ export async function clearRunsOf(
 }
 
 /**
- * Deletes runs of a conversation with everything of them, `limit` at most. Returns how many, and the keys of their
- * files. Runs that have not ended are deleted too: what is left of them finds no row.
+ * Deletes runs of a conversation with everything of them, `limit` at most. Returns how many, and
+ * the keys of their files. Runs that have not ended are deleted too: what is left of them finds no
+ * row.
  */
 export async function deleteRunsOf(
   tx: Tx,
@@ -48,8 +50,9 @@ export async function deleteRunsOf(
 }
 
 /**
- * Deletes runs of an account that ended that long ago with everything of them, `limit` at most, but not those in held
- * conversations. No hold of theirs is set until the transaction ends. Returns them, and the keys of their files.
+ * Deletes runs of an account that ended that long ago with everything of them, `limit` at most, but
+ * not those in held conversations. No hold of theirs is set until the transaction ends. Returns
+ * them, and the keys of their files.
  */
 export async function deleteEndedRuns(
   tx: Tx,
@@ -61,7 +64,10 @@ export async function deleteEndedRuns(
   return { deleted: gone!.deleted ?? [], keys: gone!.keys ?? [] };
 }
 
-/** Deletes files of runs that are that old, `limit` at most, but not of runs in held conversations. Returns their keys. */
+/**
+ * Deletes files of runs that are that old, `limit` at most, but not of runs in held conversations.
+ * Returns their keys.
+ */
 export async function deleteOldArtifacts(
   tx: Tx,
   accountId: string,
@@ -76,7 +82,10 @@ export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Pro
   if (keys.length > 0) await tx.query(DELETE_ARTIFACTS_BY_KEY, keys);
 }
 
-/** Returns how old the oldest run and the oldest file of the account are, in seconds, but for those in held conversations. */
+/**
+ * Returns how old the oldest run and the oldest file of the account are, in seconds, but for those
+ * in held conversations.
+ */
 export async function readRunAges(
   db: Db,
   accountId: string,
@@ -139,7 +148,10 @@ const DELETE_RUNS = statement<[runIds: readonly string[]]>({
 const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = r.conversation_id AND h.legal_hold = 'held')`;
 const CUTOFF = 'clock_timestamp() - make_interval(days => $2::int)';
 
-/** Locks the conversations of the rows of `due` that are not held; rows of `due` without one, or in `released`, may go. */
+/**
+ * Locks the conversations of the rows of `due` that are not held; rows of `due` without one, or in
+ * `released`, may go.
+ */
 const RELEASED = `released AS MATERIALIZED (
       SELECT c.id FROM conversations c
       WHERE c.id IN (SELECT conversation_id FROM due) AND c.legal_hold <> 'held' ORDER BY c.id FOR SHARE

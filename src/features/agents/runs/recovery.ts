@@ -4,9 +4,9 @@ import { type Ending, endRun } from './end-run.ts';
 import { lockDead } from './lease-store.ts';
 
 /**
- * Ends the runs of nodes that died, with the text of the last checkpoint, so that no message stays `streaming`
- * (docs/realtime.md#streamed-replies). `alive`: runs of this node, which are excluded whatever their leases say,
- * because no node could renew leases while Postgres was unavailable.
+ * Ends the runs of nodes that died, with the text of the last checkpoint, so that no message stays
+ * `streaming` (docs/realtime.md#streamed-replies). `alive`: runs of this node, which are excluded
+ * whatever their leases say, because no node could renew leases while Postgres was unavailable.
  */
 export async function endDead(
   database: Database,

@@ -48,15 +48,15 @@ export interface RunnerOptions {
 const MAX_CONNECTIONS = 4;
 
 /**
- * Interval at which leases are renewed and texts stored, in milliseconds: a kill loses at most this much of a text. Runs are
- * taken over no more often.
+ * Interval at which leases are renewed and texts stored, in milliseconds: a kill loses at most this
+ * much of a text. Runs are taken over no more often.
  */
 const ROUND_MS = 1_000;
 
 /**
- * Runs agents on this node. A run is claimed with a lease, which this node renews while it lives; a run whose lease
- * has run out is ended by the first node that sees it (recovery.ts). Only the last second of a run's text exists in
- * memory alone.
+ * Runs agents on this node. A run is claimed with a lease, which this node renews while it lives; a
+ * run whose lease has run out is ended by the first node that sees it (recovery.ts). Only the last
+ * second of a run's text exists in memory alone.
  */
 export class Runner {
   readonly #options: RunnerOptions;
@@ -78,14 +78,16 @@ export class Runner {
       ...{ name: 'agent_runs', condition: HAS_OVERDUE, everyMs: ROUND_MS },
       onDue: () => this.#sweep.wake(),
     });
-    // A cancel arrives as a changed right with the run as its subject. All other subjects are rights that runs depend
-    // on.
+    // A cancel arrives as a changed right with the run as its subject. All other subjects are
+    // rights that runs depend on.
     this.#forgetRights = options.rights.onChange((subject) => {
       if (subject === EVERYTHING || this.#concerns(subject)) this.#hold.wake();
     });
   }
 
-  /** Claims and starts a run (handles RUN_DUE). A run that does not fit waits for a node with room. */
+  /**
+   * Claims and starts a run (handles RUN_DUE). A run that does not fit waits for a node with room.
+   */
   async due({ run_id: id, account_id }: RunDue): Promise<void> {
     const { database, node } = this.#options;
     await this.#turns.run(id, async () => {
@@ -95,7 +97,10 @@ export class Runner {
     });
   }
 
-  /** Claims nothing more and waits for the active runs. A run that has not ended within `ms` ends as it stands. */
+  /**
+   * Claims nothing more and waits for the active runs. A run that has not ended within `ms` ends as
+   * it stands.
+   */
   async drain(ms: number): Promise<void> {
     this.#stopping = true;
     if (this.#active.size === 0) return;
@@ -192,8 +197,9 @@ export class Runner {
   }
 
   /**
-   * Checks what a run needs throughout: an active subscription, a role, and in a conversation the right to write.
-   * Returns the conversation. Throws RunFailure, or ApiError if the agent cannot act any more.
+   * Checks what a run needs throughout: an active subscription, a role, and in a conversation the
+   * right to write. Returns the conversation. Throws RunFailure, or ApiError if the agent cannot
+   * act any more.
    */
   async #requireStanding(run: RunRow): Promise<ConversationFacts | null> {
     const { authenticator, directory } = this.#options;

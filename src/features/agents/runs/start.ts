@@ -13,8 +13,8 @@ import { insertRun } from './store.ts';
 export interface Trigger {
   readonly type: RunTrigger;
   /**
-   * Identifies what started the run, unique to the agent: a message, an event, an occurrence. The same key starts a
-   * run only once.
+   * Identifies what started the run, unique to the agent: a message, an event, an occurrence. The
+   * same key starts a run only once.
    */
   readonly key: string;
   /** Any JSON value; for chats `{conversation_id, message_id}` (docs/contract.md#runs). */
@@ -33,8 +33,8 @@ export interface Trigger {
 }
 
 /**
- * Inserts a run, which the first free node begins once `tx` has committed. Returns undefined if the same key has
- * started a run before. Enqueues `agent_run.updated` for the actor that triggered it.
+ * Inserts a run, which the first free node begins once `tx` has committed. Returns undefined if the
+ * same key has started a run before. Enqueues `agent_run.updated` for the actor that triggered it.
  */
 export async function startRun(
   tx: Tx,
@@ -63,8 +63,8 @@ export async function startRun(
 }
 
 /**
- * Enqueues `agent_run.updated` for the actor that triggered the run; it is published after the commit
- * (docs/realtime.md#events).
+ * Enqueues `agent_run.updated` for the actor that triggered the run; it is published after the
+ * commit (docs/realtime.md#events).
  */
 export async function enqueueRunUpdated(
   tx: Tx,

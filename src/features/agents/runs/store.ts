@@ -175,7 +175,10 @@ export async function readCompletedRun(db: Db, id: string): Promise<CompletedRun
   return run;
 }
 
-/** SQL: the rule of `mayReadRun` (access.ts) for a run `r` and an actor that does not see the whole account. */
+/**
+ * SQL: the rule of `mayReadRun` (access.ts) for a run `r` and an actor that does not see the whole
+ * account.
+ */
 export function isReadableBy(actor: string): string {
   return `(r.conversation_id IS NULL OR EXISTS (
       SELECT FROM participants p
@@ -184,8 +187,8 @@ export function isReadableBy(actor: string): string {
 }
 
 /**
- * The same rule for an actor of which only the id is known: the user who triggered the run is notified only while this
- * holds.
+ * The same rule for an actor of which only the id is known: the user who triggered the run is
+ * notified only while this holds.
  */
 export function mayReceiveEvents(actor: string): string {
   return `(${isReadableBy(actor)} OR EXISTS (
@@ -212,7 +215,10 @@ type ListValues = readonly [
   triggerType: string | null,
 ];
 
-/** A statement for each index that leads to runs: a condition that may be null would not be looked up in it. */
+/**
+ * A statement for each index that leads to runs: a condition that may be null would not be looked
+ * up in it.
+ */
 const OF_ACCOUNT = runList<ListValues>('account', 'true');
 const OPEN = runList<ListValues>('account-open', 'r.completed_at IS NULL');
 const OF_AGENT = runList<readonly [...ListValues, agentId: string]>('agent', 'r.agent_id = $6');

@@ -4,8 +4,9 @@ import type { ToolResult, Turn } from '../models/model.ts';
 import type { RunRecord } from './step-store.ts';
 
 /**
- * Returns what a run has produced so far, in the form that models see: each finished turn, followed by the results of
- * its calls. `refusal` says why a call has no action: it named no tool of the agent, or its arguments are invalid.
+ * Returns what a run has produced so far, in the form that models see: each finished turn, followed
+ * by the results of its calls. `refusal` says why a call has no action: it named no tool of the
+ * agent, or its arguments are invalid.
  */
 export function transcriptOf(
   { steps, actions }: RunRecord,

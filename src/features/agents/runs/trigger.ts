@@ -18,9 +18,9 @@ export function checkInput(input: unknown): void {
 }
 
 /**
- * Trigger Agent Run (docs/contract.md#triggers): starts a run by hand, whatever the agent's trigger type is. Throws
- * ApiError `resource_not_found` (param id) or `resource_conflict` (an inactive agent, a chain of agents that is too
- * long).
+ * Trigger Agent Run (docs/contract.md#triggers): starts a run by hand, whatever the agent's trigger
+ * type is. Throws ApiError `resource_not_found` (param id) or `resource_conflict` (an inactive
+ * agent, a chain of agents that is too long).
  */
 export async function triggerRun(
   tx: Tx,
@@ -56,7 +56,8 @@ export async function triggerRun(
 }
 
 /**
- * The caller is an agent within a run, but it is unknown which one: the deepest counts, so that chains of agents end.
+ * The caller is an agent within a run, but it is unknown which one: the deepest counts, so that
+ * chains of agents end.
  */
 function originOf(tx: Tx, { actor }: Principal): Promise<Origin> {
   return readOrigin(tx, { by: actor.id, runId: null, at: 'infinity' });

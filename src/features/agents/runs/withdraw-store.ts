@@ -6,7 +6,10 @@ import { setTouched } from '../../../platform/db/touched.ts';
 export interface WithdrawnContent {
   readonly accountId: string;
   readonly conversationId: string;
-  /** The ids of the message and of its attachments: a tool that has read them has them in its arguments or its result. */
+  /**
+   * The ids of the message and of its attachments: a tool that has read them has them in its
+   * arguments or its result.
+   */
   readonly ids: readonly string[];
   /** ISO 8601: when the message was written. Runs that had ended by then cannot contain it. */
   readonly since: string;
@@ -21,8 +24,8 @@ export interface ReadingRun {
 }
 
 /**
- * Returns the runs that may contain the content: those that the message started, those whose tools have read it, and all of
- * its conversation.
+ * Returns the runs that may contain the content: those that the message started, those whose tools
+ * have read it, and all of its conversation.
  */
 export function readReadingRuns(
   tx: Tx,
@@ -39,9 +42,9 @@ export interface BlankedRun {
 }
 
 /**
- * Blanks the steps, calls, inputs and outputs of these runs that contain one of the texts, and everything of the runs that
- * are `whole`. Leaves out what the owner of an open run is writing, and the rows of open runs. Returns the runs of which it
- * blanked something.
+ * Blanks the steps, calls, inputs and outputs of these runs that contain one of the texts, and
+ * everything of the runs that are `whole`. Leaves out what the owner of an open run is writing, and
+ * the rows of open runs. Returns the runs of which it blanked something.
  */
 export async function blankRuns(
   tx: Tx,
@@ -69,7 +72,8 @@ function containsAny(texts: string, ...columns: readonly string[]): string {
         WHERE position(quoted IN concat_ws(' ', ${columns.join(', ')})) > 0)`;
 }
 
-// The index of runs by their actor leads to those that were open since then, whatever the number of earlier ones.
+// The index of runs by their actor leads to those that were open since then, whatever the number of
+// earlier ones.
 const READ_READING = statement<
   [accountId: string, conversationId: string, ids: readonly string[], since: string],
   ReadingRun

@@ -8,9 +8,9 @@ import { enqueueRunUpdated } from './start.ts';
 import { blankRuns, deleteHiddenArtifacts, type ReadingRun } from './withdraw-store.ts';
 
 /**
- * Removes from these runs what repeats one of the texts, and everything from the runs that are `whole`: steps, calls, inputs,
- * outputs, the previews in the notifications of their ends, and files that no message shows. Returns the ids of the runs and
- * notifications that it changed.
+ * Removes from these runs what repeats one of the texts, and everything from the runs that are
+ * `whole`: steps, calls, inputs, outputs, the previews in the notifications of their ends, and
+ * files that no message shows. Returns the ids of the runs and notifications that it changed.
  */
 export async function withdrawRunTexts(
   tx: Tx,
@@ -25,8 +25,8 @@ export async function withdrawRunTexts(
 }
 
 /**
- * Removes the previews of their outputs from the notifications of the ends of these runs. Returns the ids of the
- * notifications.
+ * Removes the previews of their outputs from the notifications of the ends of these runs. Returns
+ * the ids of the notifications.
  */
 export async function clearEndings(tx: Tx, runs: readonly RunEnding[]): Promise<string[]> {
   const cleared = await clearBodies(

@@ -23,8 +23,8 @@ export interface NewArtifact {
 }
 
 /**
- * Returns the artifact of an action and creates it if necessary. A creation that broke off is removed by the purge of
- * uploads, or completed by a repetition. Throws ApiError `limit_exceeded`.
+ * Returns the artifact of an action and creates it if necessary. A creation that broke off is
+ * removed by the purge of uploads, or completed by a repetition. Throws ApiError `limit_exceeded`.
  */
 export async function makeArtifact(
   database: Database,
@@ -53,7 +53,8 @@ export async function makeArtifact(
 }
 
 /**
- * An action, its artifact and its upload share the part of the id after the prefix, so a repetition uses the same ids.
+ * An action, its artifact and its upload share the part of the id after the prefix, so a repetition
+ * uses the same ids.
  */
 function idOf(kind: 'artifact' | 'upload', actionId: string): string {
   return `${ID_PREFIXES[kind]}_${actionId.slice(actionId.indexOf('_') + 1)}`;

@@ -9,7 +9,10 @@ export interface BuiltInToolFacts {
   readonly mutating: boolean;
   /** Whether it reaches servers outside the account. */
   readonly reachesOutside: boolean;
-  /** Schema of an attached tool's `config`. It is closed, so that it admits nothing that Postgres cannot store. */
+  /**
+   * Schema of an attached tool's `config`. It is closed, so that it admits nothing that Postgres
+   * cannot store.
+   */
   readonly configSchema: TSchema;
 }
 

@@ -10,8 +10,8 @@ export interface BuiltInCall extends Pick<RunTool, 'call'> {
 }
 
 /**
- * Returns a tool as it is attached to an agent. A mutating tool always needs review, whatever its configuration says
- * (docs/contract.md#tools).
+ * Returns a tool as it is attached to an agent. A mutating tool always needs review, whatever its
+ * configuration says (docs/contract.md#tools).
  */
 export function builtInTool(
   { tool: slug, review_requirement }: AttachedTool,

@@ -34,10 +34,11 @@ export interface ToolFilters {
 }
 
 /**
- * The tools that agents can be given: the built-in tools, and one for each endpoint that is open to agents
- * (docs/contract.md#limits-of-agents) and returns no secret, because a secret would stay in the run that called it.
- * Endpoint tools are derived from the route table. The table is complete only when every slice has made its routes,
- * the ones of this slice included, so it is read at first use.
+ * The tools that agents can be given: the built-in tools, and one for each endpoint that is open to
+ * agents (docs/contract.md#limits-of-agents) and returns no secret, because a secret would stay in
+ * the run that called it. Endpoint tools are derived from the route table. The table is complete
+ * only when every slice has made its routes, the ones of this slice included, so it is read at
+ * first use.
  */
 export class ToolCatalogue {
   readonly #routes: () => readonly EndpointFacts[];
@@ -49,7 +50,8 @@ export class ToolCatalogue {
   }
 
   /**
-   * The endpoints behind the endpoint tools, by slug and in the order of slugs: `send_message` becomes `send-message`.
+   * The endpoints behind the endpoint tools, by slug and in the order of slugs: `send_message`
+   * becomes `send-message`.
    */
   get endpoints(): ReadonlyMap<string, EndpointFacts> {
     this.#endpoints ??= new Map(
@@ -64,8 +66,8 @@ export class ToolCatalogue {
   }
 
   /**
-   * Returns tools in the order of their slugs' characters. `q` is searched for in slug, name and description, ignoring
-   * case.
+   * Returns tools in the order of their slugs' characters. `q` is searched for in slug, name and
+   * description, ignoring case.
    */
   find({ category, q }: ToolFilters): readonly AvailableTool[] {
     const text = q?.toLowerCase() ?? '';

@@ -19,8 +19,8 @@ export function isHtml(contentType: string): boolean {
 }
 
 /**
- * Decodes the bytes in the character set named by their type or, for HTML, by the document itself, else in UTF-8. A
- * character that is cut off at the end is dropped; invalid bytes become U+FFFD.
+ * Decodes the bytes in the character set named by their type or, for HTML, by the document itself,
+ * else in UTF-8. A character that is cut off at the end is dropped; invalid bytes become U+FFFD.
  */
 export function decodeText(bytes: Buffer, contentType: string): string {
   const named = CHARSET.exec(contentType)?.[1];

@@ -24,10 +24,11 @@ export interface EndpointCaller {
 }
 
 /**
- * Returns the tool that calls one endpoint as the agent, with every check that an outside caller meets: version, rate
- * limit, permission, validation. Its arguments are `{path, query, body}`, as far as the endpoint has them; query
- * parameters are named without their `[]`. The id of the action is the Idempotency-Key, so a repetition has no second
- * effect. Returns `{status, body}`; an error response becomes a ToolRefusal with the error's own code.
+ * Returns the tool that calls one endpoint as the agent, with every check that an outside caller
+ * meets: version, rate limit, permission, validation. Its arguments are `{path, query, body}`, as
+ * far as the endpoint has them; query parameters are named without their `[]`. The id of the action
+ * is the Idempotency-Key, so a repetition has no second effect. Returns `{status, body}`; an error
+ * response becomes a ToolRefusal with the error's own code.
  */
 export function endpointTool(
   slug: string,

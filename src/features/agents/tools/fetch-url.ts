@@ -8,8 +8,9 @@ import { htmlToText } from './html-text.ts';
 import { type RunTool, type ToolOutcome, ToolRefusal } from './tool.ts';
 
 /**
- * Returns a page or document of the public web as text: `{url, status, content_type, text, truncated}`, whatever its
- * status. The whole call, including redirects and reading, takes at most `wholeMs`.
+ * Returns a page or document of the public web as text:
+ * `{url, status, content_type, text, truncated}`, whatever its status. The whole call, including
+ * redirects and reading, takes at most `wholeMs`.
  */
 export function fetchUrlTool(attached: AttachedTool, web: GuardedFetch, wholeMs = WHOLE_MS): RunTool {
   const { allowed_hosts: hosts, max_bytes: maxBytes = TOOL_BYTES.fetched } = (attached.config ??

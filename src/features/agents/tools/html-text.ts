@@ -3,9 +3,9 @@ import { KeyedLimiter, unlessAborted } from '../../../platform/lifecycle.ts';
 import { ToolRefusal } from './tool.ts';
 
 /**
- * Returns the readable text of a page, links with their targets. The author of a page controls how long parsing takes,
- * so it runs in a thread that ends with `signal`. Rejects with the reason of `signal`, or with ToolRefusal
- * `external_service_error` if the parser cannot handle the page.
+ * Returns the readable text of a page, links with their targets. The author of a page controls how
+ * long parsing takes, so it runs in a thread that ends with `signal`. Rejects with the reason of
+ * `signal`, or with ToolRefusal `external_service_error` if the parser cannot handle the page.
  */
 export function htmlToText(html: string, url: string, signal: AbortSignal): Promise<string> {
   const parsed = threads.run({}, async () => {
@@ -16,7 +16,10 @@ export function htmlToText(html: string, url: string, signal: AbortSignal): Prom
   return unlessAborted(parsed, signal);
 }
 
-/** A thread takes a core and up to HEAP_MB of memory: only a few of a node's hundreds of runs get one at a time. */
+/**
+ * A thread takes a core and up to HEAP_MB of memory: only a few of a node's hundreds of runs get
+ * one at a time.
+ */
 const threads = new KeyedLimiter(2);
 
 async function parse(html: string, url: string, signal: AbortSignal): Promise<string> {

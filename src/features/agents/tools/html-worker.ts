@@ -1,4 +1,7 @@
-/** A separate thread for each page (html-text.ts), so that a page that is built to be slow blocks nothing else. */
+/**
+ * A separate thread for each page (html-text.ts), so that a page that is built to be slow blocks
+ * nothing else.
+ */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { convert } from 'html-to-text';

@@ -20,8 +20,9 @@ export interface ReadDocOptions {
 }
 
 /**
- * Returns a file of the account as text: `{id, filename, content_type, size_bytes, text, truncated}`. A file of a
- * conversation can be read by actors that can read the conversation over REST. All other failures look the same to the
+ * Returns a file of the account as text:
+ * `{id, filename, content_type, size_bytes, text, truncated}`. A file of a conversation can be read
+ * by actors that can read the conversation over REST. All other failures look the same to the
  * caller.
  */
 export function readDocTool(attached: AttachedTool, options: ReadDocOptions): RunTool {
@@ -83,14 +84,20 @@ async function findDoc(
   return message && attachment;
 }
 
-/** The agent may read its own runs, those in conversations that it can read, and those without a conversation. */
+/**
+ * The agent may read its own runs, those in conversations that it can read, and those without a
+ * conversation.
+ */
 async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
   const run = await readRunPlace(options.database, runId);
   if (run.actor_id === principal.actor.id || run.conversation_id === null) return true;
   return mayReadConversation(options, run.conversation_id, principal);
 }
 
-/** The same rule as over REST (core/conversations/access.ts), including the permission of the endpoints. */
+/**
+ * The same rule as over REST (core/conversations/access.ts), including the permission of the
+ * endpoints.
+ */
 async function mayReadConversation(
   { directory }: ReadDocOptions,
   conversationId: string,

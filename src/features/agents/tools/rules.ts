@@ -20,8 +20,8 @@ export interface ToolSetting {
 }
 
 /**
- * Checks that the granted endpoint tools exist, that `*` stands alone, and that reviews name existing tools. Throws
- * ApiError `validation_failed` with the entry's param.
+ * Checks that the granted endpoint tools exist, that `*` stands alone, and that reviews name
+ * existing tools. Throws ApiError `validation_failed` with the entry's param.
  */
 export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfigInput): void {
   const { endpoint_tool_slugs: slugs = [], endpoint_tool_review: review = {} } = config;
@@ -45,9 +45,9 @@ function noSuchTool({ endpoints }: ToolCatalogue, slug: string, param: string): 
 }
 
 /**
- * Returns the attached tools with their defaults: the position in the list as `sort_order`, no review. Throws ApiError
- * `validation_failed` (one tool twice, a configuration that does not fit its schema) or `invalid_format` (invalid
- * JSON).
+ * Returns the attached tools with their defaults: the position in the list as `sort_order`, no
+ * review. Throws ApiError `validation_failed` (one tool twice, a configuration that does not fit
+ * its schema) or `invalid_format` (invalid JSON).
  */
 export function readTools(tools: readonly ToolInput[]): ToolSetting[] {
   return tools.map(({ tool, config_json, sort_order, require_review }, i) => {

@@ -12,13 +12,13 @@ export interface RunTool {
   /** Each call waits for a person's approval (docs/contract.md#tools). */
   readonly needsReview: boolean;
   /**
-   * Whether a call with these arguments reaches people or servers outside the account. In a run that a mail started it waits
-   * for approval, whatever `needsReview` says.
+   * Whether a call with these arguments reaches people or servers outside the account. In a run
+   * that a mail started it waits for approval, whatever `needsReview` says.
    */
   reachesOutside(args: Readonly<Record<string, unknown>>): boolean;
   /**
-   * Executes the call. `args` has passed `parseArguments`. Throws ToolRefusal with the error for the model; any other
-   * error is a defect of ours.
+   * Executes the call. `args` has passed `parseArguments`. Throws ToolRefusal with the error for
+   * the model; any other error is a defect of ours.
    */
   call(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<ToolOutcome>;
 }

@@ -33,8 +33,8 @@ export class Toolbox {
   }
 
   /**
-   * Returns the attached tools in their order, then the endpoint tools by slug. Tools that do not exist any more are
-   * left out.
+   * Returns the attached tools in their order, then the endpoint tools by slug. Tools that do not
+   * exist any more are left out.
    */
   toolsFor(
     agent: Pick<AgentRow, 'tools' | 'endpoint_tool_slugs' | 'endpoint_tool_review'>,
@@ -71,14 +71,15 @@ export class Toolbox {
 }
 
 /**
- * These tools would let an agent escape its reviews, through a twin without reviews or a stronger agent, so a person
- * decides.
+ * These tools would let an agent escape its reviews, through a twin without reviews or a stronger
+ * agent, so a person decides.
  */
 const CHANGING_AGENTS: ReadonlySet<string> = new Set(['create-agent', 'update-agent']);
 
 /**
- * Parses the arguments that a model wrote for a call: an object that fits the tool's schema. Optional fields that are
- * null are removed. Throws ToolRefusal with the problem, for the model to read.
+ * Parses the arguments that a model wrote for a call: an object that fits the tool's schema.
+ * Optional fields that are null are removed. Throws ToolRefusal with the problem, for the model to
+ * read.
  */
 export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): Record<string, unknown> {
   if (text.length > MAX_CHARACTERS) {

@@ -8,8 +8,8 @@ export interface CronSchedule {
 }
 
 /**
- * Returns the first time after `after` at which a schedule is due, to the minute and with daylight saving; null if
- * there is none. Throws croner's error for an invalid schedule.
+ * Returns the first time after `after` at which a schedule is due, to the minute and with daylight
+ * saving; null if there is none. Throws croner's error for an invalid schedule.
  */
 export function nextDue(schedule: CronSchedule, after: Date): Date | null {
   return cronOf(schedule).nextRun(after);
@@ -25,8 +25,9 @@ export interface DueTimes {
 }
 
 /**
- * Returns the occurrences of a schedule that is due since `since`: the newest one by `now` and at most `most` before
- * it. Yields to other work in between: after a long pause there are many, and each takes croner a millisecond or two.
+ * Returns the occurrences of a schedule that is due since `since`: the newest one by `now` and at
+ * most `most` before it. Yields to other work in between: after a long pause there are many, and
+ * each takes croner a millisecond or two.
  */
 export async function dueBy(
   schedule: CronSchedule,

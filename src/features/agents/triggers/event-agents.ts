@@ -4,8 +4,8 @@ import type { Db } from '../../../platform/db/handle.ts';
 import { type EventAgent, readEventAgents } from './store.ts';
 
 /**
- * The subject of the changed-rights frame that is published whenever such an agent of the account is created, changed
- * or deleted.
+ * The subject of the changed-rights frame that is published whenever such an agent of the account
+ * is created, changed or deleted.
  */
 export function eventAgentsOf(accountId: string): string {
   return `event-agents:${accountId}`;
@@ -14,8 +14,8 @@ export function eventAgentsOf(accountId: string): string {
 const MAX_CACHED = 50_000;
 
 /**
- * Cache of the agents that are started by events, by account: every send looks here, and nearly every account has
- * none.
+ * Cache of the agents that are started by events, by account: every send looks here, and nearly
+ * every account has none.
  */
 export class EventAgents {
   readonly #cache: RevocableCache<readonly EventAgent[]>;

@@ -1,7 +1,7 @@
 /**
- * Returns whether a text contains one of the keywords as whole words, ignoring case (docs/contract.md#participants).
- * Scripts without spaces have no word boundaries: there a keyword matches anywhere. The pattern is built once for each
- * array.
+ * Returns whether a text contains one of the keywords as whole words, ignoring case
+ * (docs/contract.md#participants). Scripts without spaces have no word boundaries: there a keyword
+ * matches anywhere. The pattern is built once for each array.
  */
 export function hasKeyword(text: string, keywords: readonly string[]): boolean {
   if (keywords.length === 0 || text === '') return false;
@@ -15,7 +15,10 @@ export function hasKeyword(text: string, keywords: readonly string[]): boolean {
 
 const patterns = new WeakMap<readonly string[], RegExp>();
 
-/** Each boundary occurs once in the pattern: V8 takes milliseconds for every character class of this size. */
+/**
+ * Each boundary occurs once in the pattern: V8 takes milliseconds for every character class of this
+ * size.
+ */
 function patternOf(keywords: readonly string[]): RegExp {
   // Spaces around a keyword would separate it from its boundaries.
   const words = keywords.map((keyword) => keyword.normalize().trim()).filter((word) => word !== '');

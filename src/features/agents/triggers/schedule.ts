@@ -22,7 +22,9 @@ const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
 /** Maximum number of missed occurrences recorded for one outage; earlier ones leave no trace. */
 const MAX_MISSED = 100;
 
-/** Opens the loop that starts due schedules, until it is closed. Every node of a database has one. */
+/**
+ * Opens the loop that starts due schedules, until it is closed. Every node of a database has one.
+ */
 export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, log: Logger): Loop {
   const loop = new Loop({
     intervalMs: UNWOKEN_EVERY_MS,
@@ -40,13 +42,14 @@ export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, 
 }
 
 /**
- * Starts due schedules and records the outcome of each occurrence (`agent_occurrences`): it ran, it ran late, or it
- * was skipped: `missed` (no node was running, and a newer one is due as well), `too_late` (by more than a day),
- * `overlap` (a run of the agent was still open), `unsubscribed` (the account has no active subscription). Only the
- * newest occurrence runs. Each one is taken in one transaction with its run and the agent's next time, under the lock
- * of its definition, so two nodes, or a crash, can neither duplicate nor lose it. Times are those of Postgres.
- * Resolves when nothing is due. If one could not be taken, it stays due and the promise rejects after all others were
- * tried: no account waits for another.
+ * Starts due schedules and records the outcome of each occurrence (`agent_occurrences`): it ran, it
+ * ran late, or it was skipped: `missed` (no node was running, and a newer one is due as well),
+ * `too_late` (by more than a day), `overlap` (a run of the agent was still open), `unsubscribed`
+ * (the account has no active subscription). Only the newest occurrence runs. Each one is taken in
+ * one transaction with its run and the agent's next time, under the lock of its definition, so two
+ * nodes, or a crash, can neither duplicate nor lose it. Times are those of Postgres. Resolves when
+ * nothing is due. If one could not be taken, it stays due and the promise rejects after all others
+ * were tried: no account waits for another.
  */
 export async function takeDue(database: Database, signal?: AbortSignal): Promise<void> {
   const failed = new Map<string, unknown>();

@@ -7,9 +7,10 @@ import { hasKeyword } from './keywords.ts';
 import { startRuns } from './start-runs.ts';
 
 /**
- * Starts the agents that a message of their conversation addresses, once (docs/contract.md#triggers). A message of an
- * agent starts only the agents that it mentions, within the limit of runs in a row, and never its author. A customer
- * starts agents as other people do, but is not recorded as the trigger: a customer cannot see runs.
+ * Starts the agents that a message of their conversation addresses, once
+ * (docs/contract.md#triggers). A message of an agent starts only the agents that it mentions,
+ * within the limit of runs in a row, and never its author. A customer starts agents as other people
+ * do, but is not recorded as the trigger: a customer cannot see runs.
  */
 export async function startChats(
   database: Database,
@@ -48,8 +49,8 @@ export async function startChats(
 }
 
 /**
- * Returns whether the agent answers without being mentioned. The keywords of an agent that waits for mentions count as
- * well.
+ * Returns whether the agent answers without being mentioned. The keywords of an agent that waits
+ * for mentions count as well.
  */
 function answersUnmentioned({ policy, keywords }: AgentMember, { body }: MessageRow): boolean {
   return policy === 'always' || hasKeyword(body ?? '', keywords);

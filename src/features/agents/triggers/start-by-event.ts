@@ -11,7 +11,10 @@ export interface TriggerEvent {
   /** The resource's id, with its version if the event may occur for it again. */
   readonly key: string;
   readonly cause: Cause;
-  /** The ids of the resources that the event is about; of a producer's event, what the producer says of it. */
+  /**
+   * The ids of the resources that the event is about; of a producer's event, what the producer says
+   * of it.
+   */
   readonly input:
     | {
         readonly email_id?: string;
@@ -28,8 +31,9 @@ export interface TriggerEvent {
 }
 
 /**
- * Starts the agents that subscribe to the event, once: never an agent by an action of its own runs, nor past the limit
- * of runs in a row. Their text goes into the output of the runs: the agents need not be in any conversation.
+ * Starts the agents that subscribe to the event, once: never an agent by an action of its own runs,
+ * nor past the limit of runs in a row. Their text goes into the output of the runs: the agents need
+ * not be in any conversation.
  */
 export async function startByEvent(
   database: Database,

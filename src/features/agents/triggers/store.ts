@@ -14,7 +14,10 @@ export function readEventAgents(db: Db, accountId: string): Promise<EventAgent[]
   return db.query(READ_EVENT_AGENTS, accountId);
 }
 
-/** Returns those of these agents that are active and have this trigger; until the end of `tx` they cannot change. */
+/**
+ * Returns those of these agents that are active and have this trigger; until the end of `tx` they
+ * cannot change.
+ */
 export function holdStartable(
   tx: Tx,
   actorIds: readonly string[],

@@ -28,9 +28,10 @@ export interface TriggersOptions {
 }
 
 /**
- * Starts agents by messages of their conversations and by events of their accounts (docs/contract.md#triggers);
- * schedules have a loop of their own (schedule.ts). The outbox worker calls these methods before it deletes a row, and
- * may call them again for the same row: each call starts an agent at most once.
+ * Starts agents by messages of their conversations and by events of their accounts
+ * (docs/contract.md#triggers); schedules have a loop of their own (schedule.ts). The outbox worker
+ * calls these methods before it deletes a row, and may call them again for the same row: each call
+ * starts an agent at most once.
  */
 export class Triggers {
   readonly #database: Database;
@@ -44,8 +45,8 @@ export class Triggers {
   }
 
   /**
-   * Handles messages that entered the timeline, or whose streaming ended. Two look-ups in memory if no agent is
-   * concerned.
+   * Handles messages that entered the timeline, or whose streaming ended. Two look-ups in memory if
+   * no agent is concerned.
    */
   async onMessages(messages: readonly SentMessage[]): Promise<void> {
     for (const { row, rosterVersion, trace } of messages) {
@@ -143,8 +144,8 @@ export class Triggers {
 }
 
 /**
- * System messages and broadcasts start no agent, nor does what came by mail from a machine or the team, and no message does
- * before it is complete.
+ * System messages and broadcasts start no agent, nor does what came by mail from a machine or the
+ * team, and no message does before it is complete.
  */
 function isComplete({ kind, visibility, status, streaming_state, deleted_at }: MessageRow): boolean {
   if (kind === 'system_event' || kind === 'alert') return false;

@@ -11,8 +11,9 @@ export interface ArchivedFile {
 }
 
 /**
- * Writes a zip archive as a stream: one file after the other, each with its hash, with a few pieces of 64 KiB in memory
- * at a time. `bytes` must be read while files are added, since they wait for their reader.
+ * Writes a zip archive as a stream: one file after the other, each with its hash, with a few pieces
+ * of 64 KiB in memory at a time. `bytes` must be read while files are added, since they wait for
+ * their reader.
  */
 export class ArchiveWriter {
   readonly #zip = new ZipFile();
@@ -31,7 +32,10 @@ export class ArchiveWriter {
     return this.#zip.outputStream as AsyncIterable<unknown> as AsyncIterable<Buffer>;
   }
 
-  /** Resolves when all bytes of the file are in the archive. Rejects with the error of `source`, or of the archive. */
+  /**
+   * Resolves when all bytes of the file are in the archive. Rejects with the error of `source`, or
+   * of the archive.
+   */
   async add(
     path: string,
     source: AsyncIterable<Buffer>,

@@ -12,7 +12,10 @@ export type ListedFile = ArchivedFile & { readonly lines?: number };
 /** The directory of the archive in which the files of messages and runs are, each under its key. */
 const FILES = 'files/';
 
-/** Collects what an archive contains: its files for the manifest, and which stored files it must contain as well. */
+/**
+ * Collects what an archive contains: its files for the manifest, and which stored files it must
+ * contain as well.
+ */
 export class Contents {
   readonly files: ListedFile[] = [];
   /** By noun, in the plural. */
@@ -51,7 +54,10 @@ export class Contents {
     this.counts[noun] = lines;
   }
 
-  /** Adds messages with their revisions, reactions and attachments. The `url` of a file is its path in the archive. */
+  /**
+   * Adds messages with their revisions, reactions and attachments. The `url` of a file is its path
+   * in the archive.
+   */
   async addMessages(db: Db, pages: AsyncIterable<readonly MessageRow[]>): Promise<void> {
     let revisions = 0;
     const shown = async function* (this: Contents) {
@@ -67,8 +73,8 @@ export class Contents {
   }
 
   /**
-   * Adds the stored files that were referred to, and `files.jsonl` with their hashes. A file whose bytes are gone is
-   * listed as missing.
+   * Adds the stored files that were referred to, and `files.jsonl` with their hashes. A file whose
+   * bytes are gone is listed as missing.
    */
   async addFiles(
     open: (key: string) => Promise<{ read(): AsyncIterable<Buffer> } | undefined>,
@@ -111,7 +117,10 @@ export class Contents {
   }
 }
 
-/** Resources of the newest version, as the team sees them, with what companions show only to some or on demand. */
+/**
+ * Resources of the newest version, as the team sees them, with what companions show only to some or
+ * on demand.
+ */
 async function withEverything(db: Db, downloads: Downloads, rows: readonly MessageRow[]) {
   const ids = rows.map(({ id }) => id);
   const [actors, attachments, revisions, reactions] = [

@@ -8,7 +8,10 @@ import { type MailRow, presentEmail, readMailsOfConversation } from '../../mail/
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
-/** Adds everything of a conversation: itself, all messages, its mails with their sources, participants that have left too, and the audit. */
+/**
+ * Adds everything of a conversation: itself, all messages, its mails with their sources,
+ * participants that have left too, and the audit.
+ */
 export async function addConversation(
   db: Db,
   contents: Contents,

@@ -27,9 +27,10 @@ export interface ExporterOptions {
 }
 
 /**
- * Writes exports (docs/contract.md#exports): rows in one snapshot of Postgres, then the files that they refer to, then
- * the signed manifest, as one archive straight into the store of files. Each attempt writes a file of its own; the one
- * that ends the job is the result, and the others are removed.
+ * Writes exports (docs/contract.md#exports): rows in one snapshot of Postgres, then the files that
+ * they refer to, then the signed manifest, as one archive straight into the store of files. Each
+ * attempt writes a file of its own; the one that ends the job is the result, and the others are
+ * removed.
  */
 export class Exporter {
   readonly #options: ExporterOptions;
@@ -125,8 +126,8 @@ export class Exporter {
   }
 
   /**
-   * Returns the number through which nothing can be added to the timeline any more, so that the snapshot, which is taken
-   * later, is complete up to it; null for a person.
+   * Returns the number through which nothing can be added to the timeline any more, so that the
+   * snapshot, which is taken later, is complete up to it; null for a person.
    */
   async #settledHead({ kind, subject_id: conversationId }: ComplianceJobRow): Promise<number | null> {
     if (kind !== 'conversation_export') return null;

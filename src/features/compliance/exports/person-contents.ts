@@ -17,9 +17,11 @@ import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
 /**
- * Adds everything about a person: profile with its image, memberships, messages that it wrote (drafts and scheduled ones too) with
- * revisions and files, its reactions, the mails that it wrote or was sent with their sources, its notifications, their settings and its push subscriptions, its blocks, the events that it raised, the runs
- * that it started with their files, and the audit of what it did.
+ * Adds everything about a person: profile with its image, memberships, messages that it wrote
+ * (drafts and scheduled ones too) with revisions and files, its reactions, the mails that it wrote
+ * or was sent with their sources, its notifications, their settings and its push subscriptions, its
+ * blocks, the events that it raised, the runs that it started with their files, and the audit of
+ * what it did.
  */
 export async function addPerson(
   db: Db,

@@ -18,8 +18,9 @@ export interface VerifiedExport {
 }
 
 /**
- * Checks an export without a server: the signature of the manifest, the hash and the size of every file, and that there
- * is no file besides. Rejects with an Error of one line that names the first thing that is wrong.
+ * Checks an export without a server: the signature of the manifest, the hash and the size of every
+ * file, and that there is no file besides. Rejects with an Error of one line that names the first
+ * thing that is wrong.
  */
 export async function verifyArchive(
   path: string,

@@ -79,13 +79,18 @@ export async function countOpenExports(tx: Tx, accountId: string): Promise<numbe
   return row!.open;
 }
 
-/** Takes a job that waits, or whose node is gone. Returns undefined if another node runs it or it has ended. */
+/**
+ * Takes a job that waits, or whose node is gone. Returns undefined if another node runs it or it
+ * has ended.
+ */
 export async function takeJob(db: Db, id: string): Promise<ComplianceJobRow | undefined> {
   const [row] = await db.query(TAKE, id);
   return row;
 }
 
-/** Renews the lease and stores the progress. Returns false if the job was taken over or has ended. */
+/**
+ * Renews the lease and stores the progress. Returns false if the job was taken over or has ended.
+ */
 export async function renewLease(
   db: Db,
   { id, fence }: JobTaken,
@@ -140,8 +145,8 @@ export async function setFile(tx: Tx, { id, fence }: JobTaken, key: string): Pro
 }
 
 /**
- * Adds the queue's job again for those that have lost it: their node was killed, was busy with another one, or gave
- * them back.
+ * Adds the queue's job again for those that have lost it: their node was killed, was busy with
+ * another one, or gave them back.
  */
 export async function requeueLost(
   db: Db,
@@ -154,8 +159,9 @@ export async function requeueLost(
 }
 
 /**
- * Ends the exports of these conversations and persons, because something in them goes: links to their files end with the
- * commit. An export that is under way starts over, so that it reads what is left.
+ * Ends the exports of these conversations and persons, because something in them goes: links to
+ * their files end with the commit. An export that is under way starts over, so that it reads what
+ * is left.
  */
 export async function endExportsOf(tx: Tx, subjectIds: readonly string[]): Promise<void> {
   const ended = await tx.query(END_EXPORTS, subjectIds);
@@ -176,8 +182,8 @@ export async function forgetNames(tx: Tx, subjectId: string): Promise<void> {
 }
 
 /**
- * Lets exports expire whose time has come, so that the next round of file removal removes their files, and removes jobs
- * that ended long ago.
+ * Lets exports expire whose time has come, so that the next round of file removal removes their
+ * files, and removes jobs that ended long ago.
  */
 export async function tidyJobs(db: Db): Promise<void> {
   await db.query(EXPIRE);
@@ -247,7 +253,10 @@ const SET_FILE = statement<[id: string, fence: number, key: string]>({
 /** A job of the queue needs a moment from its commit until a worker has locked it. */
 const OVERDUE = `c.${OPEN} AND coalesce(c.lease_until, c.updated_at + interval '2 seconds') < statement_timestamp()`;
 
-/** SQL: whether a job is not held by any node, and did not begin in time. Those that wait for their turn count too. */
+/**
+ * SQL: whether a job is not held by any node, and did not begin in time. Those that wait for their
+ * turn count too.
+ */
 export const HAS_OVERDUE = `EXISTS (SELECT FROM compliance_jobs c WHERE ${OVERDUE})`;
 
 const LOST = `${OVERDUE} AND NOT ${hasLiveJob('c.id')}`;

@@ -33,9 +33,9 @@ export interface JobRunnerOptions {
 }
 
 /**
- * Runs the jobs of compliance_jobs, one at a time on each node, so that they never keep the queue's workers from due
- * messages. The job of a node that was killed starts over on another one when its lease has ended; what an attempt
- * that lost its job still writes has no effect.
+ * Runs the jobs of compliance_jobs, one at a time on each node, so that they never keep the queue's
+ * workers from due messages. The job of a node that was killed starts over on another one when its
+ * lease has ended; what an attempt that lost its job still writes has no effect.
  */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
@@ -57,7 +57,10 @@ export class JobRunner {
     });
   }
 
-  /** Runs the job unless this node is busy with another one: then the recovery adds it again. Handles COMPLIANCE_JOB_DUE. */
+  /**
+   * Runs the job unless this node is busy with another one: then the recovery adds it again.
+   * Handles COMPLIANCE_JOB_DUE.
+   */
   async due({ job_id }: JobDue): Promise<void> {
     if (this.#current !== undefined || this.#stop.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -6,8 +6,8 @@ export interface InboxDomains {
   /** In lower case; empty: see `isAny`. */
   readonly domains: readonly string[];
   /**
-   * Whether an empty list stands for every domain. It does not where strangers can register accounts, which could send
-   * mail in any name.
+   * Whether an empty list stands for every domain. It does not where strangers can register
+   * accounts, which could send mail in any name.
    */
   readonly isAny: boolean;
 }

@@ -20,7 +20,10 @@ export interface InboxRoutesOptions {
   readonly domains: InboxDomains;
 }
 
-/** Inboxes over REST (docs/contract.md#inboxes). Members read them, admins change them. Closed to agents. */
+/**
+ * Inboxes over REST (docs/contract.md#inboxes). Members read them, admins change them. Closed to
+ * agents.
+ */
 export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [
@@ -130,7 +133,10 @@ interface References {
   readonly assignee_id?: string | null | undefined;
 }
 
-/** Returns the columns of the fields that are present. Throws ApiError for what the account does not have. */
+/**
+ * Returns the columns of the fields that are present. Throws ApiError for what the account does not
+ * have.
+ */
 async function readReferences(
   tx: Tx,
   accountId: string,

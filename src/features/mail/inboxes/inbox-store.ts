@@ -46,7 +46,10 @@ export type InboxChange = Pick<
   'name' | 'address' | 'group_id' | 'assignee_id'
 >;
 
-/** Changes a locked inbox; one that has these values already stays as it is. Throws `resource_exists` (param address). */
+/**
+ * Changes a locked inbox; one that has these values already stays as it is. Throws
+ * `resource_exists` (param address).
+ */
 export async function updateInbox(tx: Tx, inbox: InboxRow, change: InboxChange): Promise<InboxRow> {
   const isSame = Object.entries(change).every(([name, value]) => inbox[name as keyof InboxRow] === value);
   return isSame ? inbox : write(tx, inbox, change);
@@ -63,7 +66,10 @@ export async function readInbox(db: Db, id: string): Promise<InboxRow | undefine
   return row;
 }
 
-/** Returns the inboxes of any account that have one of these addresses, case ignored. An address has one inbox at most. */
+/**
+ * Returns the inboxes of any account that have one of these addresses, case ignored. An address has
+ * one inbox at most.
+ */
 export function readInboxesByAddress(db: Db, addresses: readonly string[]): Promise<InboxRow[]> {
   return db.query(
     READ_BY_ADDRESS,
@@ -71,7 +77,10 @@ export function readInboxesByAddress(db: Db, addresses: readonly string[]): Prom
   );
 }
 
-/** Returns whether one of these addresses is that of an inbox, of whichever account: mail from there is a machine's. */
+/**
+ * Returns whether one of these addresses is that of an inbox, of whichever account: mail from there
+ * is a machine's.
+ */
 export async function isInboxAddress(db: Db, addresses: readonly string[]): Promise<boolean> {
   return (await readInboxesByAddress(db, addresses)).length > 0;
 }
@@ -84,7 +93,10 @@ export const INBOXES = defineAccountList<InboxRow>({
   search: ['t.name', 't.address'],
 });
 
-/** Every change ends here: nodes cache which cases an inbox bridges, and in which name (core/conversations/directory.ts). */
+/**
+ * Every change ends here: nodes cache which cases an inbox bridges, and in which name
+ * (core/conversations/directory.ts).
+ */
 async function write(tx: Tx, { id }: InboxRow, change: UpdateObject<Schema, 'inboxes'>): Promise<InboxRow> {
   const row = await tx.kysely
     .updateTable('inboxes')

@@ -32,10 +32,12 @@ export interface AcceptOptions {
 }
 
 /**
- * Decides what becomes of a mail at an inbox, and commits it (docs/contract.md#what-becomes-of-a-mail). The mail's row comes first,
- * with the case that it opens; the message, its event and the end of the row follow in the transaction of the message. The same
- * mail again, at the same time or after a crash, finds the row by its id and goes on where the first one stopped, so that it is
- * one message. Rejects only for a cause that may pass: the sender then tries again.
+ * Decides what becomes of a mail at an inbox, and commits it
+ * (docs/contract.md#what-becomes-of-a-mail). The mail's row comes first, with the case that it
+ * opens; the message, its event and the end of the row follow in the transaction of the message.
+ * The same mail again, at the same time or after a crash, finds the row by its id and goes on where
+ * the first one stopped, so that it is one message. Rejects only for a cause that may pass: the
+ * sender then tries again.
  */
 export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailHead> {
   const rfcId =
@@ -50,7 +52,10 @@ function idOf({ inbox, envelope, mail }: Arrival, rfcId: string): string {
   return derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
 }
 
-/** Inserts the row of the mail and what was decided, or returns the row that another copy has inserted meanwhile. */
+/**
+ * Inserts the row of the mail and what was decided, or returns the row that another copy has
+ * inserted meanwhile.
+ */
 async function receive(
   { database, key, authenticate }: AcceptOptions,
   arrival: Arrival,
@@ -83,7 +88,10 @@ async function receive(
   });
 }
 
-/** How often a case may close between the decision and the message, before the sender has to try again. */
+/**
+ * How often a case may close between the decision and the message, before the sender has to try
+ * again.
+ */
 const MAX_CASES = 3;
 
 /** Lets the message of a received mail enter the timeline of its case. */
@@ -138,7 +146,8 @@ async function settle(
   const { purpose, id, conversation_id: conversationId, verdict } = mail;
   if (purpose === 'message') {
     await followExternal(tx, written, 'customer_wrote', null);
-    // The case of a sender who may be forged is not answered by mail before the team has added whom it trusts.
+    // The case of a sender who may be forged is not answered by mail before the team has added whom
+    // it trusts.
     if (verdict?.result !== 'fail') await updateThread(tx, conversationId!, threadOf(arrival, id));
     await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
   }
@@ -155,7 +164,10 @@ function threadOf({ inbox, mail }: Arrival, mailId: string) {
   };
 }
 
-/** The case was archived or deleted since it was found: the customer's mail opens another, and other mail is ignored. */
+/**
+ * The case was archived or deleted since it was found: the customer's mail opens another, and other
+ * mail is ignored.
+ */
 function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailHead): Promise<MailHead> {
   return database.transaction(async (tx) => {
     const row = await lockIncoming(tx, id);

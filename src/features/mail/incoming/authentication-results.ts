@@ -32,13 +32,15 @@ export const UNCHECKED: Findings = {
 };
 
 /**
- * Reads what the server `authserv` has noted in the topmost Authentication-Results header of its name (RFC 8601); undefined:
- * there is none. Every server writes above what was there, so headers of its name further down came with the mail. The name has
- * to stand as the server writes it: one with other letters or with comments is not from it, and passed where it removes its own.
+ * Reads what the server `authserv` has noted in the topmost Authentication-Results header of its
+ * name (RFC 8601); undefined: there is none. Every server writes above what was there, so headers
+ * of its name further down came with the mail. The name has to stand as the server writes it: one
+ * with other letters or with comments is not from it, and passed where it removes its own.
  *
- * The sender chooses parts of what the server notes, its address and the name of its machine, and many servers write these
- * without quotes. A note that cannot be read to its end therefore counts as `fail`, and so does a failure that is found only
- * where comments and quotes count as plain text, or in another header of that name: some servers write several.
+ * The sender chooses parts of what the server notes, its address and the name of its machine, and
+ * many servers write these without quotes. A note that cannot be read to its end therefore counts
+ * as `fail`, and so does a failure that is found only where comments and quotes count as plain
+ * text, or in another header of that name: some servers write several.
  */
 export function readAuthenticationResults(
   headers: ParsedMail['headers'],
@@ -63,15 +65,18 @@ function startsWithName(value: string, authserv: string): boolean {
   return value.startsWith(authserv) && !/^[a-z0-9._-]/i.test(value.slice(authserv.length));
 }
 
-/** Whether the server wrote its name, and perhaps the version of the header, and nothing else in that place. */
+/**
+ * Whether the server wrote its name, and perhaps the version of the header, and nothing else in
+ * that place.
+ */
 function isFrom(value: string, authserv: string): boolean {
   const [written, version, ...more] = splitOutside(value, ';')[0]!.trim().split(/\s+/);
   return written === authserv && more.length === 0 && /^1?$/.test(version ?? '');
 }
 
 /**
- * Returns what stands behind each `spf=fail` of a note, up to the next semicolon, or to the end of the note where a comment or a
- * quoted text is open at that place.
+ * Returns what stands behind each `spf=fail` of a note, up to the next semicolon, or to the end of
+ * the note where a comment or a quoted text is open at that place.
  */
 function refusalsIn(note: string): string[] {
   const texts: string[] = [];
@@ -162,7 +167,10 @@ function resultIn(text: string): Result | undefined {
 /** The methods that decide about a sender. */
 const JUDGED: ReadonlySet<string> = new Set(['spf', 'dkim', 'dmarc']);
 
-/** Undefined: a word is no property, or one has two values. Then the words were split off from a value of the sender. */
+/**
+ * Undefined: a word is no property, or one has two values. Then the words were split off from a
+ * value of the sender.
+ */
 function propertiesIn(words: readonly string[]): Map<string, string> | undefined {
   const properties = new Map<string, string>();
   for (const word of words) {
@@ -175,7 +183,10 @@ function propertiesIn(words: readonly string[]): Map<string, string> | undefined
   return properties;
 }
 
-/** Whether an address stands where none belongs: the sender has written a property of its own into its address. */
+/**
+ * Whether an address stands where none belongs: the sender has written a property of its own into
+ * its address.
+ */
 function isAmbiguous(properties: Result['properties']): boolean {
   const mailFrom = properties.get('smtp.mailfrom');
   const others = [...properties].filter(([key]) => key !== 'smtp.mailfrom').map(([, value]) => value);

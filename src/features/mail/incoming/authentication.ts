@@ -32,8 +32,9 @@ export interface AuthenticationOptions {
 export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
 
 /**
- * Says whether the sender of a mail is proven (docs/contract.md#verdicts): by checks of this server where it is the MX and
- * knows the machine that sent the mail, else by what the trusted server in front of it has noted in the headers.
+ * Says whether the sender of a mail is proven (docs/contract.md#verdicts): by checks of this server
+ * where it is the MX and knows the machine that sent the mail, else by what the trusted server in
+ * front of it has noted in the headers.
  */
 export async function authenticateMail(
   options: AuthenticationOptions,
@@ -63,7 +64,8 @@ function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Fin
 function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'] {
   const { spf, spfDomain, refusedDomains, dkimDomains, dmarc, fromDomain } = findings;
   const [domain, ...others] = authorDomains(mail);
-  // A mail has one author. With several, one could be proven and another be shown; without one, nothing is.
+  // A mail has one author. With several, one could be proven and another be shown; without one,
+  // nothing is.
   if (others.length > 0) return 'fail';
   if (domain === undefined) return findings === NOTHING ? 'none' : 'fail';
   if (fromDomain !== null && asciiOf(fromDomain) !== domain) return 'fail';
@@ -74,8 +76,8 @@ function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'
 }
 
 /**
- * The domains of the addresses in `From`, the one that is shown first. Two fields count as two authors; where an address is shown
- * that stands in none, there is no author.
+ * The domains of the addresses in `From`, the one that is shown first. Two fields count as two
+ * authors; where an address is shown that stands in none, there is no author.
  */
 function authorDomains({ headers, from }: AuthoredMail): string[] {
   const fields = headers.filter(({ name }) => name === 'from');
@@ -96,7 +98,10 @@ function covers(owner: string, domain: string): boolean {
   return name === domain || (name.includes('.') && domain.endsWith(`.${name}`));
 }
 
-/** Rejects only where the store fails. What cannot be checked is not proven: otherwise a sender could make checks fail. */
+/**
+ * Rejects only where the store fails. What cannot be checked is not proven: otherwise a sender
+ * could make checks fail.
+ */
 async function check(
   { store, resolve = systemResolve(), timeoutMs = TIMEOUT_MS }: AuthenticationOptions,
   { envelope, mail, source: { key } }: CheckedMail,
@@ -138,7 +143,9 @@ async function authenticate(
   return findingsOf(found);
 }
 
-/** The bytes of a mail, and the error of the store, which the checks would take for one of the mail. */
+/**
+ * The bytes of a mail, and the error of the store, which the checks would take for one of the mail.
+ */
 class Source {
   readonly stream: Readable;
   failure: unknown;
@@ -190,7 +197,10 @@ function dmarcOf(dmarc: AuthenticateResult['dmarc']): { result: AuthenticationRe
   return { result, isPartial: result === 'pass' && Boolean(dkim?.underSized) && !spf?.result };
 }
 
-/** A mail waits for the answers: a name server that is silent holds it up for some seconds, not for minutes. */
+/**
+ * A mail waits for the answers: a name server that is silent holds it up for some seconds, not for
+ * minutes.
+ */
 function systemResolve(): Resolve {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   return async (name, type) => (await resolver.resolve(name, type)) as string[] | string[][];

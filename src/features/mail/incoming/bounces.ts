@@ -14,10 +14,11 @@ import { storable } from './storable.ts';
 const MAX_DELAYS = 3;
 
 /**
- * Changes the outcome of the mail that a report is about (docs/contract.md#bounces); undefined: the mail is no report. The mail
- * is that of the signed address which the report went to, else the one whose Message-ID it returns: some servers answer to
- * another address. Every recipient in copy knows the Message-ID, so such a report must not be forged, and must name a recipient as the
- * mail had it. A report about no mail of the inbox changes nothing.
+ * Changes the outcome of the mail that a report is about (docs/contract.md#bounces); undefined: the
+ * mail is no report. The mail is that of the signed address which the report went to, else the one
+ * whose Message-ID it returns: some servers answer to another address. Every recipient in copy
+ * knows the Message-ID, so such a report must not be forged, and must name a recipient as the mail
+ * had it. A report about no mail of the inbox changes nothing.
  */
 export async function noteBounce(
   tx: Tx,
@@ -46,7 +47,9 @@ const IGNORED = { ...NOTED, status: 'ignored' } as const;
 
 type Reported = 'returned' | 'delayed' | 'delivered';
 
-/** Returns what was reported of the mail; undefined: nothing that concerns one of its recipients. */
+/**
+ * Returns what was reported of the mail; undefined: nothing that concerns one of its recipients.
+ */
 async function record(
   tx: Tx,
   { id, ms_left }: ReturnedMail,
@@ -80,7 +83,10 @@ async function record(
 
 const ORDER = ['returned', 'delayed', 'delivered'] as const;
 
-/** A server that reports `failed` has given the mail up, whatever the class of the status (RFC 3464, 2.3.3). */
+/**
+ * A server that reports `failed` has given the mail up, whatever the class of the status (RFC 3464,
+ * 2.3.3).
+ */
 const REPORTED = {
   failed: 'returned',
   delayed: 'delayed',
@@ -91,7 +97,10 @@ const REPORTED = {
 
 const ENDED: ReadonlySet<EmailRecipient['status']> = new Set(['bounced', 'failed']);
 
-/** A server that forwards reports an address that we do not know: where there is one on both sides, it means that one. */
+/**
+ * A server that forwards reports an address that we do not know: where there is one on both sides,
+ * it means that one.
+ */
 function recipientOf(
   recipients: readonly EmailRecipient[],
   address: string,

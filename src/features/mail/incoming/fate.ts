@@ -21,12 +21,15 @@ import { findCases } from './match.ts';
 import { openCase } from './open-case.ts';
 import { cutTo, storable } from './storable.ts';
 
-/** What becomes of a mail. A `received` one has a case and an author, and its message is still to be written. */
+/**
+ * What becomes of a mail. A `received` one has a case and an author, and its message is still to be
+ * written.
+ */
 export type Fate = IncomingChange;
 
 /**
- * Decides what becomes of a mail that was not there before (docs/contract.md#what-becomes-of-a-mail), and opens the case that it
- * begins.
+ * Decides what becomes of a mail that was not there before
+ * (docs/contract.md#what-becomes-of-a-mail), and opens the case that it begins.
  */
 export async function decideFate(
   tx: Tx,
@@ -75,8 +78,8 @@ export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: stri
 const TITLE_CHARACTERS = 200;
 
 /**
- * A sender who is not proven is a new customer without an address: it has no case but this one, and nothing that is answered
- * here reaches the address that it claims.
+ * A sender who is not proven is a new customer without an address: it has no case but this one, and
+ * nothing that is answered here reaches the address that it claims.
  */
 async function forgedCase(tx: Tx, arrival: Arrival, address: string): Promise<Fate> {
   const { account_id: accountId } = arrival.inbox;
@@ -114,7 +117,10 @@ function senderOf({ envelope, mail }: Arrival): string | undefined {
   return ADDRESS.test(address) ? address : undefined;
 }
 
-/** What `From` shows where it has an address that cannot be read: a person may have written the mail. */
+/**
+ * What `From` shows where it has an address that cannot be read: a person may have written the
+ * mail.
+ */
 function unreadableSender({ mail }: Arrival): string | undefined {
   const shown = mail.headers.find(({ name }) => name === 'from')?.value ?? '';
   return /[\p{L}\p{N}]@[\p{L}\p{N}]/u.test(shown)
@@ -124,7 +130,10 @@ function unreadableSender({ mail }: Arrival): string | undefined {
 
 const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 
-/** Whether this server wrote the mail: it came back over a list or a forwarding, or from another inbox. */
+/**
+ * Whether this server wrote the mail: it came back over a list or a forwarding, or from another
+ * inbox.
+ */
 async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
   const from = mail.from?.address;
   if (from !== undefined && (await isInboxAddress(tx, [from, withoutTag(from)]))) return true;
@@ -135,8 +144,9 @@ async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<b
 }
 
 /**
- * A team member who answers by mail writes a note into a case that it takes part in. It never writes as a customer, and never
- * to one: that mail would show the customer the person behind the group.
+ * A team member who answers by mail writes a note into a case that it takes part in. It never
+ * writes as a customer, and never to one: that mail would show the customer the person behind the
+ * group.
  */
 function noteOf({
   userId,

@@ -22,8 +22,8 @@ export type IncomingChange = Pick<
 >;
 
 /**
- * Inserts a mail that came in, of which nothing is decided yet. Returns false if there is a row with its id, after waiting
- * for the transaction that wrote it.
+ * Inserts a mail that came in, of which nothing is decided yet. Returns false if there is a row
+ * with its id, after waiting for the transaction that wrote it.
  */
 export async function insertIncoming(tx: Tx, mail: NewIncomingMail): Promise<boolean> {
   const inserted = await tx.kysely
@@ -112,7 +112,10 @@ export async function readNamedCases(
   return rows.map(({ id }) => id);
 }
 
-/** Returns the open cases of the inbox that mails with these Message-IDs belong to, in the order of the ids. */
+/**
+ * Returns the open cases of the inbox that mails with these Message-IDs belong to, in the order of
+ * the ids.
+ */
 export async function readThreadedCases(
   db: Db,
   inbox: CasePlace,
@@ -175,14 +178,16 @@ const READ_USER = statement<[accountId: string, address: string], { id: string }
   text: 'SELECT id FROM users WHERE account_id = $1 AND email = lower($2)',
 });
 
-/** SQL: joins the conversation `id`, if it is an open case of the inbox `$2` of the account `$1`. */
+/**
+ * SQL: joins the conversation `id`, if it is an open case of the inbox `$2` of the account `$1`.
+ */
 function openCase(id: string): string {
   return `JOIN conversations c ON c.id = ${id} AND c.account_id = $1 AND c.inbox_id = $2
       AND c.audience = 'customer' AND c.status = 'active' AND c.deleted_at IS NULL`;
 }
 
-// A server on the way may have changed the case of the letters, so the row of the mail, while it is kept, names the
-// conversation.
+// A server on the way may have changed the case of the letters, so the row of the mail, while it is
+// kept, names the conversation.
 const READ_NAMED = statement<
   [accountId: string, inboxId: string, conversationIds: readonly string[], mailIds: readonly string[]],
   { id: string }

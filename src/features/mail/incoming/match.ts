@@ -7,9 +7,10 @@ import type { Arrival } from '../transports/intake.ts';
 import { type NamedCase, readNamedCases, readThreadedCases } from './incoming-store.ts';
 
 /**
- * Returns the open cases of the inbox that a mail answers, the likeliest first: what our own Message-IDs and bounce addresses
- * name, whose signatures are proof that this server made them; then the cases of the other mails that it refers to, the nearest
- * first. The subject counts for nothing. Anyone in copy knows these ids: the caller requires that the sender takes part.
+ * Returns the open cases of the inbox that a mail answers, the likeliest first: what our own
+ * Message-IDs and bounce addresses name, whose signatures are proof that this server made them;
+ * then the cases of the other mails that it refers to, the nearest first. The subject counts for
+ * nothing. Anyone in copy knows these ids: the caller requires that the sender takes part.
  */
 export async function findCases(
   tx: Tx,
@@ -45,7 +46,10 @@ export function bouncedMail(
 const DELIVERED: ReadonlySet<string> = new Set(['delivered-to', 'x-original-to', 'envelope-to']);
 const MAX_ADDRESSES = 1_000;
 
-/** In-Reply-To, then References from right to left. Of a chain that is too long, its beginning and its end count. */
+/**
+ * In-Reply-To, then References from right to left. Of a chain that is too long, its beginning and
+ * its end count.
+ */
 function referencesOf({ inReplyTo, references }: ParsedMail): string[] {
   const nearest = [
     ...references.slice(0, MAX_REFERENCES),

@@ -8,7 +8,10 @@ import type { ConversationRow } from '../../../core/resources/conversation.ts';
 import type { InboxRow } from '../../../core/resources/inbox.ts';
 import type { Tx } from '../../../platform/db/handle.ts';
 
-/** Opens a case of the inbox for a customer, with the people who answer there (docs/decisions.md#who-is-in-a-case-that-a-mail-opens). */
+/**
+ * Opens a case of the inbox for a customer, with the people who answer there
+ * (docs/decisions.md#who-is-in-a-case-that-a-mail-opens).
+ */
 export async function openCase(
   tx: Tx,
   inbox: InboxRow,
@@ -28,7 +31,10 @@ export async function openCase(
   return created.conversation;
 }
 
-/** The members of the inbox's group, or the admins where that has none, and the assignee. The first user owns the case. */
+/**
+ * The members of the inbox's group, or the admins where that has none, and the assignee. The first
+ * user owns the case.
+ */
 async function teamOf(tx: Tx, inbox: InboxRow, assigneeId: string | null): Promise<NewParticipant[]> {
   const grouped: readonly NewParticipant[] =
     inbox.group_id === null ? [] : await readGroupRoster(tx, inbox.group_id);

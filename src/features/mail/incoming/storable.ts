@@ -9,7 +9,9 @@ export function cutTo(text: string, characters: number): string {
   return [...text.slice(0, 2 * characters)].slice(0, characters).join('');
 }
 
-/** Returns Message-IDs as a row keeps them: of a chain that is too long, the beginning and the end. */
+/**
+ * Returns Message-IDs as a row keeps them: of a chain that is too long, the beginning and the end.
+ */
 export function boundedIds(ids: readonly string[]): string[] {
   const bounded = [...ids.slice(0, MAX_IDS), ...ids.slice(MAX_IDS).slice(-MAX_IDS)];
   return bounded.map((id) => storable(cutTo(id, MAX_ID_CHARACTERS)));

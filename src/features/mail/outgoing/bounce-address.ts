@@ -9,9 +9,9 @@ export interface BouncedMail {
 }
 
 /**
- * Returns the return path of a mail: an address below that of its inbox, by which a bounce names the mail. Where it would
- * be longer than mail servers have to accept (RFC 5321, 4.5.3.1.1) it is that of the inbox: the bounce is then recognized by the
- * Message-ID that it returns.
+ * Returns the return path of a mail: an address below that of its inbox, by which a bounce names
+ * the mail. Where it would be longer than mail servers have to accept (RFC 5321, 4.5.3.1.1) it is
+ * that of the inbox: the bounce is then recognized by the Message-ID that it returns.
  */
 export function makeBounceAddress(key: MailKey, mailId: string, inboxAddress: string): string {
   const [local, domain] = partsOf(inboxAddress.toLowerCase());

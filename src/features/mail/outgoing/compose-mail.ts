@@ -16,7 +16,10 @@ export interface MailContent {
   readonly inReplyTo: string | null;
   /** Without brackets, the oldest first. */
   readonly references: readonly string[];
-  /** What a machine wrote is marked (RFC 3834), so that no other machine answers it; null: a person wrote it. */
+  /**
+   * What a machine wrote is marked (RFC 3834), so that no other machine answers it; null: a person
+   * wrote it.
+   */
   readonly autoSubmitted: 'auto-replied' | 'auto-generated' | null;
   readonly text: string;
   readonly html: string;
@@ -30,15 +33,17 @@ export interface MailAttachment {
   readonly read: () => AsyncIterable<Buffer>;
 }
 
-/** Who a try is for: `recipients` are those that do not have the mail yet. Bounces go to `sender`. */
+/**
+ * Who a try is for: `recipients` are those that do not have the mail yet. Bounces go to `sender`.
+ */
 export interface MailEnvelope {
   readonly sender: string;
   readonly recipients: readonly string[];
 }
 
 /**
- * Returns a mail for nodemailer, which folds and encodes its headers. It names the account and the persona, and nothing of
- * the author, of the message or of this server.
+ * Returns a mail for nodemailer, which folds and encodes its headers. It names the account and the
+ * persona, and nothing of the author, of the message or of this server.
  */
 export function composeMail(content: MailContent, { sender, recipients }: MailEnvelope): SendMailOptions {
   const { from, autoSubmitted } = content;
@@ -66,7 +71,10 @@ export function composeMail(content: MailContent, { sender, recipients }: MailEn
   };
 }
 
-/** Opens a file when its first piece is asked for: a connection to the store would not wait for a slow server. */
+/**
+ * Opens a file when its first piece is asked for: a connection to the store would not wait for a
+ * slow server.
+ */
 async function* pieces(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   yield* read();
 }

@@ -15,8 +15,8 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export const FILE_LINKS_PATH = '/v1/mail/files/';
 
 /**
- * Links in mails to files that are too large for them. A link works for a month, and only as long as the message has its
- * file: it leads to the address of the store, which ends after minutes.
+ * Links in mails to files that are too large for them. A link works for a month, and only as long
+ * as the message has its file: it leads to the address of the store, which ends after minutes.
  */
 export class FileLinks {
   readonly #urls: FileUrls;
@@ -36,7 +36,10 @@ export class FileLinks {
     return this.#urls.sign('GET', { key: attachmentId, expiresAtMs: Date.parse(until), fields: {} });
   }
 
-  /** Returns the id of the attachment. Throws ApiError for an address that is not of ours, or has ended. */
+  /**
+   * Returns the id of the attachment. Throws ApiError for an address that is not of ours, or has
+   * ended.
+   */
   read(path: string, query: string): string {
     return this.#urls.verify('GET', path, query).key;
   }

@@ -9,7 +9,10 @@ export function openMailKey(database: Database): Promise<MailKey> {
   return sharedSecret(database, 'mail_ids');
 }
 
-/** Returns 16 hexadecimal digits that only a holder of the key can make. Case is ignored: some mail servers change it. */
+/**
+ * Returns 16 hexadecimal digits that only a holder of the key can make. Case is ignored: some mail
+ * servers change it.
+ */
 export function sealOf(key: MailKey, purpose: 'message-id' | 'bounce' | 'file', text: string): string {
   const sealed = createHmac('sha256', key).update(`${purpose} ${text.toLowerCase()}`);
   return sealed.digest('hex').slice(0, 16);

@@ -3,21 +3,28 @@ import { isSealed, type MailKey, sealOf } from './mail-key.ts';
 
 /** What a Message-ID of ours names. */
 export interface NamedMail {
-  /** As the text has it: in lower case where a mail server has changed that. The row of the mail has the exact one. */
+  /**
+   * As the text has it: in lower case where a mail server has changed that. The row of the mail has
+   * the exact one.
+   */
   readonly conversationId: string;
   readonly mailId: string;
 }
 
 /**
- * Returns the Message-ID of a mail that goes out, without its brackets: it carries the conversation and the mail under a
- * seal, so that an answer finds its case by itself. `domain` is that of the inbox.
+ * Returns the Message-ID of a mail that goes out, without its brackets: it carries the conversation
+ * and the mail under a seal, so that an answer finds its case by itself. `domain` is that of the
+ * inbox.
  */
 export function makeMessageId(key: MailKey, { conversationId, mailId }: NamedMail, domain: string): string {
   const seal = sealOf(key, 'message-id', `${conversationId} ${mailId}`);
   return `c.${conversationId}.${hexOf(mailId)}.${seal}@${domain.toLowerCase()}`;
 }
 
-/** Reads a Message-ID, with its brackets or without; undefined for one that is not of ours or was changed. */
+/**
+ * Reads a Message-ID, with its brackets or without; undefined for one that is not of ours or was
+ * changed.
+ */
 export function readMessageId(key: MailKey, text: string): NamedMail | undefined {
   const [, conversationId, hex, seal] = MESSAGE_ID.exec(text) ?? [];
   if (conversationId === undefined) return undefined;

@@ -21,14 +21,18 @@ export interface MailOutcome {
   readonly status?: 'canceled' | 'failed' | 'deferred';
   /** Milliseconds until the next try; null, the default: this mail is not tried any more. */
   readonly nextTryMs?: number | null;
-  /** The number of the try that this comes from. Where another node has begun a later one, only a success counts. */
+  /**
+   * The number of the try that this comes from. Where another node has begun a later one, only a
+   * success counts.
+   */
   readonly attempt?: number;
 }
 
 /**
- * The one place where the outcome of a mail changes: its row, the `email_status` of its message, the event for its readers,
- * and a notification (`email.failed`) once the mail bounced or failed. Returns the new status; undefined where there is no
- * such mail that goes out, or the outcome comes too late. The message is locked before the mail.
+ * The one place where the outcome of a mail changes: its row, the `email_status` of its message,
+ * the event for its readers, and a notification (`email.failed`) once the mail bounced or failed.
+ * Returns the new status; undefined where there is no such mail that goes out, or the outcome comes
+ * too late. The message is locked before the mail.
  */
 export async function recordOutcome(
   tx: Tx,
@@ -38,7 +42,8 @@ export async function recordOutcome(
   if (mail === undefined) return undefined;
   const isLate = attempt !== undefined && attempt !== mail.attempts;
   if (isLate && !recipients.some((one) => one.status === 'sent')) return undefined;
-  // Its message was deleted: nothing of it is tried any more, and nothing can be said of its recipients.
+  // Its message was deleted: nothing of it is tried any more, and nothing can be said of its
+  // recipients.
   if (status === undefined && mail.recipients.length === 0) return undefined;
   const changes = new Map(recipients.map((one) => [one.address.toLowerCase(), one]));
   const after = mail.recipients.map((one) => {
@@ -57,8 +62,8 @@ export async function recordOutcome(
 }
 
 /**
- * The state of a mail is that of its recipients; those in copy count once the others have it, so that an author learns of a mail
- * that came back also while a copy is still tried.
+ * The state of a mail is that of its recipients; those in copy count once the others have it, so
+ * that an author learns of a mail that came back also while a copy is still tried.
  */
 export function statusOf(recipients: readonly Pick<EmailRecipient, 'kind' | 'status'>[]): SentEmailStatus {
   const status = stateOf(recipients.filter(({ kind }) => kind === 'to'));
@@ -83,7 +88,10 @@ export async function publishStatus(
   await enqueueChanged(tx, [{ event: 'message.updated', id, stream }]);
 }
 
-/** Notifies the author, or the assignee of the case where the author is no person. The text names no address. */
+/**
+ * Notifies the author, or the assignee of the case where the author is no person. The text names no
+ * address.
+ */
 async function notify(
   tx: Tx,
   { id, account_id, message_id }: OutgoingRow,

@@ -11,8 +11,8 @@ export type OutgoingRow = Pick<
 >;
 
 /**
- * Takes mails that are due, the longest waiting first, and keeps other nodes away from them for `leaseMs`. Those of busy
- * accounts are left.
+ * Takes mails that are due, the longest waiting first, and keeps other nodes away from them for
+ * `leaseMs`. Those of busy accounts are left.
  */
 export function takeDueMails(
   db: Querier,

@@ -23,8 +23,9 @@ export interface OutgoingOptions {
 }
 
 /**
- * Handles EMAIL_DUE: makes the mail of a message, which is then due. Its recipients, its subject and its place in the thread
- * are decided here, once; its text is read at each try. May be called again for the same message.
+ * Handles EMAIL_DUE: makes the mail of a message, which is then due. Its recipients, its subject
+ * and its place in the thread are decided here, once; its text is read at each try. May be called
+ * again for the same message.
  */
 export async function makeReply(options: OutgoingOptions, due: EmailDue): Promise<void> {
   const { database, onDue } = options;
@@ -89,9 +90,9 @@ async function refusalOf(
 }
 
 /**
- * The mail goes to the address that the last mail of the customer names, else to the customers of the case. In copy are the
- * addresses that the message names, else, of what a person sends, those of the last mail: whom a stranger names gets no mail
- * of a machine. No inbox writes to an inbox.
+ * The mail goes to the address that the last mail of the customer names, else to the customers of
+ * the case. In copy are the addresses that the message names, else, of what a person sends, those
+ * of the last mail: whom a stranger names gets no mail of a machine. No inbox writes to an inbox.
  */
 export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
   const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
@@ -115,5 +116,8 @@ export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailReci
   });
 }
 
-/** What may stand in an envelope and a header as it is: addresses of mails that came in were checked by no schema. */
+/**
+ * What may stand in an envelope and a header as it is: addresses of mails that came in were checked
+ * by no schema.
+ */
 const SENDABLE = /^[^\s\p{Cc}<>()[\],;:\\"@]+@[^\s\p{Cc}<>()[\],;:\\"@]+$/u;

@@ -35,7 +35,9 @@ export interface ReplyFacts {
   readonly thread_ids: readonly string[];
 }
 
-/** Locks the message. Returns undefined where it is not there any more, or its case has no inbox. */
+/**
+ * Locks the message. Returns undefined where it is not there any more, or its case has no inbox.
+ */
 export async function readReplyFacts(
   tx: Tx,
   messageId: string,
@@ -59,7 +61,10 @@ export async function insertReply(
   return inserted !== undefined;
 }
 
-/** How many Message-IDs a References header has at most (RFC 5322 sets no limit; some servers refuse long headers). */
+/**
+ * How many Message-IDs a References header has at most (RFC 5322 sets no limit; some servers refuse
+ * long headers).
+ */
 const MAX_REFERENCES = 20;
 
 const IS_ID = `~ '^[!-;=?-~]{1,250}$'`;

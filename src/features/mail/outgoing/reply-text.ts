@@ -14,8 +14,8 @@ export interface ReplyContent {
 }
 
 /**
- * Writes the text of a mail to a customer, plain and as HTML. It quotes nothing: mail programs show the thread
- * (docs/decisions.md#a-reply-quotes-nothing).
+ * Writes the text of a mail to a customer, plain and as HTML. It quotes nothing: mail programs show
+ * the thread (docs/decisions.md#a-reply-quotes-nothing).
  */
 export function replyText(content: ReplyContent): { readonly text: string; readonly html: string } {
   const { body, links, files } = content;

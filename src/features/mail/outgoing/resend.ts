@@ -11,8 +11,9 @@ import { lockOutgoing, requeue } from './outgoing-store.ts';
 import { readReplyFacts } from './reply-store.ts';
 
 /**
- * Sends the mail of a message again, under its Message-ID, to the recipients that do not have it. Where none has, they are
- * decided again: the customer may have another address by now. Throws ApiError `resource_conflict` or `resource_gone`.
+ * Sends the mail of a message again, under its Message-ID, to the recipients that do not have it.
+ * Where none has, they are decided again: the customer may have another address by now. Throws
+ * ApiError `resource_conflict` or `resource_gone`.
  */
 export async function resendMail(
   tx: Tx,

@@ -40,12 +40,18 @@ export class SendSchedule {
     this.#backoff = new Backoff({ delaysMs: DELAYS_MS, jitter: JITTER, speed });
   }
 
-  /** Returns the milliseconds until the next try after `attempts` of them; null: the mail has failed. */
+  /**
+   * Returns the milliseconds until the next try after `attempts` of them; null: the mail has
+   * failed.
+   */
   delayAfter(attempts: number): number | null {
     return this.#backoff.delayAfter(attempts);
   }
 
-  /** For how long other nodes leave a mail to the node that has taken it. The node renews this while it is at it. */
+  /**
+   * For how long other nodes leave a mail to the node that has taken it. The node renews this while
+   * it is at it.
+   */
   get leaseMs(): number {
     return Math.max(LEAST_LEASE_MS, LEASE_MS / this.#speed);
   }

@@ -35,7 +35,10 @@ const SIDE_BY_SIDE = 8;
 const CROWD = 8;
 /** Mails of one account in memory; the others stay in the table. */
 const ROOM = 32;
-/** Accounts whose mails are sent at the same time. With the numbers above, no try waits for a connection. */
+/**
+ * Accounts whose mails are sent at the same time. With the numbers above, no try waits for a
+ * connection.
+ */
 const MAX_ACCOUNTS = 8;
 const TAKEN_AT_ONCE = 64;
 
@@ -47,15 +50,18 @@ const RENEWED_AFTER = 1 / 3;
 const WRITE_AGAIN_MS = 1_000;
 
 /**
- * Sends mails whose time has come, whichever node has made them. A node that takes a mail has a lease on it, which it renews
- * until the outcome is written; what a node leaves behind when it dies is taken by another. So a mail is tried until its row
- * says how it ended, and a mail whose node died before it could say so is sent once more, under the same Message-ID.
+ * Sends mails whose time has come, whichever node has made them. A node that takes a mail has a
+ * lease on it, which it renews until the outcome is written; what a node leaves behind when it dies
+ * is taken by another. So a mail is tried until its row says how it ended, and a mail whose node
+ * died before it could say so is sent once more, under the same Message-ID.
  */
 export class MailSender {
   readonly #options: MailSenderOptions;
   readonly #lanes: Lanes<Taken>;
   readonly #sweep: Loop;
-  /** Those that this node holds, tries under way and outcomes that are still to be written included. */
+  /**
+   * Those that this node holds, tries under way and outcomes that are still to be written included.
+   */
   readonly #held = new Set<Taken>();
   readonly #stop = new AbortController();
   #renewedAtMs = performance.now();
@@ -83,7 +89,10 @@ export class MailSender {
     this.#sweep.wake();
   }
 
-  /** Lets tries under way end, for `ms` at most; no other begins. Mails that have not begun are left to other nodes. */
+  /**
+   * Lets tries under way end, for `ms` at most; no other begins. Mails that have not begun are left
+   * to other nodes.
+   */
   async drain(ms: number): Promise<void> {
     if (!this.#stop.signal.aborted) {
       this.#stop.abort();
@@ -191,7 +200,10 @@ export class MailSender {
     return { mailId, attempt, reason, nextTryMs, status: nextTryMs === null ? 'failed' : 'deferred' };
   }
 
-  /** Writes the outcome, however often that fails, while this node runs: a mail that was sent would be sent again. */
+  /**
+   * Writes the outcome, however often that fails, while this node runs: a mail that was sent would
+   * be sent again.
+   */
   async #record(outcome: MailOutcome, onEnd?: WrittenMail['onEnd']): Promise<void> {
     const { database, metrics, log } = this.#options;
     for (;;) {

@@ -6,8 +6,8 @@ import type { ReplyFacts } from './reply-store.ts';
 const MAX_CHARACTERS = 250;
 
 /**
- * The subject of the next mail of a case: the one that the message states, else that of the thread with one `Re:` in front, else
- * the title of the case.
+ * The subject of the next mail of a case: the one that the message states, else that of the thread
+ * with one `Re:` in front, else the title of the case.
  */
 export function replySubject(facts: ReplyFacts): string {
   const { subject, thread_subject, answers } = facts;
@@ -31,7 +31,10 @@ export function threadSubject({
   return withoutPrefixes(`${NEUTRAL_SUBJECT}${account_name}`);
 }
 
-/** Returns a subject on one line and without what mail programs put in front of it when one answers or forwards. */
+/**
+ * Returns a subject on one line and without what mail programs put in front of it when one answers
+ * or forwards.
+ */
 export function withoutPrefixes(subject: string): string {
   return [...oneLine(subject).replace(PREFIXES, '').trim()].slice(0, MAX_CHARACTERS).join('');
 }

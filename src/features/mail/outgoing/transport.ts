@@ -5,7 +5,9 @@ import type { EmailRecipient } from '../../../contract/protocol/resources/email.
 export interface TransportOptions {
   /** `PARLEY_SMTP_URL`. */
   readonly url: string;
-  /** Whether a connection without TLS is refused. Default: it is used where the server offers none. */
+  /**
+   * Whether a connection without TLS is refused. Default: it is used where the server offers none.
+   */
   readonly requireTls?: boolean;
   readonly dkim: DkimOptions | null;
 }
@@ -38,7 +40,10 @@ export interface MailTransport {
 export const MAX_CONNECTIONS = 16;
 
 const CONNECT_MS = 30_000;
-/** Without a byte from the server. RFC 5321 (4.5.3.2) has ten minutes for its last answer: by then a mail is better tried again. */
+/**
+ * Without a byte from the server. RFC 5321 (4.5.3.2) has ten minutes for its last answer: by then a
+ * mail is better tried again.
+ */
 const SILENT_MS = 90_000;
 
 export class SmtpTransport implements MailTransport {
@@ -73,13 +78,15 @@ async function open({ url, requireTls = false, dkim }: TransportOptions): Promis
     pool: true,
     requireTLS: requireTls,
     maxConnections: MAX_CONNECTIONS,
-    // Once, and only where no byte of the mail was sent: other failures are tried again by our own schedule.
+    // Once, and only where no byte of the mail was sent: other failures are tried again by our own
+    // schedule.
     maxRequeues: 1,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
-    // Whatever a message says, a mail contains what it was given, and nothing that is read from elsewhere.
+    // Whatever a message says, a mail contains what it was given, and nothing that is read from
+    // elsewhere.
     disableFileAccess: true,
     disableUrlAccess: true,
     ...(dkim !== null && { dkim }),
@@ -129,7 +136,10 @@ function byRecipient(errors: readonly SmtpError[]): ReadonlyMap<string, SmtpErro
   return new Map(errors.map((error) => [keyOf(error.recipient ?? ''), error]));
 }
 
-/** Addresses come back in the form in which they were sent: the letters of their domain are those of the DNS. */
+/**
+ * Addresses come back in the form in which they were sent: the letters of their domain are those of
+ * the DNS.
+ */
 function keyOf(address: string): string {
   const at = address.lastIndexOf('@');
   const domain = address.slice(at + 1);
@@ -140,7 +150,10 @@ function statusAfter(error: SmtpError): 'failed' | 'deferred' {
   return isFinal(error) ? 'failed' : 'deferred';
 }
 
-/** Whether the answer is about this mail, and stays the same. What our own connection lacks may be mended. */
+/**
+ * Whether the answer is about this mail, and stays the same. What our own connection lacks may be
+ * mended.
+ */
 function isFinal({ code, responseCode }: SmtpError): boolean {
   if (code !== 'EENVELOPE' && code !== 'EMESSAGE') return false;
   return responseCode === undefined || (responseCode >= 500 && !NOT_AUTHORIZED.has(responseCode));
@@ -159,7 +172,9 @@ function reasonOf(error: SmtpError): string {
   return 'connection_error';
 }
 
-/** Returns the enhanced status of the answer (RFC 3463), else its number; null: there was no answer. */
+/**
+ * Returns the enhanced status of the answer (RFC 3463), else its number; null: there was no answer.
+ */
 function codeOf({ response, responseCode }: SmtpError): string | null {
   const [, enhanced] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '') ?? [];
   return enhanced ?? responseCode?.toString() ?? null;

@@ -9,9 +9,10 @@ export interface DecodedText {
 }
 
 /**
- * Decodes by what the bytes are rather than by what is declared: UTF-8 that is valid is UTF-8 under every label of a single-byte
- * character set, since no text of these is valid UTF-8 by accident; and what is declared as UTF-8 and is not was nearly
- * always written in windows-1252. `label` null: none is declared.
+ * Decodes by what the bytes are rather than by what is declared: UTF-8 that is valid is UTF-8 under
+ * every label of a single-byte character set, since no text of these is valid UTF-8 by accident;
+ * and what is declared as UTF-8 and is not was nearly always written in windows-1252. `label` null:
+ * none is declared.
  */
 export function decodeText(bytes: Buffer, label: string | null): DecodedText {
   const name = nameOf(label);

@@ -1,4 +1,7 @@
-/** Text that Postgres can store and that shows as it is: line breaks are LF, and no control characters or halves of characters are in it. */
+/**
+ * Text that Postgres can store and that shows as it is: line breaks are LF, and no control
+ * characters or halves of characters are in it.
+ */
 export function cleanText(text: string): string {
   return text.replace(LINE_BREAKS, '\n').replace(CONTROLS, '').toWellFormed();
 }

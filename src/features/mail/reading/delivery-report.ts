@@ -66,7 +66,10 @@ function isAction(text: string): text is ReportedRecipient['action'] {
   return ['failed', 'delayed', 'delivered', 'relayed', 'expanded'].includes(text);
 }
 
-/** The enhanced status in a text, such as `5.1.1`; else one that follows from the reply code of SMTP. */
+/**
+ * The enhanced status in a text, such as `5.1.1`; else one that follows from the reply code of
+ * SMTP.
+ */
 export function statusOf(text: string): string | null {
   const enhanced = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(text)?.[1];
   if (enhanced !== undefined) return enhanced;

@@ -16,7 +16,9 @@ export class Header {
   readonly fields: readonly HeaderField[];
   /** Whether fields were left out, or lines are no fields. */
   readonly isDamaged: boolean;
-  /** Lines after the last field which the body begins with: the blank line before them is missing. */
+  /**
+   * Lines after the last field which the body begins with: the blank line before them is missing.
+   */
   readonly bodyLines: string;
 
   constructor(bytes: Buffer) {
@@ -76,8 +78,8 @@ export class Header {
   }
 
   /**
-   * Ids without their brackets, in the order of the field. Python's mail library writes those that do not fit into a line as
-   * encoded words.
+   * Ids without their brackets, in the order of the field. Python's mail library writes those that
+   * do not fit into a line as encoded words.
    */
   messageIds(name: string): string[] {
     const raw = this.raw(name) ?? '';
@@ -97,8 +99,9 @@ const MAX_ADDRESS_CHARACTERS = 320;
 const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
 
 /**
- * Headers should be ASCII. Those that are not are UTF-8, Japanese that is switched to, or of some old character set. Lines are
- * decoded one by one: what switches to Japanese in one does not swallow the next.
+ * Headers should be ASCII. Those that are not are UTF-8, Japanese that is switched to, or of some
+ * old character set. Lines are decoded one by one: what switches to Japanese in one does not
+ * swallow the next.
  */
 function lineDecoder(charset: string): (line: string) => string {
   const decoder = new TextDecoder(charset);
@@ -109,17 +112,25 @@ function lineDecoder(charset: string): (line: string) => string {
 export function isForServers(name: string): boolean {
   return name === 'authentication-results';
 }
-/** Returns a field that is not decoded on one line. Control characters are replaced: without them it would read as another. */
+/**
+ * Returns a field that is not decoded on one line. Control characters are replaced: without them it
+ * would read as another.
+ */
 export function lineOf(raw: string): string {
   return raw.replace(/[ \t\r]+/g, ' ').replace(/\p{Cc}/gu, '\ufffd');
 }
 
-/** Decodes encoded words (RFC 2047), also where they do not belong, and removes control characters. */
+/**
+ * Decodes encoded words (RFC 2047), also where they do not belong, and removes control characters.
+ */
 export function decodeField(raw: string): string {
   return cleanLine(decodeWords(raw));
 }
 
-/** Characters may be split over the words of a mailer that counts bytes, so neighbours of one character set are decoded together. */
+/**
+ * Characters may be split over the words of a mailer that counts bytes, so neighbours of one
+ * character set are decoded together.
+ */
 function decodeWords(text: string): string {
   const pieces: (string | { readonly charset: string; readonly bytes: Buffer[] })[] = [];
   let after = 0;
@@ -177,7 +188,8 @@ export function messageIdsOf(raw: string): string[] {
   const bracketed = [...raw.matchAll(/<([^<>]{1,998})>/g)].map(([, id = '']) => id.replace(/\s+/g, ''));
   const ids = bracketed.length > 0 ? bracketed : raw.split(/[\s,]+/).map((id) => id.replace(/[<>]/g, ''));
   const clean = ids.map((id) => cleanLine(id)).filter((id) => id !== '' && id.length <= MAX_ID_CHARACTERS);
-  // Threads that are longer than what is kept: the first says what it began with, and the last what is answered.
+  // Threads that are longer than what is kept: the first says what it began with, and the last what
+  // is answered.
   return clean.length <= MAX_IDS ? clean : [...clean.slice(0, 1), ...clean.slice(1 - MAX_IDS)];
 }
 
@@ -189,7 +201,10 @@ export interface StructuredField {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** Reads parameters with continuations and character sets (RFC 2231), or with encoded words, which mailers write instead. */
+/**
+ * Reads parameters with continuations and character sets (RFC 2231), or with encoded words, which
+ * mailers write instead.
+ */
 export function structuredField(raw: string | null): StructuredField {
   const [value = '', ...rest] = splitOutsideQuotes(raw ?? '');
   const plain = new Map<string, string>();

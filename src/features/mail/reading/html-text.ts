@@ -1,7 +1,13 @@
-/** Collects the text of an HTML document from its tags and texts in their order. Quotes get `> `, as in plain text. */
+/**
+ * Collects the text of an HTML document from its tags and texts in their order. Quotes get `> `, as
+ * in plain text.
+ */
 export class HtmlText {
   readonly #lines: string[] = [];
-  /** The pieces of the last line, which is joined once: looking into a text that grows copies it each time. */
+  /**
+   * The pieces of the last line, which is joined once: looking into a text that grows copies it
+   * each time.
+   */
   #line: string[] = [];
   #quotes = 0;
   /** Depth of the quotes at the blank line before what comes next; null: there is none. */

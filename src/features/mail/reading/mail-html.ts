@@ -3,7 +3,10 @@ import { cleanLine, cleanText } from './clean-text.ts';
 import { HtmlText } from './html-text.ts';
 
 export interface ReadHtml {
-  /** Without scripts, forms, styles that leave their place, and whatever would be loaded from elsewhere. */
+  /**
+   * Without scripts, forms, styles that leave their place, and whatever would be loaded from
+   * elsewhere.
+   */
   readonly html: string;
   readonly text: string;
   /** Whether the HTML was too much, so that its text alone is kept. */
@@ -11,8 +14,9 @@ export interface ReadHtml {
 }
 
 /**
- * Sanitizes the HTML of a mail and reads its text in the same pass, so that both are of the same document. `pictures`:
- * Content-ID → place of the attachment (docs/contract.md#html-of-a-mail says what clients find in the result).
+ * Sanitizes the HTML of a mail and reads its text in the same pass, so that both are of the same
+ * document. `pictures`: Content-ID → place of the attachment (docs/contract.md#html-of-a-mail says
+ * what clients find in the result).
  */
 export function readHtml(source: string, pictures: ReadonlyMap<string, number>): ReadHtml {
   const clean = cleanText(source);
@@ -212,7 +216,10 @@ function linkOf(href: string): string | undefined {
 
 const LINKED = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 
-/** A picture from elsewhere would tell its sender when, and from where, the mail is read: it is named, not loaded. */
+/**
+ * A picture from elsewhere would tell its sender when, and from where, the mail is read: it is
+ * named, not loaded.
+ */
 function pictureOf(src: string, pictures: ReadonlyMap<string, number>): Record<string, string> {
   const source = src.trim();
   if (/^cid:/i.test(source)) {
@@ -240,8 +247,9 @@ function given(attributes: Readonly<Record<string, string | undefined>>): Record
 }
 
 /**
- * Every tag takes memory, and parsers compare an end tag with all open elements. Long threads have some ten thousand tags,
- * and hundreds in each other; a mail could have a hundred thousand of either.
+ * Every tag takes memory, and parsers compare an end tag with all open elements. Long threads have
+ * some ten thousand tags, and hundreds in each other; a mail could have a hundred thousand of
+ * either.
  */
 function isMadeOfTags(html: string): boolean {
   let depth = 0;

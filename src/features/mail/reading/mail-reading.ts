@@ -24,7 +24,10 @@ export class MailReading {
     this.#pieces = source[Symbol.asyncIterator]();
   }
 
-  /** Rejects where the source or the store fails. A thread that dies is no error: the mail has what was read by then. */
+  /**
+   * Rejects where the source or the store fails. A thread that dies is no error: the mail has what
+   * was read by then.
+   */
   async run(): Promise<ParsedMail> {
     try {
       this.#thread.start();

@@ -13,8 +13,9 @@ export interface MimePart {
 }
 
 /**
- * What the bytes turn out to be. Parts open and close in the order of the mail, each leaf with its bytes as they are; the
- * bytes of a multipart are what stands before its first part. Bytes are valid until the next event.
+ * What the bytes turn out to be. Parts open and close in the order of the mail, each leaf with its
+ * bytes as they are; the bytes of a multipart are what stands before its first part. Bytes are
+ * valid until the next event.
  */
 export type MimeEvent =
   | { readonly kind: 'open'; readonly part: MimePart }
@@ -32,8 +33,9 @@ const MIME_LIMITS = {
 } as const;
 
 /**
- * Splits a mail into its parts while it arrives. Work and memory grow with the bytes alone, whatever they are: a line is
- * compared with all open boundaries at once, a header is kept up to its limit, and parts beyond the limits are skipped.
+ * Splits a mail into its parts while it arrives. Work and memory grow with the bytes alone,
+ * whatever they are: a line is compared with all open boundaries at once, a header is kept up to
+ * its limit, and parts beyond the limits are skipped.
  */
 export class MimeSplitter {
   /** Whether something is skipped or missing. */
@@ -248,7 +250,9 @@ function beforeBreak(bytes: Buffer, at: number): number {
   return at > 1 && bytes[at - 2] === CR ? at - 2 : at - 1;
 }
 
-/** Where the end begins that may be the beginning of a boundary: a line break and at most one dash. */
+/**
+ * Where the end begins that may be the beginning of a boundary: a line break and at most one dash.
+ */
 function breakAtEnd(bytes: Buffer): number {
   let end = bytes.length;
   if (bytes[end - 1] === DASH) end -= 1;

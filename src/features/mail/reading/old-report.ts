@@ -1,4 +1,7 @@
-/** Reports of servers that do not write RFC 3464: qmail, Exim, old Postfix, Exchange and Gmail. They are recognised by their words. */
+/**
+ * Reports of servers that do not write RFC 3464: qmail, Exim, old Postfix, Exchange and Gmail. They
+ * are recognised by their words.
+ */
 
 import {
   diagnosticOf,
@@ -37,7 +40,10 @@ function recipient(address: string, words: string, action: ReportedRecipient['ac
   return { address, action, status: statusOf(words), diagnostic: diagnosticOf(words) };
 }
 
-/** The addresses that the report names at the beginning of a line, each with the words up to the next. */
+/**
+ * The addresses that the report names at the beginning of a line, each with the words up to the
+ * next.
+ */
 function addressesOf(header: Header, report: string): { readonly address: string; readonly words: string }[] {
   const found: { address: string; words: string }[] = [];
   for (const line of report.split('\n').slice(0, MAX_LINES)) {

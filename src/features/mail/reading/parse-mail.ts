@@ -10,9 +10,10 @@ export interface MailSource {
 }
 
 /**
- * Reads a mail in a thread of its own, and stores its attachments while it does. Bad mail is no error: the result has what
- * could be read and says that it is damaged. Throws only where the store fails, and then leaves no attachment behind. The
- * caller refers to the attachments or removes them.
+ * Reads a mail in a thread of its own, and stores its attachments while it does. Bad mail is no
+ * error: the result has what could be read and says that it is damaged. Throws only where the store
+ * fails, and then leaves no attachment behind. The caller refers to the attachments or removes
+ * them.
  */
 export async function parseMail({ store, key }: MailSource): Promise<ParsedMail> {
   return threads.run({}, async () => {
@@ -35,7 +36,10 @@ export async function parseMail({ store, key }: MailSource): Promise<ParsedMail>
   });
 }
 
-/** A thread takes a core and tens of megabytes, whatever comes in at once. The others wait, with nothing in memory. */
+/**
+ * A thread takes a core and tens of megabytes, whatever comes in at once. The others wait, with
+ * nothing in memory.
+ */
 const MAX_THREADS = 1;
 const threads = new KeyedLimiter(MAX_THREADS);
 /** Threads without a mail, of which some may have ended meanwhile. */

@@ -1,6 +1,9 @@
 /** A mail that came in, understood; nothing of it is trusted. */
 export interface ParsedMail {
-  /** Every header, in lower case, in the order of the mail, unfolded and, but for those of servers, decoded. */
+  /**
+   * Every header, in lower case, in the order of the mail, unfolded and, but for those of servers,
+   * decoded.
+   */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   /** Message-ID without brackets; null: the mail has none. */
   readonly rfcId: string | null;

@@ -4,8 +4,8 @@ import { MAIL_LIMITS } from './mail-limits.ts';
 import type { MimePart } from './mime-splitter.ts';
 
 /**
- * What a leaf is for: `plain` and `html` are the body, `status` is the report of a bounce, `returned` the mail that it is
- * about, and what is `ignored` serves machines alone.
+ * What a leaf is for: `plain` and `html` are the body, `status` is the report of a bounce,
+ * `returned` the mail that it is about, and what is `ignored` serves machines alone.
  */
 export type PartRole = 'plain' | 'html' | 'attachment' | 'status' | 'returned' | 'ignored';
 
@@ -22,7 +22,8 @@ export function roleOf(part: MimePart): PartRole {
   if (type !== 'text/plain' && type !== 'text/html') return 'attachment';
   const disposition = structuredField(part.header.raw('content-disposition'));
   if (disposition.value === 'attachment') return 'attachment';
-  // Text files are shown inline by some mailers, which does not make them the body. A body alone in its mail is one.
+  // Text files are shown inline by some mailers, which does not make them the body. A body alone in
+  // its mail is one.
   const isFile = part.parent !== null && nameOf(part) !== '' && container !== 'multipart/alternative';
   if (isFile) return 'attachment';
   return type === 'text/html' ? 'html' : 'plain';

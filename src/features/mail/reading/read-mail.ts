@@ -24,8 +24,9 @@ export interface AttachmentSink {
 }
 
 /**
- * Reads a mail of any size in a few megabytes of memory. No mail makes it throw: what cannot be read is left out. What
- * `bytes` and the sink throw is thrown. `onHeader` gets what is known before the body.
+ * Reads a mail of any size in a few megabytes of memory. No mail makes it throw: what cannot be
+ * read is left out. What `bytes` and the sink throw is thrown. `onHeader` gets what is known before
+ * the body.
  */
 export async function readMailBytes(
   bytes: AsyncIterable<Buffer>,

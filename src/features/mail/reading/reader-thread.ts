@@ -4,15 +4,18 @@ import { Worker } from 'node:worker_threads';
 import type { ReadMail } from './read-mail.ts';
 
 /**
- * Memory of both threads, for one piece of the source and one of an attachment. Bytes that are sent instead would be garbage on
- * both sides: four times the size of the mail.
+ * Memory of both threads, for one piece of the source and one of an attachment. Bytes that are sent
+ * instead would be garbage on both sides: four times the size of the mail.
  */
 export interface SharedPieces {
   readonly source: SharedArrayBuffer;
   readonly decoded: SharedArrayBuffer;
 }
 
-/** A mail to read, an answer, or the end. `size` counts the bytes of the source that are there; 0: no more. */
+/**
+ * A mail to read, an answer, or the end. `size` counts the bytes of the source that are there; 0:
+ * no more.
+ */
 export type ToMailWorker =
   | { readonly kind: 'mail' | 'taken' | 'end' }
   | { readonly kind: 'piece'; readonly size: number };
@@ -26,7 +29,10 @@ export type FromMailWorker =
   | { readonly kind: 'write'; readonly size: number }
   | { readonly kind: 'end' };
 
-/** The thread of mail-worker.ts. It reads one mail at a time, and lives from mail to mail, since starting it costs more than most mails. */
+/**
+ * The thread of mail-worker.ts. It reads one mail at a time, and lives from mail to mail, since
+ * starting it costs more than most mails.
+ */
 export class ReaderThread {
   readonly #pieces: SharedPieces = {
     source: new SharedArrayBuffer(PIECE_BYTES),
@@ -123,13 +129,17 @@ export class ReaderThread {
 }
 
 /**
- * MB of each half of the young generation of threads that start from now on. The limit of a Worker for it has no effect in a
- * process that was started with this flag, as nodes are: with their 32 MB each thread grew by 28 MB.
+ * MB of each half of the young generation of threads that start from now on. The limit of a Worker
+ * for it has no effect in a process that was started with this flag, as nodes are: with their 32 MB
+ * each thread grew by 28 MB.
  */
 setFlagsFromString('--max-semi-space-size=2');
 /** Several times what the largest text that is kept takes while it is sanitized. */
 const HEAP_MB = 256;
-/** How long the thread may think about one piece of a mail. The slowest of the corpus takes a second. */
+/**
+ * How long the thread may think about one piece of a mail. The slowest of the corpus takes a
+ * second.
+ */
 const STEP_MS = 20_000;
 /** As files are read. */
 const PIECE_BYTES = 64 * 1024;

@@ -1,4 +1,7 @@
-/** A thread that reads mails, one after another (mail-thread.ts), so that no mail, however large or hostile, holds up the node. */
+/**
+ * A thread that reads mails, one after another (mail-thread.ts), so that no mail, however large or
+ * hostile, holds up the node.
+ */
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,9 +12,15 @@ import type { FromMailWorker, SharedPieces, ToMailWorker } from './reader-thread
 if (parentPort === null) throw new Error('This module runs in a thread.');
 const port = parentPort;
 const { source, decoded }: SharedPieces = workerData;
-/** The garbage of a larger mail is collected at once: left alone, the engine lets the heap grow to several times its size. */
+/**
+ * The garbage of a larger mail is collected at once: left alone, the engine lets the heap grow to
+ * several times its size.
+ */
 const LARGE_MAIL_BYTES = 1024 * 1024;
-/** A thread whose heap is larger than this after it was collected ends: it gives nothing of it back while it lives. */
+/**
+ * A thread whose heap is larger than this after it was collected ends: it gives nothing of it back
+ * while it lives.
+ */
 const MAX_HEAP_BYTES = 48 * 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');

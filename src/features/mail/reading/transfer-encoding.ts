@@ -1,6 +1,7 @@
 /**
- * Decodes the body of a part, piece by piece (RFC 2045). What is not of the encoding is skipped or kept as it is, never an
- * error. The result is valid until the next call: mail would otherwise leave twice its size to the garbage collector.
+ * Decodes the body of a part, piece by piece (RFC 2045). What is not of the encoding is skipped or
+ * kept as it is, never an error. The result is valid until the next call: mail would otherwise
+ * leave twice its size to the garbage collector.
  */
 export interface TransferDecoder {
   write(bytes: Buffer): Buffer;
@@ -38,7 +39,8 @@ class Base64Decoder implements TransferDecoder {
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] as number;
       if (byte === EQUALS) {
-        // The rest may be another beginning: some mailers encode a file in several pieces, each with its padding.
+        // The rest may be another beginning: some mailers encode a file in several pieces, each
+        // with its padding.
         length += this.#rest(decoded, length);
         continue;
       }
@@ -151,7 +153,9 @@ function escapeEnd(bytes: Buffer, at: number): number | undefined {
   return end === at + 1 && end + 1 >= bytes.length ? undefined : at;
 }
 
-/** The value of a hexadecimal digit; so far below zero that no sum of two is a byte if it is none. */
+/**
+ * The value of a hexadecimal digit; so far below zero that no sum of two is a byte if it is none.
+ */
 function hexOf(byte: number | undefined): number {
   if (byte === undefined) return -1_000;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;

@@ -1,6 +1,6 @@
 /**
- * What a person wrote in a mail: the text without what it quotes and without its signature. Where that is nothing, or the
- * answers stand between the quotes, the text stays whole.
+ * What a person wrote in a mail: the text without what it quotes and without its signature. Where
+ * that is nothing, or the answers stand between the quotes, the text stays whole.
  */
 export function visibleText(text: string): string {
   const lines = text.split('\n');
@@ -10,7 +10,10 @@ export function visibleText(text: string): string {
   return visible === '' ? text.trim() : visible;
 }
 
-/** Where the mail ends that is answered, and that no quote marks set apart: a separator, or a header as Outlook writes it. */
+/**
+ * Where the mail ends that is answered, and that no quote marks set apart: a separator, or a header
+ * as Outlook writes it.
+ */
 function historyStart(lines: readonly string[]): number {
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '' || isQuote(line)) continue;
@@ -39,7 +42,9 @@ function isHistoryHeader(lines: readonly string[], index: number): boolean {
   return fields.length >= 2;
 }
 
-/** `On 3 November, Ada wrote:` above a text that has no quote marks. The sentence may be wrapped. */
+/**
+ * `On 3 November, Ada wrote:` above a text that has no quote marks. The sentence may be wrapped.
+ */
 function isAttributionOfUnmarked(lines: readonly string[], index: number): boolean {
   let text = '';
   let next = index;
@@ -98,7 +103,10 @@ function quoteBlocks(lines: readonly string[]): { readonly start: number; readon
   return blocks;
 }
 
-/** How many lines above a quote say whose words it has: `On 3 November, Ada wrote:` in any language, which may be wrapped. */
+/**
+ * How many lines above a quote say whose words it has: `On 3 November, Ada wrote:` in any language,
+ * which may be wrapped.
+ */
 function linesOfAttribution(lines: readonly string[], quote: number): number {
   let last = quote - 1;
   while (last >= 0 && last > quote - 3 && (lines[last] ?? '').trim() === '') last -= 1;

@@ -1,7 +1,10 @@
 /** What is known of a mail beside its bytes. */
 export interface Envelope {
   readonly transport: 'http' | 'smtp' | 'lmtp' | 'imap';
-  /** The sender of the envelope, which bounces go to; '' for a mail that must not be answered. Null: not known. */
+  /**
+   * The sender of the envelope, which bounces go to; '' for a mail that must not be answered. Null:
+   * not known.
+   */
   readonly sender: string | null;
   /** The recipients of the envelope. Null: not known, so the headers name them. */
   readonly recipients: readonly string[] | null;

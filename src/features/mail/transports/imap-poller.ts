@@ -38,9 +38,10 @@ export interface ImapPollerOptions {
 export const REFUSED_KEYWORD = '$ParleyRefused';
 
 /**
- * Takes the mails of one mailbox, on one node at a time: those that are neither seen nor refused before. A message is marked as
- * seen once it is committed, so one that was taken by a node which died meanwhile is taken again, as the same mail. What was
- * done is known by the mailbox alone, so a new UIDVALIDITY changes nothing.
+ * Takes the mails of one mailbox, on one node at a time: those that are neither seen nor refused
+ * before. A message is marked as seen once it is committed, so one that was taken by a node which
+ * died meanwhile is taken again, as the same mail. What was done is known by the mailbox alone, so
+ * a new UIDVALIDITY changes nothing.
  */
 export class ImapPoller {
   readonly #options: ImapPollerOptions;
@@ -144,7 +145,8 @@ export class ImapPoller {
           isWhole = false;
         }
       }
-      // One mail that fails does not keep the others; where several do, it is not the mails that fail.
+      // One mail that fails does not keep the others; where several do, it is not the mails that
+      // fail.
       if (failures === MOST_FAILURES) return false;
     }
     return isWhole;
@@ -208,7 +210,9 @@ export class ImapPoller {
 const EVERY_MS = 10_000;
 /** A mailbox without IDLE, or one that announces nothing, is looked at this often. */
 const LOOK_MS = 60_000;
-/** Seconds after which another node takes the mailbox over from one that does not renew its claim. */
+/**
+ * Seconds after which another node takes the mailbox over from one that does not renew its claim.
+ */
 const CLAIM_S = 30;
 const MOST_FAILURES = 3;
 

@@ -21,7 +21,10 @@ export interface InboundRoutesOptions {
 
 const INBOUND_PATH = '/v1/mail/inbound';
 
-/** Mail over HTTP (docs/contract.md#mail-that-comes-in). The signature is the credential, so no other header is required. */
+/**
+ * Mail over HTTP (docs/contract.md#mail-that-comes-in). The signature is the credential, so no
+ * other header is required.
+ */
 export function inboundRoutes({
   intake,
   secrets,
@@ -77,8 +80,8 @@ function checkHead(
 const MAIL_TYPE = /^message\/rfc822\s*(;|$)/i;
 
 /**
- * Throws ApiError `request_timeout` where the body is not complete within `ms`, or brings too little of itself: its place is
- * taken before its signature is proven.
+ * Throws ApiError `request_timeout` where the body is not complete within `ms`, or brings too
+ * little of itself: its place is taken before its signature is proven.
  */
 async function* within(ms: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const iterator = body[Symbol.asyncIterator]();

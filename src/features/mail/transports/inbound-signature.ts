@@ -1,12 +1,16 @@
 import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 
-/** Largest difference, in seconds and in both directions, between `t` of a signature and the clock of this node. */
+/**
+ * Largest difference, in seconds and in both directions, between `t` of a signature and the clock
+ * of this node.
+ */
 const SIGNATURE_S = 300;
 
 /**
- * The check of one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of `<t>.<body>`. A sender that
- * changes its secret sends one v1 for each, and this server may have two secrets: one pair that agrees is enough.
+ * The check of one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of
+ * `<t>.<body>`. A sender that changes its secret sends one v1 for each, and this server may have
+ * two secrets: one pair that agrees is enough.
  */
 export class InboundSignature {
   readonly #expected: readonly Buffer[];
@@ -26,7 +30,10 @@ export class InboundSignature {
     this.#hashes = secrets.map((secret) => createHmac('sha256', secret).update(`${time}.`));
   }
 
-  /** Passes the body on. Throws ApiError `invalid_credentials` behind its last byte where the signature is not its own. */
+  /**
+   * Passes the body on. Throws ApiError `invalid_credentials` behind its last byte where the
+   * signature is not its own.
+   */
   async *check(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
     for await (const piece of body) {
       for (const hash of this.#hashes) hash.update(piece);

@@ -54,8 +54,9 @@ export interface Delivery {
 export const MAX_MAIL_BYTES = 25 * 1024 * 1024;
 
 /**
- * The one way in, for every transport. The mail is streamed into the store of files while it arrives, then parsed from
- * there and accepted for each inbox that it is for. Everything is committed when `receive` resolves.
+ * The one way in, for every transport. The mail is streamed into the store of files while it
+ * arrives, then parsed from there and accepted for each inbox that it is for. Everything is
+ * committed when `receive` resolves.
  */
 export class Intake {
   readonly #options: IntakeOptions;
@@ -65,9 +66,10 @@ export class Intake {
   }
 
   /**
-   * Reads `bytes` to their end. Rejects with ApiError `resource_not_found` where no inbox has an address of the mail,
-   * `payload_too_large` above MAX_MAIL_BYTES, `invalid_format` where there is no byte, the error of `bytes`, or that of the
-   * store or of Postgres: the sender may try again then, since the same mail twice is one mail.
+   * Reads `bytes` to their end. Rejects with ApiError `resource_not_found` where no inbox has an
+   * address of the mail, `payload_too_large` above MAX_MAIL_BYTES, `invalid_format` where there is
+   * no byte, the error of `bytes`, or that of the store or of Postgres: the sender may try again
+   * then, since the same mail twice is one mail.
    */
   async receive(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Receipt> {
     const deliveries = await this.deliver(bytes, envelope);
@@ -84,7 +86,10 @@ export class Intake {
     return inboxesAt(this.#options.database, this.#options.key, addresses);
   }
 
-  /** Like `receive`, but with the outcome for each inbox: one that fails does not keep the mail from the others. */
+  /**
+   * Like `receive`, but with the outcome for each inbox: one that fails does not keep the mail from
+   * the others.
+   */
   async deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
     const { transport } = envelope;
     const { metrics } = this.#options;
@@ -111,7 +116,8 @@ export class Intake {
     const arriving = await readHead(limited(bytes));
     const [first, ...others] = await findInboxes(database, key, envelope, arriving.head);
     if (first === undefined) {
-      // Read to its end all the same: what is wrong with it otherwise (its size, its signature) is found there.
+      // Read to its end all the same: what is wrong with it otherwise (its size, its signature) is
+      // found there.
       for await (const _ of arriving.bytes);
       throw new ApiError('resource_not_found', 'No inbox has an address that this mail was sent to.');
     }

@@ -2,8 +2,9 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { networkOf } from '../../../platform/access/rate-limit.ts';
 
 /**
- * How many mails may be on their way in at the same time, in total and from one address: nothing is known of a sender before
- * the last byte of its mail, and until then its bytes take disk and memory.
+ * How many mails may be on their way in at the same time, in total and from one address: nothing is
+ * known of a sender before the last byte of its mail, and until then its bytes take disk and
+ * memory.
  */
 export class Places {
   readonly #most: number;
@@ -16,7 +17,10 @@ export class Places {
     this.#mostPerAddress = mostPerAddress;
   }
 
-  /** Returns what gives the place back, once. Throws ApiError `rate_limit_exceeded` where none is free. */
+  /**
+   * Returns what gives the place back, once. Throws ApiError `rate_limit_exceeded` where none is
+   * free.
+   */
   take(address: string): () => void {
     const network = networkOf(address);
     const own = this.#byNetwork.get(network) ?? 0;

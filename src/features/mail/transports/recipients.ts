@@ -7,8 +7,9 @@ import type { Envelope } from './envelope.ts';
 import { headerValues } from './source-head.ts';
 
 /**
- * Returns the inboxes that a mail is for: those of its envelope, or where the transport does not know the envelope, those
- * that the delivering server noted in the headers, or else those in `To` and `Cc`. `head`: the header section of the mail.
+ * Returns the inboxes that a mail is for: those of its envelope, or where the transport does not
+ * know the envelope, those that the delivering server noted in the headers, or else those in `To`
+ * and `Cc`. `head`: the header section of the mail.
  */
 export async function findInboxes(
   db: Db,
@@ -26,8 +27,9 @@ export async function findInboxes(
 }
 
 /**
- * Returns the inbox of each address, each once. An address with `+…` that is none itself is that without it, but for one
- * that looks like a bounce address and is not signed: mail to it answers no mail of ours.
+ * Returns the inbox of each address, each once. An address with `+…` that is none itself is that
+ * without it, but for one that looks like a bounce address and is not signed: mail to it answers no
+ * mail of ours.
  */
 export async function inboxesAt(db: Db, key: MailKey, addresses: readonly string[]): Promise<InboxRow[]> {
   const names = addresses.slice(0, MAX_ADDRESSES).map((address) => namesOf(key, address.toLowerCase()));
@@ -39,7 +41,10 @@ export async function inboxesAt(db: Db, key: MailKey, addresses: readonly string
   return [...new Set(found)];
 }
 
-/** Returns the addresses of a header field, in lower case. Display names, comments and the names of groups are left out. */
+/**
+ * Returns the addresses of a header field, in lower case. Display names, comments and the names of
+ * groups are left out.
+ */
 export function addressesIn(value: string): string[] {
   return unquoted(value)
     .split(/[,;]/)
@@ -61,7 +66,9 @@ const ADDRESSED = ['to', 'cc'];
 const MAX_ADDRESSES = 1_000;
 const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 
-/** Returns the addresses that an inbox may have which gets mail to this one, the best match first. */
+/**
+ * Returns the addresses that an inbox may have which gets mail to this one, the best match first.
+ */
 function namesOf(key: MailKey, address: string): string[] {
   if (BOUNCE_LIKE.test(address)) return [readBounceAddress(key, address)?.inboxAddress ?? []].flat();
   const at = address.lastIndexOf('@');
@@ -74,7 +81,10 @@ function namesOf(key: MailKey, address: string): string[] {
 
 const BOUNCE_LIKE = /\+b-[\da-f]{24}-[\da-f]{16}@/;
 
-/** Returns the text without quoted strings and comments, in which commas and addresses are only text. */
+/**
+ * Returns the text without quoted strings and comments, in which commas and addresses are only
+ * text.
+ */
 function unquoted(text: string): string {
   let kept = '';
   let isQuoted = false;

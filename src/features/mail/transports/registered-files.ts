@@ -7,8 +7,8 @@ import type { Database } from '../../../platform/db/database.ts';
 export type MailFiles = Pick<ObjectStore, 'open' | 'putStream' | 'remove'>;
 
 /**
- * The files of one mail: its source and its attachments. Each has a row of `uploads` before it has a byte, so that a node
- * that dies leaves nothing that no purge finds.
+ * The files of one mail: its source and its attachments. Each has a row of `uploads` before it has
+ * a byte, so that a node that dies leaves nothing that no purge finds.
  */
 export class RegisteredFiles implements MailFiles {
   readonly #database: Database;
@@ -43,7 +43,10 @@ export class RegisteredFiles implements MailFiles {
     return removeUnreferenced(this.#database, this.#store, this.#keys);
   }
 
-  /** Has what no row refers to removed in a minute: a transaction whose outcome is not known may still commit. */
+  /**
+   * Has what no row refers to removed in a minute: a transaction whose outcome is not known may
+   * still commit.
+   */
   withdraw(): Promise<void> {
     return this.#database.transaction((tx) => withdrawUploads(tx, this.#keys));
   }

@@ -1,6 +1,7 @@
 /**
- * Passes pieces on, and frees the memory of each when the next one is asked for: until then it is valid, and not longer. The
- * engine frees what lies outside of its heap when the heap is full, and a few hundred pieces of a mail never fill it.
+ * Passes pieces on, and frees the memory of each when the next one is asked for: until then it is
+ * valid, and not longer. The engine frees what lies outside of its heap when the heap is full, and
+ * a few hundred pieces of a mail never fill it.
  */
 export async function* releasing(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   for await (const piece of bytes) {

@@ -50,7 +50,10 @@ export interface SmtpLimits {
   readonly connectionMs: number;
 }
 
-/** A server of mail keeps 20 connections to one other at most, by its defaults, and reuses each for minutes. */
+/**
+ * A server of mail keeps 20 connections to one other at most, by its defaults, and reuses each for
+ * minutes.
+ */
 const SMTP_LIMITS: SmtpLimits = {
   connections: 100,
   connectionsPerAddress: 20,
@@ -71,8 +74,9 @@ interface Client {
 }
 
 /**
- * Takes mail in over SMTP or LMTP, for inboxes alone: it relays nothing, and authenticates no client. 250 stands for a commit;
- * what may pass is answered with 451, so that the sender keeps the mail and tries again.
+ * Takes mail in over SMTP or LMTP, for inboxes alone: it relays nothing, and authenticates no
+ * client. 250 stands for a commit; what may pass is answered with 451, so that the sender keeps the
+ * mail and tries again.
  */
 export class SmtpListener {
   readonly #options: SmtpListenerOptions;
@@ -192,7 +196,8 @@ export class SmtpListener {
     let free: (() => void) | undefined;
     try {
       free = this.#options.places.take(session.remoteAddress);
-      // Not destroyed where it is not read to its end: the client gets its answer behind its last byte.
+      // Not destroyed where it is not read to its end: the client gets its answer behind its last
+      // byte.
       const bytes: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
       const deliveries = await this.#options.intake.deliver(bytes, this.#envelopeOf(session));
       return this.#answerTo(deliveries, session);
@@ -208,7 +213,8 @@ export class SmtpListener {
 
   #envelopeOf({ envelope, remoteAddress, hostNameAppearsAs }: SMTPServerSession): Envelope {
     const { protocol } = this.#options;
-    // A peer in the own network is a server in front of this one, which has checked where the mail is from.
+    // A peer in the own network is a server in front of this one, which has checked where the mail
+    // is from.
     const isExchanger = protocol === 'smtp' && isPublicAddress(remoteAddress);
     return {
       transport: protocol,
@@ -218,7 +224,10 @@ export class SmtpListener {
     };
   }
 
-  /** With LMTP an answer for each recipient, with SMTP one: that some inbox is to get it again is more than that one got it. */
+  /**
+   * With LMTP an answer for each recipient, with SMTP one: that some inbox is to get it again is
+   * more than that one got it.
+   */
   #answerTo(deliveries: readonly Delivery[], { id, envelope }: SMTPServerSession): DataAnswer {
     if (this.#options.protocol === 'lmtp') {
       const inboxes = this.#clients.get(id)?.inboxes;
@@ -258,7 +267,9 @@ export class SmtpListener {
   }
 }
 
-/** The arguments of the library's callback: an error for all recipients, or what each is answered. */
+/**
+ * The arguments of the library's callback: an error for all recipients, or what each is answered.
+ */
 type DataAnswer = [error: Error | null, message?: string | SMTPServerDataResult[]];
 
 /** An answer that is an error, with its code. */

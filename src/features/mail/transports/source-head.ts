@@ -6,7 +6,10 @@ export interface Arriving {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** Reads `bytes` up to the end of the header section, so that what becomes of a mail is decided before it is stored. */
+/**
+ * Reads `bytes` up to the end of the header section, so that what becomes of a mail is decided
+ * before it is stored.
+ */
 export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> {
   const iterator = bytes[Symbol.asyncIterator]();
   // Grows by doubling: a client may send byte by byte.
@@ -32,7 +35,10 @@ export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> 
   };
 }
 
-/** Returns the values of the header fields with this name, unfolded, in the order of the mail. `name`: in lower case. */
+/**
+ * Returns the values of the header fields with this name, unfolded, in the order of the mail.
+ * `name`: in lower case.
+ */
 export function headerValues(head: Buffer, name: string): string[] {
   const lines = head
     .toString('utf8')

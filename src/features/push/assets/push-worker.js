@@ -1,6 +1,7 @@
 /**
- * Shows what Parley pushes (docs/sdk.md#web-push), for service workers: importScripts('…/v1/push-worker.js'). A
- * notification that arrives twice has the same tag, and is shown once.
+ * Shows what Parley pushes (docs/sdk.md#web-push), for service workers:
+ * importScripts('…/v1/push-worker.js'). A notification that arrives twice has the same tag, and is
+ * shown once.
  */
 
 self.addEventListener('push', (event) => event.waitUntil(show(event.data)));

@@ -1,4 +1,7 @@
-/** Postgres refuses to run as root, so a Parley that runs as root starts it under an unprivileged account. */
+/**
+ * Postgres refuses to run as root, so a Parley that runs as root starts it under an unprivileged
+ * account.
+ */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -11,7 +14,9 @@ const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_A
 
 export const isRoot = process.getuid?.() === 0;
 
-/** Returns the `postgres` account of this machine, else `nobody`; undefined for an ordinary user. */
+/**
+ * Returns the `postgres` account of this machine, else `nobody`; undefined for an ordinary user.
+ */
 export async function unprivilegedAccount(): Promise<PostgresAccount> {
   if (!isRoot) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -27,12 +32,17 @@ export async function unprivilegedAccount(): Promise<PostgresAccount> {
   );
 }
 
-/** Returns options that make a child process run as `account`; libuv drops the supplementary groups too. */
+/**
+ * Returns options that make a child process run as `account`; libuv drops the supplementary groups
+ * too.
+ */
 export function childOptions(account: PostgresAccount) {
   return { cwd: '/', env: ENVIRONMENT, ...account };
 }
 
-/** Runs a program as `account` to its end; rejects with its exit code and output when that is not 0. */
+/**
+ * Runs a program as `account` to its end; rejects with its exit code and output when that is not 0.
+ */
 export async function runAs(
   account: PostgresAccount,
   command: string,
@@ -42,7 +52,10 @@ export async function runAs(
   return stdout;
 }
 
-/** Whether `account` may enter `directory`. The kernel is asked, because it knows about every parent and ACL. */
+/**
+ * Whether `account` may enter `directory`. The kernel is asked, because it knows about every parent
+ * and ACL.
+ */
 export async function canEnter(account: PostgresAccount, directory: string): Promise<boolean> {
   try {
     await runAs(account, '/bin/sh', ['-c', 'cd -- "$0"', directory]);
@@ -53,8 +66,9 @@ export async function canEnter(account: PostgresAccount, directory: string): Pro
 }
 
 /**
- * Returns the command in a form in which the kernel sends it `signal` when the thread that started it dies. Returns it
- * unchanged if that is not possible: it needs Linux with util-linux (busybox has a setpriv without --pdeathsig).
+ * Returns the command in a form in which the kernel sends it `signal` when the thread that started
+ * it dies. Returns it unchanged if that is not possible: it needs Linux with util-linux (busybox
+ * has a setpriv without --pdeathsig).
  */
 export async function dyingWithUs(signal: 'INT' | 'KILL', command: readonly string[]): Promise<string[]> {
   const prefix = ['setpriv', `--pdeathsig=${signal}`, '--'];

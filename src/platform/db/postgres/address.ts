@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { SUPERUSER } from './cluster.ts';
 
 /**
- * Where the embedded Postgres listens. A Unix socket in the data directory, which only its account and root may enter,
- * costs both sides less than loopback and is out of reach of other users; a password is needed on either.
+ * Where the embedded Postgres listens. A Unix socket in the data directory, which only its account
+ * and root may enter, costs both sides less than loopback and is out of reach of other users; a
+ * password is needed on either.
  */
 export interface Address {
   /** Undefined: loopback. */
@@ -28,7 +29,10 @@ export function socketFiles(directory: string, port: number): string[] {
   return [socket, `${socket}.lock`];
 }
 
-/** Returns the URL for `pg` and libpq: `postgres://user:password@host:port/postgres`; a path as the host is a socket's directory. */
+/**
+ * Returns the URL for `pg` and libpq: `postgres://user:password@host:port/postgres`; a path as the
+ * host is a socket's directory.
+ */
 export function urlOf({ socketDirectory, port }: Address, password: string): string {
   const host = socketDirectory === undefined ? '127.0.0.1' : encodeURIComponent(socketDirectory);
   return `postgres://${SUPERUSER}:${password}@${host}:${port}/postgres`;

@@ -36,14 +36,18 @@ export interface ClusterPlace {
   /** The directory of the data, which may not exist yet. */
   readonly directory: string;
   readonly account: PostgresAccount;
-  /** A symbolic link to `directory` is made here, so that people find the data below their data directory. */
+  /**
+   * A symbolic link to `directory` is made here, so that people find the data below their data
+   * directory.
+   */
   readonly linkAt?: string;
 }
 
 /**
- * Returns `<dataDir>/postgres`, or the target of that link. For root, whose Postgres runs as another account, it is
- * `/var/lib/parley/<hash of dataDir>/postgres` if that account cannot reach the former. Existing data is used by the account
- * that owns it. The cluster is not changed here; only its parent directory is made.
+ * Returns `<dataDir>/postgres`, or the target of that link. For root, whose Postgres runs as
+ * another account, it is `/var/lib/parley/<hash of dataDir>/postgres` if that account cannot reach
+ * the former. Existing data is used by the account that owns it. The cluster is not changed here;
+ * only its parent directory is made.
  */
 export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
   const asked = join(dataDir, 'postgres');
@@ -76,9 +80,9 @@ export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
 }
 
 /**
- * Makes the cluster if there is none and returns the password of its superuser. The caller owns the directory
- * (owner-file.ts). A cluster is made under another name and renamed when it is complete: an interrupted start leaves only a
- * sibling, which is removed here.
+ * Makes the cluster if there is none and returns the password of its superuser. The caller owns the
+ * directory (owner-file.ts). A cluster is made under another name and renamed when it is complete:
+ * an interrupted start leaves only a sibling, which is removed here.
  */
 export async function prepareCluster(
   place: ClusterPlace,
@@ -88,7 +92,8 @@ export async function prepareCluster(
 ): Promise<{ password: string }> {
   const { directory, account, linkAt } = place;
   if (linkAt !== undefined) {
-    // Data without its link: an operator removed the data directory and expects a new beginning. The old data is kept once.
+    // Data without its link: an operator removed the data directory and expects a new beginning.
+    // The old data is kept once.
     if ((await lstat(directory).catch(() => undefined)) !== undefined) {
       const aside = `${directory}.previous`;
       await rm(aside, { recursive: true, force: true });
@@ -144,7 +149,8 @@ async function initialise(
     const command = [binaries.initdb, '-D', data, '-U', SUPERUSER, '--pwfile', passwordFile];
     command.push('-A', 'scram-sha-256', '-E', 'UTF8');
     command.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C');
-    // 192 random bits need no key stretching: one round makes connecting as cheap as without a password.
+    // 192 random bits need no key stretching: one round makes connecting as cheap as without a
+    // password.
     command.push('-c', 'scram_iterations=1');
     if (!durable) command.push('--no-sync');
     const [program = '', ...args] = await dyingWithUs('KILL', command);
@@ -171,20 +177,22 @@ async function removeInterrupted(directory: string): Promise<void> {
   const parent = dirname(directory);
   for (const name of await readdir(parent)) {
     if (!name.startsWith(basename(directory) + DRAFT_MARK)) continue;
-    // An initdb that outlived its parent may still be writing there; a later start removes what it leaves.
+    // An initdb that outlived its parent may still be writing there; a later start removes what it
+    // leaves.
     await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
 }
 
 /**
- * Makes a directory and its parents. New ones can be entered by every account, whatever the umask, because Postgres's account
- * has to pass through them if Parley runs as root.
+ * Makes a directory and its parents. New ones can be entered by every account, whatever the umask,
+ * because Postgres's account has to pass through them if Parley runs as root.
  */
 export async function makePassableDirectory(directory: string): Promise<void> {
   if (await isDirectory(directory)) return;
   if (dirname(directory) !== directory) await makePassableDirectory(dirname(directory));
   try {
-    // Not `recursive`: below a directory that takes none, such as /proc, Node 22 then tries again without end.
+    // Not `recursive`: below a directory that takes none, such as /proc, Node 22 then tries again
+    // without end.
     await mkdir(directory);
     if (isRoot) await chmod(directory, 0o711);
   } catch (error) {

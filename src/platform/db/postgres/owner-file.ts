@@ -1,4 +1,6 @@
-/** Records which live process owns a directory, and ignores owners that died without releasing it. */
+/**
+ * Records which live process owns a directory, and ignores owners that died without releasing it.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -20,9 +22,9 @@ export class OwnedElsewhereError extends Error {
 }
 
 /**
- * Claims the resource of the file at `path` for this process. The file holds `<pid> <start time>`; the start time
- * distinguishes the owner from a later process with the same pid, as in a restarted container. Throws OwnedElsewhereError
- * while the owner lives, this process included.
+ * Claims the resource of the file at `path` for this process. The file holds `<pid> <start time>`;
+ * the start time distinguishes the owner from a later process with the same pid, as in a restarted
+ * container. Throws OwnedElsewhereError while the owner lives, this process included.
  */
 export async function claimOwnership(path: string): Promise<Ownership> {
   const mine = `${process.pid} ${(await findProcess(process.pid))?.startTime ?? ''}\n`;
@@ -60,8 +62,8 @@ async function removeIfStale(path: string): Promise<void> {
   if (seen === undefined) return;
   const owner = await livingOwner(seen);
   if (owner !== undefined) throw new OwnedElsewhereError(path, owner);
-  // Two processes that find the same stale file must not remove each other's new one: rename it to a name of our
-  // own, check that it is the one that was judged, and put it back if it is not.
+  // Two processes that find the same stale file must not remove each other's new one: rename it to
+  // a name of our own, check that it is the one that was judged, and put it back if it is not.
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     await rename(path, aside);
@@ -82,7 +84,9 @@ async function livingOwner(content: string | undefined): Promise<number | undefi
   return pid;
 }
 
-/** `link` fails if the target exists, so that the file appears complete and for one claimant only. */
+/**
+ * `link` fails if the target exists, so that the file appears complete and for one claimant only.
+ */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);

@@ -4,7 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { runAs } from './account.ts';
 
 export interface ProcessFacts {
-  /** Distinguishes a process from a later one with the same pid. Comparable on one machine between two reboots. */
+  /**
+   * Distinguishes a process from a later one with the same pid. Comparable on one machine between
+   * two reboots.
+   */
   readonly startTime: string;
   /** It has ended, and its parent has not collected its status. */
   readonly isZombie: boolean;
@@ -34,7 +37,8 @@ export async function fromProc(pid: number): Promise<ProcessFacts | undefined> {
 }
 
 export async function fromPs(pid: number): Promise<ProcessFacts | undefined> {
-  // -ww: without it the ps of macOS and the BSDs truncates the line at 79 characters if its output is no terminal.
+  // -ww: without it the ps of macOS and the BSDs truncates the line at 79 characters if its output
+  // is no terminal.
   const fields = ['-o', 'stat=', '-o', 'lstart=', '-o', 'args='];
   const line = await runAs(undefined, 'ps', ['-ww', ...fields, '-p', String(pid)]).catch(() => '');
   return parsePsLine(line);

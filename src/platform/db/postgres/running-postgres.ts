@@ -5,8 +5,9 @@ import { type Address, urlOf } from './address.ts';
 import { isOwned } from './owner-file.ts';
 
 /**
- * Returns the URL of the embedded Postgres that a running Parley started on `dataDir` (embedded-postgres.ts), also while it is
- * still starting; undefined if none runs. Rejects with one line if it may not be used.
+ * Returns the URL of the embedded Postgres that a running Parley started on `dataDir`
+ * (embedded-postgres.ts), also while it is still starting; undefined if none runs. Rejects with one
+ * line if it may not be used.
  */
 export async function findRunningPostgres(dataDir: string): Promise<string | undefined> {
   const directory = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
@@ -24,8 +25,8 @@ export async function findRunningPostgres(dataDir: string): Promise<string | und
 const STARTING_MS = 10_000;
 
 /**
- * Reads lines 4, 5 and 8 of Postgres's own postmaster.pid: its port, the directory of its socket (empty on loopback),
- * and `ready`, padded with blanks, when it is.
+ * Reads lines 4, 5 and 8 of Postgres's own postmaster.pid: its port, the directory of its socket
+ * (empty on loopback), and `ready`, padded with blanks, when it is.
  */
 async function stateOf(directory: string): Promise<{ address: Address; ready: boolean }> {
   const lines = (await readFile(join(directory, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
@@ -35,7 +36,9 @@ async function stateOf(directory: string): Promise<{ address: Address; ready: bo
   };
 }
 
-/** Reads the file that cluster.ts wrote: readable for the account that Parley runs as, and for root. */
+/**
+ * Reads the file that cluster.ts wrote: readable for the account that Parley runs as, and for root.
+ */
 async function passwordOf(directory: string): Promise<string> {
   try {
     return await readFile(join(directory, 'parley.password'), 'utf8');

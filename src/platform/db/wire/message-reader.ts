@@ -1,4 +1,7 @@
-/** The kinds of messages of Postgres that are read here, by their first byte (PostgreSQL, Message Formats). */
+/**
+ * The kinds of messages of Postgres that are read here, by their first byte (PostgreSQL, Message
+ * Formats).
+ */
 export const SERVER_MESSAGE = {
   bindComplete: 0x32,
   closeComplete: 0x33,
@@ -16,12 +19,15 @@ export const SERVER_MESSAGE = {
   rowDescription: 0x54,
 } as const;
 
-/** Takes one message: its kind, and where its content stands in `bytes`, which are the receiver's only until it returns. */
+/**
+ * Takes one message: its kind, and where its content stands in `bytes`, which are the receiver's
+ * only until it returns.
+ */
 export type MessageReceiver = (kind: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Cuts the bytes of a connection into messages, in place: no object is made of a message, and whole messages are not
- * copied. One that arrives in several reads is joined once, when it is whole.
+ * Cuts the bytes of a connection into messages, in place: no object is made of a message, and whole
+ * messages are not copied. One that arrives in several reads is joined once, when it is whole.
  */
 export class MessageReader {
   readonly #receive: MessageReceiver;
@@ -34,8 +40,8 @@ export class MessageReader {
   }
 
   /**
-   * `chunk` may be used again when this returns. Throws an Error when the bytes are no messages; the connection cannot be
-   * used any further then.
+   * `chunk` may be used again when this returns. Throws an Error when the bytes are no messages;
+   * the connection cannot be used any further then.
    */
   read(chunk: Buffer): void {
     if (this.#parts.length === 0) {

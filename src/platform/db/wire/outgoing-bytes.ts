@@ -1,11 +1,16 @@
 import type { Bindable } from '../statement.ts';
 
-/** Writes messages to Postgres one behind the other into one buffer, which is used again for the next ones. */
+/**
+ * Writes messages to Postgres one behind the other into one buffer, which is used again for the
+ * next ones.
+ */
 export class OutgoingBytes {
   #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   #length = 0;
 
-  /** Passes everything written so far to `send`, which returns whether it is done with the bytes. */
+  /**
+   * Passes everything written so far to `send`, which returns whether it is done with the bytes.
+   */
   drainTo(send: (bytes: Buffer) => boolean): void {
     if (this.#length === 0) return;
     const isReusable = send(this.#bytes.subarray(0, this.#length)) && this.#bytes.length <= MAX_KEPT_BYTES;

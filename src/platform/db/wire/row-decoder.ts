@@ -14,7 +14,8 @@ export function readColumns(bytes: Buffer, start: number): Column[] {
   for (let count = bytes.readUInt16BE(start); count > 0; count--) {
     const nameEnd = bytes.indexOf(0, at);
     const name = bytes.toString('utf8', at, nameEnd);
-    // Behind the name: the table (4 bytes), its column (2), the type (4), its size (2), its modifier (4), the format (2).
+    // Behind the name: the table (4 bytes), its column (2), the type (4), its size (2), its
+    // modifier (4), the format (2).
     columns.push({ name, typeId: bytes.readUInt32BE(nameEnd + 7) });
     at = nameEnd + 19;
   }
@@ -23,7 +24,10 @@ export function readColumns(bytes: Buffer, start: number): Column[] {
 
 type Kind = 'integer' | 'boolean' | 'time' | 'text' | 'parsed';
 
-/** Types whose values are read off their bytes, with the result of their parser (connection-options.ts). */
+/**
+ * Types whose values are read off their bytes, with the result of their parser
+ * (connection-options.ts).
+ */
 const KINDS: ReadonlyMap<number, Kind> = new Map([
   [16, 'boolean'],
   [20, 'integer'],
@@ -33,15 +37,17 @@ const KINDS: ReadonlyMap<number, Kind> = new Map([
 ]);
 
 /**
- * Makes objects of the rows of one statement, with the values that pg makes. A call into native code costs more than
- * the rest of a column, so a row has its text decoded in one call, from which the values are cut, and numbers and
- * times are read from the bytes. The objects have one shape.
+ * Makes objects of the rows of one statement, with the values that pg makes. A call into native
+ * code costs more than the rest of a column, so a row has its text decoded in one call, from which
+ * the values are cut, and numbers and times are read from the bytes. The objects have one shape.
  */
 export class RowDecoder {
   readonly #kinds: readonly Kind[];
   readonly #parsers: readonly ((text: string) => unknown)[];
   readonly #toObject: (values: readonly unknown[]) => object;
-  /** Of the row that is being read: where each value is (`#from` is -1 for null), and the values. */
+  /**
+   * Of the row that is being read: where each value is (`#from` is -1 for null), and the values.
+   */
   readonly #from: Int32Array;
   readonly #to: Int32Array;
   readonly #values: unknown[];
@@ -61,7 +67,8 @@ export class RowDecoder {
   /** Reads the content of a DataRow, whose bytes it may change. Throws what a parser throws. */
   decode(bytes: Buffer, start: number, end: number): object {
     this.#locate(bytes, start);
-    // Values that are cut from it keep all of it in memory: a row that is large is decoded value by value.
+    // Values that are cut from it keep all of it in memory: a row that is large is decoded value by
+    // value.
     const rowText = end - start <= MAX_ROW_TEXT ? bytes.toString('latin1', start, end) : undefined;
     const values = this.#values;
     for (let index = 0; index < values.length; index++) {
@@ -134,7 +141,10 @@ function integerAt(bytes: Buffer, from: number, to: number): number {
   return isNegative ? -value : value;
 }
 
-/** Makes a time that Postgres wrote with all its digits what `readTime` makes of it, two bytes shorter. */
+/**
+ * Makes a time that Postgres wrote with all its digits what `readTime` makes of it, two bytes
+ * shorter.
+ */
 function toIsoTime(bytes: Buffer, from: number): boolean {
   if (bytes[from + 10] !== SPACE || bytes[from + 26] !== PLUS) return false;
   bytes[from + 10] = T;
@@ -142,7 +152,10 @@ function toIsoTime(bytes: Buffer, from: number): boolean {
   return true;
 }
 
-/** Returns a function that was compiled for these names: assigning to fields by name takes five times as long. */
+/**
+ * Returns a function that was compiled for these names: assigning to fields by name takes five
+ * times as long.
+ */
 function objectMaker(names: readonly string[]): (values: readonly unknown[]) => object {
   const fields = names.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
   return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => object;

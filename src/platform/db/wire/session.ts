@@ -11,19 +11,23 @@ export interface SessionOptions {
   readonly config: ConnectionOptions;
   /** Milliseconds after which a query without an answer ends the session. */
   readonly queryTimeoutMs: number;
-  /** Maximum number of queries of one turn of the event loop that are written together; 1: those of one callback only. */
+  /**
+   * Maximum number of queries of one turn of the event loop that are written together; 1: those of
+   * one callback only.
+   */
   readonly gather: number;
   /** Called once if an open session ends, unless `end` was called. */
   readonly onLost: (reason: Error) => void;
 }
 
 /**
- * One connection to Postgres. Queries are sent without waiting for the answers to earlier ones, and each is a
- * transaction of its own (PostgreSQL, Pipelining).
+ * One connection to Postgres. Queries are sent without waiting for the answers to earlier ones, and
+ * each is a transaction of its own (PostgreSQL, Pipelining).
  *
- * pg opens the connection: addresses, TLS, passwords and the settings of the session are its work. From the second
- * ReadyForQuery on, which ends the answer to the settings, its stream is read and written here. pg itself makes an object and an event of each message, and has the columns described again
- * with each result, which takes several times as long.
+ * pg opens the connection: addresses, TLS, passwords and the settings of the session are its work.
+ * From the second ReadyForQuery on, which ends the answer to the settings, its stream is read and
+ * written here. pg itself makes an object and an event of each message, and has the columns
+ * described again with each result, which takes several times as long.
  */
 export class Session {
   readonly #options: SessionOptions;
@@ -64,13 +68,16 @@ export class Session {
     this.#client = new pg.Client({ ...options.config, stream: this.#openStream });
     this.#reader = new MessageReader(this.#receive);
     const { connection, ssl } = this.#client;
-    // Reads along from the first byte on: the read that brings ReadyForQuery may bring a part of what follows it.
+    // Reads along from the first byte on: the read that brings ReadyForQuery may bring a part of
+    // what follows it.
     connection.once(ssl ? 'sslconnect' : 'connect', () => connection.stream.on('data', this.#read));
     this.#client.on('error', (error) => this.#lose(error));
     this.#client.on('end', () => this.#lose(new Error('Connection terminated')));
   }
 
-  /** Resolves with the rows; rejects with the statement's own error, or with that of the connection. */
+  /**
+   * Resolves with the rows; rejects with the statement's own error, or with that of the connection.
+   */
   query(statement: { name: string; text: string }, values: readonly Bindable[]): Promise<object[]> {
     return new Promise((resolve, reject) => {
       this.#send({
@@ -107,8 +114,8 @@ export class Session {
   }
 
   /**
-   * The first use of a name has the statement prepared, and later ones wait until that is done: if it does not parse,
-   * a query that was sent behind would refer to a missing statement.
+   * The first use of a name has the statement prepared, and later ones wait until that is done: if
+   * it does not parse, a query that was sent behind would refer to a missing statement.
    */
   #send(query: Query): void {
     const { name, text } = query;
@@ -144,8 +151,8 @@ export class Session {
   }
 
   /**
-   * A write costs more than the rest of a query, so queries share it: those of one callback of the event loop, or with
-   * `gather` those of a whole turn.
+   * A write costs more than the rest of a query, so queries share it: those of one callback of the
+   * event loop, or with `gather` those of a whole turn.
    */
   #writeSoon(): void {
     const { gather } = this.#options;
@@ -165,8 +172,9 @@ export class Session {
   };
 
   /**
-   * Called by pg. Node allocates 64 KiB for each read of a socket and gives most of them back, which takes as long as
-   * reading a short answer; here all reads use one buffer. TLS decrypts into buffers of its own.
+   * Called by pg. Node allocates 64 KiB for each read of a socket and gives most of them back,
+   * which takes as long as reading a short answer; here all reads use one buffer. TLS decrypts into
+   * buffers of its own.
    */
   readonly #openStream = (config?: { readonly ssl?: unknown }): Socket => {
     if (config?.ssl) return new Socket();
@@ -268,7 +276,8 @@ export class Session {
 
   #fail({ name, statement, error, reject }: Query): void {
     const { code } = error as { code?: unknown };
-    // Columns of its tables were changed, or something else had statements dropped: the next use prepares it again.
+    // Columns of its tables were changed, or something else had statements dropped: the next use
+    // prepares it again.
     const isOutdated = code === CACHED_PLAN_CHANGED || code === STATEMENT_MISSING;
     if (isOutdated && this.#statements.get(name) === statement) this.#statements.delete(name);
     reject(error);
@@ -316,7 +325,9 @@ interface Query {
   readonly resolve: (rows: object[]) => void;
   readonly reject: (error: unknown) => void;
   readonly rows: object[];
-  /** Postgres' error, or what a parser of a column threw; the answer goes on until ReadyForQuery. */
+  /**
+   * Postgres' error, or what a parser of a column threw; the answer goes on until ReadyForQuery.
+   */
   error: unknown;
   statement: PreparedStatement | undefined;
   isFirstUse: boolean;

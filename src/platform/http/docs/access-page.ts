@@ -63,7 +63,10 @@ ${listOf([...opened, ...forOwn], (route) => (route.permission === permission ? u
 </section>`;
 }
 
-/** The permissions of the table first, in its order; then those of admins; last the endpoints that need none. */
+/**
+ * The permissions of the table first, in its order; then those of admins; last the endpoints that
+ * need none.
+ */
 function permissionsOf(routes: readonly Route[]): (string | null)[] {
   const asked = routes
     .map(({ permission }) => permission)

@@ -7,7 +7,10 @@ import { refusalExample } from '../openapi/refusals.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { pageOf } from './page.ts';
 
-/** Every code under an anchor of its name, which is the target of `doc_url` (docs/contract.md#errors). */
+/**
+ * Every code under an anchor of its name, which is the target of `doc_url`
+ * (docs/contract.md#errors).
+ */
 export function errorsPage(docsUrl: string): Document {
   const conditions = Object.keys(ERRORS) as ErrorCondition[];
   return pageOf('errors', {

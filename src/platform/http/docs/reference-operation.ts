@@ -125,7 +125,10 @@ function errorLink(condition: ErrorCondition): Html {
   return html`<a href="/docs/api/errors#${anchor}">${shown}</a>`;
 }
 
-/** Returns the request with the examples of the document; values that differ by reader are shell variables. */
+/**
+ * Returns the request with the examples of the document; values that differ by reader are shell
+ * variables.
+ */
 function curlOf({ path: template, method, operation }: Endpoint, since: Version): string {
   const { parameters, requestBody, security } = operation;
   const examples = new Map(parameters.map(({ name, example }) => [name, example]));

@@ -14,7 +14,10 @@ export interface ReferenceDocument {
   readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
 }
 
-/** Every endpoint and resource of the OpenAPI document, as one page that can be read without a script. */
+/**
+ * Every endpoint and resource of the OpenAPI document, as one page that can be read without a
+ * script.
+ */
 export function referencePage(document: ReferenceDocument): Document {
   const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Endpoint => ({ path, method, operation })),

@@ -17,7 +17,9 @@ ${fields.map(([name, field]) => entry(name, field, required.includes(name)))}
 </dl>`;
 }
 
-/** One field or parameter: its name and type, then its meaning. `marks` are words beside the type. */
+/**
+ * One field or parameter: its name and type, then its meaning. `marks` are words beside the type.
+ */
 export function fieldEntry(name: string, schema: SchemaObject, marks: readonly string[]): Html {
   const { description = '' } = schema;
   return html`<div>
@@ -39,7 +41,10 @@ ${fieldList(form)}`;
   })}`;
 }
 
-/** Returns the schema inside a field that has fields of its own: an inline object, or the items of a list. */
+/**
+ * Returns the schema inside a field that has fields of its own: an inline object, or the items of a
+ * list.
+ */
 function innerOf(schema: SchemaObject): SchemaObject {
   const choice = schema.anyOf?.find(({ type }) => type !== 'null');
   return choice === undefined ? (schema.items ?? schema) : innerOf(choice);

@@ -20,7 +20,10 @@ export interface DocsOptions {
   readonly docsUrl: string;
 }
 
-/** The API described for machines and for people: /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
+/**
+ * The API described for machines and for people: /v1/openapi.json, /v1/asyncapi.json and the pages
+ * under /docs.
+ */
 export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
   const openApi = () => openApiDocument({ routes, docsUrl });
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));

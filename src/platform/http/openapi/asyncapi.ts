@@ -19,8 +19,8 @@ import {
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
 
 /**
- * The AsyncAPI 3.0 document of the socket: every frame of protocol/'s tables, and which frame answers which. In AsyncAPI
- * `receive` is an action of the server.
+ * The AsyncAPI 3.0 document of the socket: every frame of protocol/'s tables, and which frame
+ * answers which. In AsyncAPI `receive` is an action of the server.
  */
 export function asyncApiDocument(): object {
   const frames = new Frames();

@@ -16,22 +16,27 @@ import { nameOf, type SchemaObject } from './schemas.ts';
 export type FindSchema = (name: string) => SchemaObject | undefined;
 
 /**
- * Returns a value that a schema accepts, always the same one and close to a real answer: ids with their prefixes,
- * sub-objects null as without include[]. `examples` and `default` of a schema take precedence.
+ * Returns a value that a schema accepts, always the same one and close to a real answer: ids with
+ * their prefixes, sub-objects null as without include[]. `examples` and `default` of a schema take
+ * precedence.
  */
 export function exampleOf(schema: SchemaObject, find: FindSchema): unknown {
   return valueFor(schema, { find, field: '', owner: '', sparse: false });
 }
 
 /**
- * Returns a request body: the required fields, and those optional ones that most callers send. A schema whose fields depend
- * on each other needs `examples` of its own. `owner` is the resource that the body makes, such as `chat_message`.
+ * Returns a request body: the required fields, and those optional ones that most callers send. A
+ * schema whose fields depend on each other needs `examples` of its own. `owner` is the resource
+ * that the body makes, such as `chat_message`.
  */
 export function bodyExampleOf(schema: SchemaObject, find: FindSchema, owner: string): unknown {
   return valueFor(schema, { find, field: '', owner, sparse: true });
 }
 
-/** Returns a value for `:name` in a path: an id of the kind that the segment before it names (`/v1/api-keys/:id`). */
+/**
+ * Returns a value for `:name` in a path: an id of the kind that the segment before it names
+ * (`/v1/api-keys/:id`).
+ */
 export function pathExampleOf(path: string, name: string): string {
   const collection = /([a-z]+)\/:id(?:\/|$)/.exec(path)?.[1] ?? '';
   const noun = collection.replace(/ies$/, 'y').replace(/(?<=x)es$|s$/, '');
@@ -126,7 +131,10 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
   return [type.find((one) => one !== 'null') ?? 'null', type.includes('null')];
 }
 
-/** Events that have not happened to an ordinary resource, pages that do not exist, and fields of rare kinds. */
+/**
+ * Events that have not happened to an ordinary resource, pages that do not exist, and fields of
+ * rare kinds.
+ */
 function isUsuallyNull({ owner, field }: SamplePath): boolean {
   if (field.endsWith('_at')) return !USUAL_TIMES.has(field);
   return field.endsWith('page_url') || RARE.has(field) || RARE.has(`${owner}.${field}`);
@@ -137,12 +145,17 @@ function idOf(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_0VQ3mK8ZtYp4Xw7LbN2cRd9F`;
 }
 
-/** Returns the kind of id in a field such as `role_id`, `mentions[]`, `sender_ids[]`, `created_by` or `triggered_by_id`. */
+/**
+ * Returns the kind of id in a field such as `role_id`, `mentions[]`, `sender_ids[]`, `created_by`
+ * or `triggered_by_id`.
+ */
 function kindOf(field: string): IdKind | undefined {
   if (/_by(?:_id)?$/.test(field)) return 'actor';
   const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
   return NOUNS[noun];
 }
 
-/** Stands where nothing is known of a text. No published example has it (test/http/openapi.test.ts). */
+/**
+ * Stands where nothing is known of a text. No published example has it (test/http/openapi.test.ts).
+ */
 const ANY_TEXT = 'text';

@@ -30,8 +30,9 @@ const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
 ];
 
 /**
- * The files that the server serves itself. Their URLs appear in other answers, so no header of the API is required: those of
- * files are signed, and there are none with object storage; those of avatars cannot be guessed.
+ * The files that the server serves itself. Their URLs appear in other answers, so no header of the
+ * API is required: those of files are signed, and there are none with object storage; those of
+ * avatars cannot be guessed.
  */
 export const FILE_PATHS = {
   '/v1/avatars/{id}': {

@@ -17,8 +17,8 @@ export interface OpenApiOptions {
 }
 
 /**
- * Returns the OpenAPI 3.1 document of a route table. It is derived from the routes, their schemas and the tables of
- * protocol/; nothing that these say is written a second time.
+ * Returns the OpenAPI 3.1 document of a route table. It is derived from the routes, their schemas
+ * and the tables of protocol/; nothing that these say is written a second time.
  */
 export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
   const schemas = new SchemaComponents();

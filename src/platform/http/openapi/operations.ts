@@ -77,7 +77,10 @@ function pathParameters({ path }: Route): object[] {
   }));
 }
 
-/** Returns `conversation` for the id after `/conversations/`; a parameter with another name stands for itself. */
+/**
+ * Returns `conversation` for the id after `/conversations/`; a parameter with another name stands
+ * for itself.
+ */
 function nounOf(path: string, name: string): string {
   const collection = path
     .slice(0, path.indexOf(`/:${name}`))
@@ -102,7 +105,10 @@ function queryParameters({ name: operation, query }: Route, schemas: SchemaCompo
     }));
 }
 
-/** What null means, which no schema says: null is no value of most fields, and counts as absent there. */
+/**
+ * What null means, which no schema says: null is no value of most fields, and counts as absent
+ * there.
+ */
 const NULLS = {
   changing: 'Absent fields stay. Null clears a field that takes it, and is `missing_field` for others.',
   stating: 'Null on an optional field counts as absent, unless the field takes null.',

@@ -4,9 +4,9 @@ import { ApiError, ERRORS, type ErrorCondition, toErrorObject } from '../../../c
 import type { Route } from '../route.ts';
 
 /**
- * Returns every condition that a route may answer with: those that the pipeline checks for it, and those that changes of its
- * kind can meet (docs/contract.md#values-and-their-errors). Single rules are not distinguished: all of them share
- * `resource_conflict`.
+ * Returns every condition that a route may answer with: those that the pipeline checks for it, and
+ * those that changes of its kind can meet (docs/contract.md#values-and-their-errors). Single rules
+ * are not distinguished: all of them share `resource_conflict`.
  */
 export function refusalsOf(route: Route): ErrorCondition[] {
   const found = new Set<ErrorCondition>(ALWAYS);

@@ -81,7 +81,10 @@ export const OFTEN_SENT = new Set([
   'system_prompt',
 ]);
 
-/** Times that every resource has; the other times are of events that have not happened to an ordinary one. */
+/**
+ * Times that every resource has; the other times are of events that have not happened to an
+ * ordinary one.
+ */
 export const USUAL_TIMES = new Set(['created_at', 'updated_at', 'last_message_at']);
 
 /** Fields that are null in most resources. */

@@ -2,9 +2,9 @@ import { isMention } from '../../../contract/protocol/mentions.ts';
 import { MEMBERS_SINCE, type MembersSince, SINCE } from '../../../contract/protocol/since.ts';
 
 /**
- * A schema in the form of OpenAPI 3.1 (JSON Schema 2020-12), made from the typebox schemas of the contract. Keywords of the
- * validator are removed, `Nullable` becomes a list of types, and a schema with a name (its `title`, else the constant in
- * `object`) appears once under `components`.
+ * A schema in the form of OpenAPI 3.1 (JSON Schema 2020-12), made from the typebox schemas of the
+ * contract. Keywords of the validator are removed, `Nullable` becomes a list of types, and a schema
+ * with a name (its `title`, else the constant in `object`) appears once under `components`.
  */
 export interface SchemaObject {
   readonly $ref?: string;
@@ -79,7 +79,10 @@ export class SchemaComponents {
     return { $ref: PREFIX + name };
   }
 
-  /** Two different schemas never share a name: the later one gets a number until it is given a title. */
+  /**
+   * Two different schemas never share a name: the later one gets a number until it is given a
+   * title.
+   */
   #register(name: string, schema: SchemaObject): SchemaObject {
     const text = JSON.stringify(schema);
     for (let n = 1; ; n++) {
@@ -128,7 +131,10 @@ const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);
 
-/** A description belongs to the place. AsyncAPI allows none beside a reference, so the reference becomes a part. */
+/**
+ * A description belongs to the place. AsyncAPI allows none beside a reference, so the reference
+ * becomes a part.
+ */
 function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {
   return description === undefined ? reference : { description, allOf: [reference] };
 }
@@ -157,7 +163,10 @@ function foldRecord(schema: SchemaObject): SchemaObject {
   return { ...rest, additionalProperties: entry[1] };
 }
 
-/** Folds a choice of one type and null into a list of types, which code generators prefer; a reference stays a choice. */
+/**
+ * Folds a choice of one type and null into a list of types, which code generators prefer; a
+ * reference stays a choice.
+ */
 function foldNull(schema: SchemaObject): SchemaObject {
   const { anyOf, ...rest } = schema;
   const [value, nothing] = anyOf ?? [];
