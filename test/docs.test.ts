@@ -11,7 +11,14 @@ t.test('every relative link of a document resolves', async (t) => {
   const documents = globSync('{*.md,docs/**/*.md,src/**/*.md,bench/**/*.md}', { cwd: ROOT });
   t.ok(documents.includes('README.md'));
   t.strictSame(
-    documents.flatMap((path) => broken(path, linksOf(readFileSync(join(ROOT, path), 'utf8')))),
+    documents.flatMap((path) => {
+      const links = linksOf(readFileSync(join(ROOT, path), 'utf8'));
+      // The guides link to pages of the server, which test/http/pages.test.ts follows.
+      return broken(
+        path,
+        path.includes('/guides/') ? links.filter((link) => !link.startsWith('/docs')) : links,
+      );
+    }),
     [],
   );
 });

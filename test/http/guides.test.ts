@@ -49,12 +49,12 @@ const signedInUser = async () => ({ parleyId: '${ada.id}' });
 `;
 
 for (const guide of GUIDES) {
-  t.test(`the examples of "${guide.title}"`, async (t) => {
+  t.test(`the examples of the guide ${guide}`, async (t) => {
     const page = await (await fetch(`${app.baseUrl}${pathOf(guide)}`)).text();
     const [js, sh] = [examplesOf(page, 'js'), examplesOf(page, 'sh')];
     t.ok(js.length + sh.length > 0, 'there are some');
     if (js.length > 0) {
-      const path = join(directory, `${guide.slug}.mjs`);
+      const path = join(directory, `${guide}.mjs`);
       const code = OWN.reduce((text, [own, value]) => text.replaceAll(own, value), js.join('\n'));
       t.notMatch(code, '…', 'nothing is left to fill in');
       writeFileSync(path, `${PRELUDE}${code}`);
@@ -63,7 +63,7 @@ for (const guide of GUIDES) {
       t.equal(status, 0, stderr);
     }
     if (sh.length > 0) {
-      const work = join(directory, guide.slug);
+      const work = join(directory, guide);
       mkdirSync(work);
       const script = join(work, 'example.sh');
       writeFileSync(script, `set -euo pipefail\ncd '${work}'\n${sh.join('\n')}\n`);

@@ -28,7 +28,7 @@ export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
   const openApi = () => openApiDocument({ routes, docsUrl });
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
   const assets = Object.entries(ASSETS).map(([name, read]) => [`/docs/assets/${name}`, documentRoute(read)]);
-  const guides = GUIDES.map((guide) => [pathOf(guide), documentRoute(() => pageOfGuide(guide))]);
+  const guides = GUIDES.map((name) => [pathOf(name), documentRoute(() => pageOfGuide(name))]);
   return {
     '/v1/openapi.json': documentRoute(() => json(openApi())),
     '/v1/asyncapi.json': documentRoute(() => json(asyncApiDocument())),
