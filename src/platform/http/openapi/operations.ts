@@ -1,6 +1,4 @@
 import type { ErrorCondition } from '../../../contract/protocol/errors.ts';
-import { OPERATION_GUIDE } from '../../../contract/protocol/operation-guide.ts';
-import { parameterText } from '../../../contract/protocol/parameter-guide.ts';
 import { toolSlugOf } from '../../../contract/protocol/resources/available-tool.ts';
 import type { Route } from '../route.ts';
 import { statusLine } from '../status-lines.ts';
@@ -8,6 +6,7 @@ import { bodyExampleOf, exampleOf, pathExampleOf } from './examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
 import { tagOf } from './tags.ts';
+import { operationText, parameterText } from './texts.ts';
 
 /** Returns `/v1/things/:id` in the form of OpenAPI: `/v1/things/{id}`. */
 export function templateOf(path: string): string {
@@ -44,7 +43,7 @@ export function reference(section: string, name: string): { readonly $ref: strin
 /** What the operation does, which permission it needs, and since which version it exists. */
 function describe(route: Route): string {
   const { name, secret, since, mayExist, unsubscribed } = route;
-  const text = OPERATION_GUIDE[name];
+  const text = operationText(name);
   const sentences = [
     ...(route.open === true
       ? ['No credential is asked for: the body says who is calling.']
