@@ -507,7 +507,9 @@ const IMAP_URL: Kind<ImapConfig> = {
     return {
       host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: url.port === '' ? (secure ? 993 : 143) : Number(url.port),
-      ...{ secure, user, password },
+      secure,
+      user,
+      password,
       mailbox: mailbox === '' ? 'INBOX' : mailbox,
     };
   },

@@ -200,7 +200,10 @@ export class Client extends Api {
   upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
     const { timing, fetch, XMLHttpRequest } = this.#options;
     const host = {
-      ...{ timing, XMLHttpRequest, platformFetch: fetch, closing: this.#closing.signal },
+      timing,
+      XMLHttpRequest,
+      platformFetch: fetch,
+      closing: this.#closing.signal,
       fetch: <T>(path: string, given?: FetchOptions) => this.fetch<T>(path, given),
     };
     return upload(host, file, options);

@@ -160,7 +160,11 @@ export class Timeline {
   echo(key: string, request: SendMessageBody): void {
     const at = this.#echoes.findIndex((echo) => echo.key === key);
     const echo: LocalMessage = {
-      ...{ delivery: 'pending', key, id: null, sequence: null, client_message_id: key },
+      delivery: 'pending',
+      key,
+      id: null,
+      sequence: null,
+      client_message_id: key,
       body: request.body ?? null,
       sender: this.#host.actor(),
       created_at: this.#echoes[at]?.created_at ?? new Date().toISOString(),

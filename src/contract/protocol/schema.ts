@@ -29,7 +29,10 @@ export function Text(maxLength: number) {
  */
 export function Label(maxLength: number) {
   return Type.String({
-    ...{ minLength: 1, maxLength, pattern: '\\S', whitespace: 'trimmed' },
+    minLength: 1,
+    maxLength,
+    pattern: '\\S',
+    whitespace: 'trimmed',
     sentence: 'Must not be blank.',
   });
 }

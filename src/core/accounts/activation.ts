@@ -32,8 +32,11 @@ export async function changeActivation(
   }
   const changed = await setActive(tx, id, isActive);
   await audit(tx, {
-    ...{ accountId, conversationId: null, actorId: actor.id },
-    ...{ action: isActive ? 'user.activated' : 'user.deactivated', details: { user_id: id } },
+    accountId,
+    conversationId: null,
+    actorId: actor.id,
+    action: isActive ? 'user.activated' : 'user.deactivated',
+    details: { user_id: id },
   });
   return changed;
 }

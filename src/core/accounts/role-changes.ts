@@ -42,8 +42,11 @@ export async function changeRole(
     });
   await enqueueRightsChanged(tx, [id]);
   await audit(tx, {
-    ...{ accountId: role.account_id, conversationId: null, actorId: principal.actor.id },
-    ...{ action: 'role.updated', details: { role_id: id, fields } },
+    accountId: role.account_id,
+    conversationId: null,
+    actorId: principal.actor.id,
+    action: 'role.updated',
+    details: { role_id: id, fields },
   });
   return row;
 }
@@ -66,8 +69,11 @@ export async function removeRole(tx: Tx, principal: Principal, id: string): Prom
   await tx.kysely.updateTable('actors').set({ role_id: null }).where('role_id', '=', id).execute();
   await tx.kysely.deleteFrom('roles').where('id', '=', id).execute();
   await audit(tx, {
-    ...{ accountId: role.account_id, conversationId: null, actorId: principal.actor.id },
-    ...{ action: 'role.deleted', details: { role_id: id } },
+    accountId: role.account_id,
+    conversationId: null,
+    actorId: principal.actor.id,
+    action: 'role.deleted',
+    details: { role_id: id },
   });
   return role;
 }

@@ -67,7 +67,10 @@ export async function writeUser(
   if (name === user.name) await enqueueRightsChanged(tx, [id]);
   else await enqueueActorChanged(tx, id);
   await audit(tx, {
-    ...{ accountId, conversationId: null, actorId: actor.id, action: 'user.updated' },
+    accountId,
+    conversationId: null,
+    actorId: actor.id,
+    action: 'user.updated',
     details: { user_id: id, fields, ...(hasNewRole && { from: user.role_id, to: role_id }) },
   });
   return findUser(tx, accountId, id, 'id');

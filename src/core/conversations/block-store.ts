@@ -26,8 +26,11 @@ export function insertBlock(
   return tx.kysely
     .insertInto('blocks')
     .values({
-      ...{ id: newId('block'), account_id: accountId },
-      ...{ actor_id: actorId, blocker_id: blockerId, created_by: createdBy },
+      id: newId('block'),
+      account_id: accountId,
+      actor_id: actorId,
+      blocker_id: blockerId,
+      created_by: createdBy,
     })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
@@ -153,8 +156,12 @@ export async function presentBlocks(db: Db, rows: readonly BlockRow[]): Promise<
     ...new Set(rows.flatMap(({ actor_id, created_by }) => [actor_id, created_by])),
   ]);
   return rows.map(({ id, blocker_id, actor_id, created_by, created_at }) => ({
-    ...{ id, object: 'block', scope: blocker_id === null ? 'account' : 'direct' },
-    ...{ actor: actors.get(actor_id)!, blocked_by: actors.get(created_by) ?? null, created_at },
+    id,
+    object: 'block',
+    scope: blocker_id === null ? 'account' : 'direct',
+    actor: actors.get(actor_id)!,
+    blocked_by: actors.get(created_by) ?? null,
+    created_at,
   }));
 }
 

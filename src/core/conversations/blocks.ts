@@ -104,8 +104,11 @@ async function follow(
   if (blockerId === null) {
     await raiseRosterVersions(tx, caseIds);
     await audit(tx, {
-      ...{ accountId: principal.accountId, conversationId: null, actorId: principal.actor.id },
-      ...{ action: isBlocked ? 'customer.blocked' : 'customer.unblocked', details: { actor_id: actorId } },
+      accountId: principal.accountId,
+      conversationId: null,
+      actorId: principal.actor.id,
+      action: isBlocked ? 'customer.blocked' : 'customer.unblocked',
+      details: { actor_id: actorId },
     });
     await enqueueRightsChanged(tx, [actorId]);
     return [actorId];

@@ -143,8 +143,10 @@ export async function markRead(
   const movedAt = await writeReadPosition(tx, own.id, sequence);
   if (own.type === 'user') {
     await enqueue(tx, CONVERSATION_READ, {
-      ...{ conversation_id: conversationId, actor_id: principal.actor.id },
-      ...{ after: own.read_sequence, through: sequence },
+      conversation_id: conversationId,
+      actor_id: principal.actor.id,
+      after: own.read_sequence,
+      through: sequence,
     });
   }
   return { conversation, movedAt };

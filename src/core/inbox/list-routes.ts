@@ -133,7 +133,9 @@ function filtersOf(query: ListQuery, version: Version): InboxFilters {
     throw new ApiError('parameter_missing', 'Send topic_type together with topic_id.', { param });
   }
   return {
-    ...{ type, audience, filter },
+    type,
+    audience,
+    filter,
     statuses: oneOrSeveral('status', query.status, query['status[]']),
     lanes: oneOrSeveral('workflow_status', query.workflow_status, query['workflow_status[]']),
     assigneeId: query.assignee_id,
@@ -209,7 +211,9 @@ async function auditDirect(database: Database, principal: Principal): Promise<vo
   const { accountId, actor } = principal;
   await database.transaction((tx) =>
     audit(tx, {
-      ...{ accountId, conversationId: null, actorId: actor.id },
+      accountId,
+      conversationId: null,
+      actorId: actor.id,
       action: 'conversations.direct_listed',
     }),
   );

@@ -297,7 +297,9 @@ export async function insertWaiting(
     .values(
       attachments.map(({ download_url: _, resource: __, ...columns }) => ({
         ...columns,
-        ...{ message_id, conversation_id, created_at },
+        message_id,
+        conversation_id,
+        created_at,
       })),
     )
     .execute();

@@ -43,12 +43,15 @@ async function followAssignment(
     tx,
     recipients.filter((recipient) => recipient !== by),
     {
-      ...{ account_id: present.account_id, category: CATEGORY, body: null },
+      account_id: present.account_id,
+      category: CATEGORY,
+      body: null,
       title,
       sender_id: by,
       sender_type: senderType(present.by_type && { type: present.by_type }),
       resource: { type: 'entity', id },
-      ...{ message_id: null, agent_run_id: null },
+      message_id: null,
+      agent_run_id: null,
       cause: { key: `assigned ${id}`, at },
     },
   );

@@ -37,11 +37,16 @@ export async function createNotifications(
   const recipients = await readRecipients(tx, accountId, body.recipient_ids);
   const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
   const made = await notifyUsers(tx, recipients, {
-    ...{ account_id: accountId, category, title, body: body.body || null },
+    account_id: accountId,
+    category,
+    title,
+    body: body.body || null,
     ...(priority !== undefined && { priority }),
-    ...{ sender_id: actor.id, sender_type: senderType(actor) },
+    sender_id: actor.id,
+    sender_type: senderType(actor),
     resource: await readResource(tx, accountId, body),
-    ...{ message_id: null, agent_run_id: null },
+    message_id: null,
+    agent_run_id: null,
     // Every request is a cause of its own: a repetition is found by its Idempotency-Key.
     cause: { key: newId('notification'), at: rows[0]!.at },
   });

@@ -80,11 +80,16 @@ async function mention(
   );
   // The id of each is that of the notifications which are written with the message.
   await notifyUsers(tx, recipients, {
-    ...{ account_id: message.account_id, category: 'chat.mention', title },
+    account_id: message.account_id,
+    category: 'chat.mention',
+    title,
     body: message.body && preview(message.body),
-    ...{ sender_id: message.sender_id, sender_type: senderType(sender) },
+    sender_id: message.sender_id,
+    sender_type: senderType(sender),
     resource: { type: 'entity', id: message.conversation_id },
-    ...{ message_id: message.id, agent_run_id: null, cause: { key: message.id, at: message.moment } },
+    message_id: message.id,
+    agent_run_id: null,
+    cause: { key: message.id, at: message.moment },
   });
 }
 

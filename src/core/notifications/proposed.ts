@@ -37,12 +37,15 @@ async function followDraft(tx: Tx, id: string): Promise<void> {
   const author = draft.author_name ?? (draft.author_type === 'agent' ? 'An agent' : 'Someone');
   await notifyAble(tx, {
     notification: {
-      ...{ account_id: draft.account_id, category: CATEGORY, body },
+      account_id: draft.account_id,
+      category: CATEGORY,
+      body,
       title: `${author} proposed a reply${draft.title === null ? '' : ` in ${draft.title}`}`,
       sender_id: draft.author_id,
       sender_type: senderType(draft.author_type && { type: draft.author_type }),
       resource: { type: 'entity', id: draft.conversation_id },
-      ...{ message_id: id, agent_run_id: draft.agent_run_id },
+      message_id: id,
+      agent_run_id: draft.agent_run_id,
       cause: { key: `proposed ${id}`, at: draft.created_at },
     },
     titleOutside: 'A reply to a customer waits for approval',

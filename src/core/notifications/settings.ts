@@ -180,7 +180,8 @@ function present(row: SettingsRow | undefined): NotificationSettings {
   if (row === undefined) return DEFAULTS;
   const { actor_id: _, categories, ...settings } = row;
   return {
-    ...{ object: 'notification_settings', categories: { ...DEFAULTS.categories, ...categories } },
+    object: 'notification_settings',
+    categories: { ...DEFAULTS.categories, ...categories },
     ...settings,
   };
 }

@@ -55,8 +55,11 @@ function presentThread(row: ThreadRow, { customer }: ThreadViewer): Thread {
     reply_count: row.replies,
     last_reply: hasReply
       ? {
-          ...{ id, sequence, sender_id: row.last_sender_id },
-          ...{ author_id: customer ? null : row.last_author_id, at },
+          id,
+          sequence,
+          sender_id: row.last_sender_id,
+          author_id: customer ? null : row.last_author_id,
+          at,
         }
       : null,
     unread: row.unread,

@@ -140,7 +140,11 @@ export class Database implements Db {
     this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
     const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
       new PipelinedConnection({
-        ...{ url, log, queryTimeoutMs, settings, gather },
+        url,
+        log,
+        queryTimeoutMs,
+        settings,
+        gather,
         onStatement: (name) => this.#countStatement(name),
         onError: (error) => void this.#failed(error),
         // The others may have a second to wait, in which reads fail although sends succeed, or the

@@ -103,7 +103,10 @@ async function end(
   await tx.query(END, ids);
   await enqueueRightsChanged(tx, ids);
   await audit(tx, {
-    ...{ accountId, conversationId: null, actorId: actor.id, action: 'sessions.ended' },
+    accountId,
+    conversationId: null,
+    actorId: actor.id,
+    action: 'sessions.ended',
     details: { user_id: actorId, count: ids.length },
   });
 }

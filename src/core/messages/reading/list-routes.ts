@@ -84,7 +84,9 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Li
               readRows: (ids) => readSentById(database, conversationId, ids, customer),
               readWhole: () => readTimeline({ database, timeline }, range),
               keyOf: ({ id, version, sequence, author_id, client_message_id: own }) => ({
-                ...{ id, version, sequence: sequence! },
+                id,
+                version,
+                sequence: sequence!,
                 client_message_id: author_id === actor.id ? own : null,
               }),
             });

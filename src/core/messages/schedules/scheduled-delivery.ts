@@ -128,7 +128,8 @@ export class ScheduledDelivery {
         );
       }
       await this.#deliver(conversationId, 1, {
-        ...{ id, attempts },
+        id,
+        attempts,
         reason: isRefusal ? known.condition : 'internal_error',
       });
     }

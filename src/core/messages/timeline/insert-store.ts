@@ -56,8 +56,12 @@ export async function insertMessages(
       continue;
     }
     inserted.set(id, {
-      ...{ id, createdAt: created_at, outboxId: outbox_id!, rosterVersion: roster_version ?? 0 },
-      ...{ recipientIds: [], notificationIds: [] },
+      id,
+      createdAt: created_at,
+      outboxId: outbox_id!,
+      rosterVersion: roster_version ?? 0,
+      recipientIds: [],
+      notificationIds: [],
     });
   }
   return [...inserted.values()];

@@ -113,8 +113,12 @@ export function asCommitted(
     sender,
     attachments: attachments.map(({ url, download_url, resource = null, ...attachment }) =>
       presentAttachment({
-        ...{ ...attachment, resource, url: download_url ?? url },
-        ...{ message_id: columns.id, removed_at: null, created_at: at },
+        ...attachment,
+        resource,
+        url: download_url ?? url,
+        message_id: columns.id,
+        removed_at: null,
+        created_at: at,
       }),
     ),
     audience,

@@ -40,8 +40,12 @@ export function sizeOf({ notifications }: NotificationPlan): number {
 /** Returns a plan as the rows of a JSON parameter (notified-store.ts). */
 export function planRows(messageId: string, { rosterVersion, senderType, notifications }: NotificationPlan) {
   return notifications.map(({ category, title, recipients }) => ({
-    ...{ id: messageId, roster_version: rosterVersion, sender_type: senderType },
-    ...{ category, title, recipients },
+    id: messageId,
+    roster_version: rosterVersion,
+    sender_type: senderType,
+    category,
+    title,
+    recipients,
   }));
 }
 

@@ -104,8 +104,14 @@ export class WritePath {
     return new Promise((resolve, reject) => {
       const { message } = outgoing;
       const entry: Pending = {
-        ...{ outgoing, key: keyOf(message), resolve, reject },
-        ...{ number: undefined, plan: undefined, leftOut: 0, twins: undefined },
+        outgoing,
+        key: keyOf(message),
+        resolve,
+        reject,
+        number: undefined,
+        plan: undefined,
+        leftOut: 0,
+        twins: undefined,
       };
       const open = this.#open.get(entry.key);
       if (open !== undefined) {
@@ -357,7 +363,9 @@ export class WritePath {
   async #insert(entries: readonly Pending[], writer: PipelinedConnection): Promise<readonly Pending[]> {
     try {
       const numbered = entries.map(({ outgoing: { message }, number, plan, leftOut }) => ({
-        ...{ message, sequence: number!.sequence, plan: leftOut === 0 ? plan : undefined },
+        message,
+        sequence: number!.sequence,
+        plan: leftOut === 0 ? plan : undefined,
       }));
       return await this.#insertTogether(entries, numbered, writer);
     } catch (error) {

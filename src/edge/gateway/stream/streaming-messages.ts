@@ -99,7 +99,10 @@ export class StreamingMessages {
     }
     const timer = setTimeout(() => this.#giveUp(admission), PATIENCE_MS);
     const admission: PendingReader = {
-      ...{ reader, isWanted, enter, timer },
+      reader,
+      isWanted,
+      enter,
+      timer,
       missing: new Set(this.#texts.keys()),
       frames: [],
       askedAtMs: NEVER,
