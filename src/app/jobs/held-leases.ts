@@ -19,7 +19,9 @@ export class HeldLeases {
     this.#leases.set(row.id, { row, endsMs: nowMs + LEASE_MS + OVERDUE_AFTER_MS });
   }
 
-  /** Lets every sweep take these rows now. If it rejects, the leases are kept for another call. */
+  /**
+   * Releases these rows to every sweep now. If it rejects, the leases are kept for another call.
+   */
   async giveBack(db: Querier): Promise<void> {
     if (this.#leases.size === 0) return;
     await giveBack(

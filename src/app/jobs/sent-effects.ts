@@ -46,8 +46,8 @@ export interface SentEffectsOptions {
   readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
   readonly recorder?: Pick<EventRecorder, 'sent'>;
   /**
-   * Effects of new notifications, in groups of one account each. Called like `onMessages`;
-   * undefined: there is nothing to wait for.
+   * Effects of new notifications, in groups of one account each. Called like `onMessages`. Returns
+   * undefined if there is nothing to wait for.
    */
   readonly onNotified?: (groups: readonly (readonly NotificationRow[])[]) => Promise<void> | undefined;
   readonly metrics: Metrics;
@@ -210,7 +210,7 @@ export class SentEffects {
   }
 
   /**
-   * Lets rows wait for their webhooks beside the next rows: a slow receiver holds up no other
+   * Waits for the webhooks of rows beside the next rows: a slow receiver holds up no other
    * effect.
    */
   #finishBeside(rows: readonly PublishedRow[], removed: Promise<void>): void {

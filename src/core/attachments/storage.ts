@@ -10,7 +10,7 @@ import type { Downloads } from '../resources/attachment.ts';
 export interface ObjectStore extends Downloads {
   /** Size of the largest object that it accepts. */
   readonly maxBytes: number;
-  /** What the files of one account may take together, in bytes; null: without a limit. */
+  /** What the files of one account may take together, in bytes, or null for no limit. */
   readonly accountBytes: number | null;
 
   /**

@@ -100,7 +100,7 @@ export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<
   await addRemoval(tx);
 }
 
-/** Has the files that nothing refers to any more removed soon. */
+/** Schedules files that nothing refers to for removal. */
 export async function addRemoval(tx: Tx): Promise<void> {
   const runAt = new Date(Date.now() + WITHDRAWN_FOR_S * 1_000 + JOB_LATER_MS).toISOString();
   await addJob(tx, REMOVE_WITHDRAWN, {}, { runAt });

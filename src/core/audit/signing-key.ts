@@ -60,11 +60,11 @@ export class TrustedKeys {
 
 export interface SigningKeyOptions {
   /**
-   * A private ed25519 key as PEM or as base64 of its seed; null: the one in the data directory,
-   * made if there is none.
+   * A private ed25519 key as PEM or as base64 of its seed, or null for the one in the data
+   * directory, made if there is none.
    */
   readonly key: string | null;
-  /** Public keys of before, which are trusted besides. */
+  /** Former public keys, which are trusted as well. */
   readonly oldKeys: readonly string[];
   readonly dataDir: string;
 }
@@ -77,7 +77,7 @@ export class SigningKey {
   readonly id: string;
   /** Base64url of its 32 bytes. */
   readonly publicKey: string;
-  /** Its own public key and those of before. */
+  /** Its own public key and the former ones. */
   readonly trusted: TrustedKeys;
   readonly #key: KeyObject;
 

@@ -6,7 +6,7 @@ import { IS_MEMBER } from '../resources/participant.ts';
 import { enqueueChanged } from './outbox-topics.ts';
 
 /**
- * Has the readers of every conversation of an actor receive it with its new name or image, as
+ * Sends an actor with its new name or image to the readers of all of its conversations, as
  * `participant.updated`. May run twice: readers then receive it twice.
  */
 export async function showChangedActor(

@@ -62,7 +62,7 @@ export const CONVERSATION_CREATED = defineTopic<ConversationCreated>('conversati
 export interface ConversationCreated {
   readonly conversation_id: string;
   readonly account_id: string;
-  /** The actor that created it; null: no actor did. */
+  /** The actor that created it, or null if no actor did. */
   readonly by: string | null;
   readonly at: string;
 }
@@ -101,7 +101,7 @@ export interface ParticipantAdded {
   readonly participant_id: string;
   /** The time of the participant's row when it was added: being added again is another cause. */
   readonly at: string;
-  /** The actor that added the participant; null: no actor did. */
+  /** The actor that added the participant, or null if no actor did. */
   readonly by: string | null;
 }
 
@@ -119,7 +119,7 @@ export const CONVERSATION_ASSIGNED = defineTopic<ConversationAssigned>('conversa
 
 export interface ConversationAssigned {
   readonly conversation_id: string;
-  /** Actor id; null: no actor did, such as for a case that begins with a mail. */
+  /** Actor id, or null if no actor did, such as for a case that begins with a mail. */
   readonly by: string | null;
   /** `assigned_at` of the conversation. */
   readonly at: string;

@@ -39,7 +39,7 @@ export interface InboxRow extends ConversationRow {
 export interface InboxPage {
   readonly order: InboxOrder;
   readonly page: KeysetPage;
-  /** The moment at which the walk began; undefined: it begins with this page. */
+  /** The moment at which the walk began, or undefined if it begins with this page. */
   readonly asOf: string | undefined;
 }
 

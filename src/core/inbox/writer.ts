@@ -16,7 +16,7 @@ export interface InboxWriterOptions {
 
 /**
  * Writes the inbox rows of conversations that are marked (src/core/inbox/README.md). Every node has
- * one, and each takes up whatever is marked, so that what a killed node left behind is written by
+ * one, and each takes whatever is marked, so that what a killed node left behind is written by
  * the next round of another.
  */
 export class InboxWriter {

@@ -60,8 +60,8 @@ export async function readOutsideIds(tx: Tx, conversationId: string, limit: numb
 }
 
 /**
- * How old the oldest of a conversation's messages and files are that were not purged, in seconds;
- * null: there are none.
+ * How old the oldest of a conversation's messages and files are that were not purged, in seconds,
+ * or null.
  */
 export interface ConversationAges {
   readonly id: string;

@@ -192,7 +192,7 @@ export interface Entering {
 }
 
 /**
- * Lets messages that waited outside the timeline (a draft, schedules that are due) enter it, with
+ * Moves messages from outside the timeline (a draft, schedules that are due) into it, with
  * the outbox row of what that causes. Messages that do not wait any more are missing from the
  * result, and all are if the numbers are too far below the head.
  */

@@ -9,8 +9,8 @@ export interface ErasedFeed {
   /** The person, whose notifications lose their previews. */
   readonly senderId: string;
   /**
-   * A regular expression of Postgres for the person's name where titles have it; null: the name is
-   * not known.
+   * A regular expression of Postgres for the person's name where titles have it, or null if the
+   * name is not known.
    */
   readonly name: string | null;
   readonly replacement: string;

@@ -16,14 +16,14 @@ export interface NewNotification {
   readonly priority?: NotificationRow['priority'];
   readonly sender_id: string | null;
   readonly sender_type: 'user' | 'group' | 'system';
-  /** What it is about; null: nothing that has an id. A conversation is an entity. */
+  /** What it is about, or null if that has no id. A conversation is an entity. */
   readonly resource: {
     readonly type: NonNullable<NotificationRow['resource_type']>;
     readonly id: string;
   } | null;
-  /** The message that it is about; null: none. */
+  /** The message that it is about, or null. */
   readonly message_id: string | null;
-  /** The run that it is about; null: none. */
+  /** The run that it is about, or null. */
   readonly agent_run_id: string | null;
   readonly cause: Cause;
 }

@@ -28,7 +28,7 @@ export async function moveOne(
 export interface Batch {
   readonly from: readonly Notification['status'][];
   readonly to: Notification['status'];
-  /** Only rows older than this id; null: all. */
+  /** Only rows older than this id, or null for all. */
   readonly before: string | null;
   readonly limit: number;
 }
@@ -61,7 +61,7 @@ export interface MovedByReading {
    * longer, or has holes.
    */
   readonly numbers: number;
-  /** The lowest of them; null: there was none. */
+  /** The lowest of them, or null. */
   readonly first: number | null;
   /**
    * Whether the messages are from before the recipient's first day in the conversation: it has none

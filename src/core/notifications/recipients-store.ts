@@ -35,7 +35,7 @@ export async function readAbleUsers(
   return rows.map(({ id }) => id);
 }
 
-/** Returns active users with a role of type `admin`, `limit` at most; null: all. */
+/** Returns active users with a role of type `admin`, `limit` at most, or null for all. */
 export async function readAdmins(db: Db, accountId: string, limit: number | null): Promise<string[]> {
   const rows = await db.query(READ_ADMINS, accountId, limit);
   return rows.map(({ id }) => id);

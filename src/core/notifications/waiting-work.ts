@@ -10,11 +10,11 @@ export interface WaitingWork {
   readonly notification: NewNotification;
   /** The title for admins that are not in the conversation: it says nothing of what is in there. */
   readonly titleOutside: string;
-  /** The conversation in which a person has to act; null: none. */
+  /** The conversation in which a person has to act, or null. */
   readonly conversationId: string | null;
   /** The permissions that acting takes. */
   readonly permissions: readonly string[];
-  /** The actor that caused it, which is not notified; null: none. */
+  /** The actor that caused it, which is not notified, or null. */
   readonly by: string | null;
   /**
    * The actor for which it was begun, which comes before others where recipients are limited; null:

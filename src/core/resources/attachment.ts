@@ -23,7 +23,7 @@ type StoredAttachmentRow = AttachmentRow & { readonly s3_key: string | null };
 
 export interface StoredFile {
   readonly key: string;
-  /** The file name that the browser gets; null: the key. */
+  /** The file name that the browser gets, or null for the key. */
   readonly filename: string | null;
   readonly contentType: string | null;
 }

@@ -96,7 +96,7 @@ export interface RefreshTokensTable {
   used_at: string | null;
   revoked_at: string | null;
   created_at: Time;
-  /** When the first token of the family was issued; null in tokens of before migration 0027. */
+  /** When the first token of the family was issued; null in tokens from before migration 0027. */
   began_at: string | null;
 }
 

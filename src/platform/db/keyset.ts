@@ -7,13 +7,13 @@ export interface KeysetPage {
   /** `next`: in the order of the list; `previous`: in the opposite one. */
   readonly direction: 'next' | 'previous';
   /**
-   * The first row follows this key, in the direction; null: the list begins at its end on that
+   * The first row follows this key, in the direction. Null if the list begins at its end on that
    * side.
    */
   readonly after: readonly (string | number)[] | null;
   /** Most rows to return. */
   readonly fetch: number;
-  /** Searched for in the list's search columns, ignoring case; null: no search. */
+  /** Searched for in the list's search columns, ignoring case, or null for no search. */
   readonly search: string | null;
 }
 

@@ -59,7 +59,7 @@ export interface MailsTable extends Times {
   sent_at: string | null;
   from_address: string | null;
   from_name: string | null;
-  /** Where an answer goes, of a mail that came in; null: to `from_address`. */
+  /** Where an answer goes, of a mail that came in, or null if it goes to `from_address`. */
   reply_to: string | null;
   recipients: ColumnType<readonly EmailRecipient[], string | undefined, string>;
   subject: string | null;

@@ -135,7 +135,7 @@ export const HAS_OVERDUE = `(SELECT due_at FROM outbox ORDER BY due_at LIMIT 1)
 /** The highest id given out so far: a row with a higher one was inserted later. */
 export const LAST_OUTBOX_ID = '(SELECT last_value FROM outbox_id_seq)';
 
-/** The lowest id of the rows that resume cursors wait for; null: there is none. */
+/** The lowest id of the rows that resume cursors wait for, or null. */
 export const FIRST_UNDONE_ID = `(SELECT id FROM outbox WHERE attempts < ${AWAITED_ATTEMPTS} ORDER BY id LIMIT 1)`;
 
 // Not clock_timestamp(), for which Postgres would read the index to its end.

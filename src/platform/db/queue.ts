@@ -59,7 +59,7 @@ export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
   return next?.due_ms;
 }
 
-/** SQL: whether a job waits whose time has come. */
+/** SQL: whether a job is due. */
 export const HAS_DUE_JOB = `(
     SELECT run_at FROM graphile_worker._private_jobs WHERE is_available ORDER BY priority, run_at LIMIT 1
   ) <= statement_timestamp()`;

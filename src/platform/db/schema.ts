@@ -230,7 +230,7 @@ interface MessagesTable extends Times, Streamed {
   edited_at: string | null;
   edited_by: string | null;
   deleted_at: string | null;
-  /** Of the notifications of an alert; null: normal. */
+  /** Of the notifications of an alert, or null for normal. */
   priority: Notification['priority'] | null;
   redaction: ColumnType<MessageRedaction | null, string | null | undefined, string | null>;
   outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;

@@ -35,7 +35,7 @@ export interface SearchChangesTable {
 /** One row. */
 export interface SearchProgressTable {
   id: Generated<boolean>;
-  /** Conversations up to this id were indexed when search was added; null: all were. */
+  /** Conversations up to this id were indexed when search was added, or null if all were. */
   filled_through: string | null;
   next_round_at: Time;
 }

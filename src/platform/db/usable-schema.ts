@@ -15,7 +15,7 @@ interface DeclaredMigration extends Migration {
 /** The row of `settings` with the highest `usableFrom` of all migrations that were applied. */
 const SETTING = 'schema_usable_from';
 
-/** Has each migration write in its own transaction from which one on the schema may be used. */
+/** Makes each migration write, in its own transaction, from which one on the schema may be used. */
 export function recordingUsability(provider: MigrationProvider): MigrationProvider {
   return {
     async getMigrations() {

@@ -28,9 +28,9 @@ export interface WebhooksTable extends Times {
   all_through: Time;
   /** Actor id. */
   created_by: string;
-  /** Since when events were not recorded; null: all were. Nothing later can be proven. */
+  /** Since when events were not recorded, or null if all were. Nothing later can be proven. */
   lost_since: string | null;
-  /** The deliveries between these ids are to be sent again; null: none are. */
+  /** The deliveries between these ids are to be sent again. Null if there are none. */
   replay_after: string | null;
   replay_through: string | null;
 }

@@ -99,7 +99,7 @@ export interface Missed {
    * were lost.
    */
   readonly reason: 'link' | 'frames' | 'silence';
-  /** The affected channels; undefined: any. */
+  /** The affected channels, or undefined for any. */
   readonly channels: ReadonlySet<string> | undefined;
   /** How many frames are known to be lost. */
   readonly frames: number;

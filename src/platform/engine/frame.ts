@@ -28,9 +28,9 @@ export type CommittedFrame = CreatedFrame | UpdatedFrame | DurableFrame;
 
 /** The encoded event, ready for sockets. */
 interface EventBytes {
-  /** The event for the team; undefined: the team does not get it. */
+  /** The event for the team, or undefined if the team does not get it. */
   readonly team: Buffer | undefined;
-  /** The event for customers; undefined: customers do not get it. */
+  /** The event for customers, or undefined if customers do not get it. */
   readonly customer: Buffer | undefined;
 }
 

@@ -24,14 +24,14 @@ interface EventContent {
   readonly resource: string;
   /** ISO 8601 from Postgres: when it became true; for resources their `updated_at`. */
   readonly at: string;
-  /** The resource as the team sees it; undefined: the team does not get the event. */
+  /** The resource as the team sees it, or undefined if the team does not get the event. */
   readonly team: object | undefined;
 }
 
 /** A change that is committed in Postgres. */
 export interface DomainEvent<Name extends DurableEventName = DurableEventName> extends EventContent {
   readonly event: Name;
-  /** The resource as customers see it; undefined: customers do not get the event. */
+  /** The resource as customers see it, or undefined if customers do not get the event. */
   readonly customer: object | undefined;
   /** Its text is still being written. */
   readonly streaming?: boolean;

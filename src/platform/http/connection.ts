@@ -3,7 +3,7 @@ import type { ByteSource, Sink } from './byte-source.ts';
 /** The one answer of an exchange. */
 export interface HttpResponse {
   readonly status: number;
-  /** Text or bytes, or a source that is read while it is sent; null: no content. */
+  /** Text or bytes, or a source that is read while it is sent, or null for no content. */
   readonly body: string | Buffer | ByteSource | null;
   /** The default is `application/json`. */
   readonly contentType?: string;

@@ -70,7 +70,7 @@ export class Exchange {
   #body: string | ApiError | undefined;
   #receiver: BodyReceiver | undefined;
   #chunks: Chunks | undefined;
-  /** The reader of a streamed body, in place of the receiver. */
+  /** The reader of a streamed body, instead of the receiver. */
   #stream: BodyStream | undefined;
   /** Bytes of the body that were discarded. */
   #discarded = 0;
@@ -138,7 +138,7 @@ export class Exchange {
 
   /**
    * Returns the body as it arrives, of any size (check `head.contentLength` first). Only within the
-   * handler, and in place of `whenBody`.
+   * handler, and instead of `whenBody`.
    */
   streamBody(): BodyStream {
     const stream = new BodyStream({

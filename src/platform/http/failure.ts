@@ -5,7 +5,7 @@ import type { Logger } from '../log.ts';
 
 export interface FailuresOptions {
   readonly docsUrl: string;
-  /** PARLEY_REQUEST_LOG_URL; null: no `request_log_url`. */
+  /** PARLEY_REQUEST_LOG_URL, or null for no `request_log_url`. */
   readonly requestLogUrl: string | null;
 }
 
@@ -51,7 +51,7 @@ export function logFailure(log: Logger, error: ApiError, context: object): boole
 }
 
 /**
- * The link to the log of one request: its id in place of `{request_id}`, or else behind the base.
+ * The link to the log of one request: its id instead of `{request_id}`, or else behind the base.
  */
 function requestLogUrlOf(base: string | null, requestId: string | null): string | null {
   if (base === null || requestId === null) return null;

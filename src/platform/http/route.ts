@@ -94,7 +94,7 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly summary: string;
   /** The version that introduced it; older callers get `api_version_too_old`. */
   readonly since: Version;
-  /** The permission that the caller's role must grant; null: any valid credential. */
+  /** The permission that the caller's role must grant, or null for any valid credential. */
   readonly permission: Permission | AdminPermission | null;
   /**
    * A lesser permission that is enough for the caller's own state or work, and a name for that
@@ -145,7 +145,7 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
   readonly rules?: Handler<Call<Static<Query>, Static<RequestBody>>, void>;
   /** Success status. */
   readonly status: 200 | 201;
-  /** The resource may exist already: then the status is 200 in place of 201. */
+  /** The resource may exist already: then the status is 200 instead of 201. */
   readonly mayExist?: boolean;
   /**
    * Fields that came with later versions than the route declare it themselves

@@ -46,8 +46,8 @@ export class Avatars {
   }
 
   /**
-   * Gives an actor an image in place of the one before, whose file is removed unless something else
-   * has it; null: it has none any more; undefined: it stays as it is. Every node shows the change
+   * Replaces an actor's image. `null` removes it, `undefined` keeps it. The old file is removed
+   * unless something else uses it. Every node shows the change
    * within a second.
    */
   async set(
@@ -82,7 +82,9 @@ export class Avatars {
     return bytes && { bytes, contentType: avatar.content_type };
   }
 
-  /** Has actors show addresses of this server, which may be another one than when they were set. */
+  /**
+   * Makes actors show addresses of this server, which may be another one than when they were set.
+   */
   async readdress(): Promise<void> {
     await this.#options.database.query(READDRESS, this.#urlOf(''));
   }

@@ -11,11 +11,11 @@ import { IS_MEMBER } from '../../resources/participant.ts';
 /** A scheduled message this many milliseconds past its time has lost its job. */
 const LOST_AFTER_MS = 3_000;
 
-/** A scheduled message whose time has come. */
+/** A scheduled message that is due. */
 export interface DueRow extends MessageRow {
   readonly attempts: number;
   readonly is_too_late: boolean;
-  /** Milliseconds until its job runs; null: the job is running or due, or there is none. */
+  /** Milliseconds until its job runs, or null if the job is running or due, or there is none. */
   readonly waits_ms: number | null;
 }
 

@@ -287,7 +287,10 @@ function isSame(refusal: Refusal | undefined, { id, attempts }: DueRow): refusal
   return refusal?.id === id && refusal.attempts === attempts;
 }
 
-/** Returns the condition of what the author is refused with; undefined: the message may be sent. */
+/**
+ * Returns the condition of what the author is refused with, or undefined if the message may be
+ * sent.
+ */
 function refusalOf(
   author: AuthorRow | undefined,
   message: MessageRow,

@@ -66,7 +66,7 @@ export async function cancelScheduled(
   return canceled;
 }
 
-/** Schedules the delivery, at once by default, in place of any earlier job. */
+/** Schedules the delivery, at once by default, instead of any earlier job. */
 export function addDelivery(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,

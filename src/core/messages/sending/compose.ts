@@ -18,7 +18,7 @@ import { uniqueAddresses } from './unique-addresses.ts';
 
 /**
  * Builds a message from a body that has passed checkBody, after checking everything that it refers
- * to. `carried`: attachments in place of those that the body names. Throws ApiError.
+ * to. `carried`: attachments instead of those that the body names. Throws ApiError.
  */
 export async function compose(
   db: Db,

@@ -76,7 +76,7 @@ export class Sender {
   /**
    * Resolves when the message is committed; a resend with the same client_message_id resolves with
    * the original, whatever else it contains. Runs of agents that the message starts belong to
-   * `trace`. `carried`: attachments of another message, in place of those that the body names.
+   * `trace`. `carried`: attachments of another message, instead of those that the body names.
    * Throws ApiError.
    */
   async send<Answer extends object>(

@@ -108,7 +108,7 @@ export class LockedWrites {
   }
 
   /**
-   * Lets several messages that wait enter the timeline in one transaction, in their order, and
+   * Moves several messages into the timeline in one transaction, in their order, and
    * resolves with the plan once that is committed. `decide` and `follow` as above; `follow` is
    * called also where none enters. Rejects as `enter` does, and then nothing of the plan was done.
    */

@@ -57,7 +57,8 @@ export interface CommittedMessage {
    */
   readonly rosterVersion: number;
   /**
-   * The notifications that were committed with it; undefined: they are worked out after the commit.
+   * The notifications that were committed with it, or undefined if they are worked out after the
+   * commit.
    */
   readonly notifications?: readonly NotificationRow[] | undefined;
   /** The trace of the request that sent it; unknown to a node that takes over its effects. */

@@ -40,7 +40,7 @@ export class HeartbeatCursors {
     this.#resuming.delete(session);
   }
 
-  /** Returns the cursor for the session's heartbeat; undefined: the current one. */
+  /** Returns the cursor for the session's heartbeat, or undefined for the current one. */
   of(session: Progress): string | undefined {
     const held = this.#held.get(session);
     if (held === undefined || this.#resuming.has(session) || !isLive(session)) return held;

@@ -86,7 +86,7 @@ export class Resume {
     return { cursor, since, conversations: entries.map(([id, after]) => register(session, id, after)) };
   }
 
-  /** Resolves when the resume of this session has sent everything; undefined: there is none. */
+  /** Resolves when the resume of this session has sent everything. Undefined if there is none. */
   running(session: Session): Promise<void> | undefined {
     return this.#running.get(session);
   }

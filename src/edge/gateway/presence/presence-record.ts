@@ -95,7 +95,7 @@ export class PresenceRecord {
     const isIdle = this.#actors.size === 0 && this.#unwritten.size === 0;
     if (isIdle && performance.now() > this.#sweptUntilMs) return;
     const [node] = await database.query(RENEW_NODE, nodeId, holdMs);
-    // The rows of before are gone, with a crash of Postgres or because this node was silent for
+    // The earlier rows are gone, with a crash of Postgres or because this node was silent for
     // long.
     if (node!.is_new) this.#repeatAll();
     await this.#write();

@@ -91,7 +91,7 @@ export class Commands {
     );
   }
 
-  /** Lets requests wait while `work` goes on; undefined: it is done already. */
+  /** Queues requests until `work` settles. Does nothing if `work` is undefined. */
   #run(session: Session, work: Promise<void> | undefined): void {
     if (work === undefined) return;
     const waiting: Request[] = [];
@@ -304,7 +304,7 @@ export class Commands {
     session.sendFrame({ type: 'pong', id, t: Date.now() });
   }
 
-  /** Replies with the result of `working`; undefined: no reply, because the socket is closing. */
+  /** Replies with the result of `working`, unless it is undefined because the socket is closing. */
   async #answer(session: Session, frame: AnyFrame, working: Promise<object | undefined>): Promise<void> {
     try {
       const result = await working;

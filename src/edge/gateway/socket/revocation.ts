@@ -164,8 +164,8 @@ export class Revocation {
   }
 
   /**
-   * Returns the caller with its present rights; undefined: it has none any more. The session itself
-   * handles the expiry, which has a grace period.
+   * Returns the caller with its present rights, or undefined if it has none any more. The session
+   * itself handles the expiry, which has a grace period.
    */
   async #current({ accountId, actor, credential }: Principal): Promise<Principal | undefined> {
     try {

@@ -17,7 +17,7 @@ const MAX_BYTES = 1024 * 1024;
  *
  * Frames are kept only while a reader follows. Kept for every stream, they outlived several young
  * collections: the bytes of 25,000 messages then brought a full collection, during which answers
- * took up to 50 ms in place of 2.
+ * took up to 50 ms instead of 2.
  */
 export class Journal {
   readonly #frames: (CommittedFrame | undefined)[] = [];

@@ -171,7 +171,7 @@ export class StreamingMessages {
   }
 
   /**
-   * Lets a reader join with less than the others have. The writer is asked once more, and all
+   * Adds a reader that has less than the others. The writer is asked once more, and all
    * readers get the answer.
    */
   #giveUp(admission: PendingReader): void {
@@ -204,8 +204,8 @@ export class StreamingMessages {
 
 interface StreamingText {
   /**
-   * The position up to which readers have it; undefined: it is not known, and pieces are of no use
-   * to them.
+   * The position up to which readers have it, or undefined if it is not known, and pieces are of no
+   * use to them.
    */
   position: TextPosition | undefined;
   /** When its writer was asked last, if it has not answered. */

@@ -52,7 +52,7 @@ export class SchemaComponents {
   readonly #texts = new Map<string, string>();
   readonly #mentioned = new Set<string>();
 
-  /** Returns `schema` with references in place of named schemas. */
+  /** Returns `schema` with references instead of named schemas. */
   convert(schema: SchemaObject): SchemaObject {
     const { [SINCE]: since, [MEMBERS_SINCE]: members, ...known } = schema;
     if (since !== undefined) return { ...this.convert(withSince(known, since)), [SINCE]: since };
