@@ -56,6 +56,19 @@ t.test('every name of the glossary is declared in the file that it names', (t) =
   t.end();
 });
 
+t.test('each word of the glossary has one row and one declaration, in the order of the words', (t) => {
+  const lines = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8').split('\n');
+  const rows = lines.filter((line) => line.startsWith('| ') && !line.startsWith('| word |'));
+  t.ok(rows.length > 50);
+  const words = rows.map((row) => row.slice(2, row.indexOf(' |')).toLowerCase());
+  t.strictSame(words, [...new Set(words)].sort());
+  t.strictSame(
+    rows.filter((row) => !/\| `\w+`, `[\w/-]+\.ts` \|$/.test(row)),
+    [],
+  );
+  t.end();
+});
+
 t.test('every variable that is read is in docs/configuration.md', async (t) => {
   const read = readFileSync(join(ROOT, 'src/platform/config.ts'), 'utf8').matchAll(/reader\.read\('(\w+)'/g);
   const documented = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
