@@ -34,8 +34,8 @@ function add(query: RawQuery, name: string, value: string): void {
 
 function decode(text: string, param: string | null): string {
   if (PLAIN.test(text)) return text;
-  const decoded = percentDecode(text.replaceAll('+', ' '));
-  if (decoded === undefined || !isCleanText(decoded)) {
+  const decoded = decodeText(text.replaceAll('+', ' '));
+  if (decoded === undefined) {
     throw new ApiError('parameter_invalid', 'Must be percent-encoded UTF-8 text.', { param });
   }
   return decoded;
@@ -44,10 +44,13 @@ function decode(text: string, param: string | null): string {
 /** Most names and values match. */
 const PLAIN = /^[\w.~-]*$/;
 
-/** Returns undefined if the text is not percent-encoded UTF-8. */
-export function percentDecode(text: string): string | undefined {
+/**
+ * Returns undefined if the text is not percent-encoded UTF-8, or has characters that no text has.
+ */
+export function decodeText(text: string): string | undefined {
   try {
-    return decodeURIComponent(text);
+    const decoded = decodeURIComponent(text);
+    return isCleanText(decoded) ? decoded : undefined;
   } catch {
     return undefined;
   }

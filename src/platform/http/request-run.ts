@@ -1,6 +1,6 @@
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import { formAt } from '../../contract/protocol/forms.ts';
-import { isCleanText, parseObject } from '../../contract/protocol/validation.ts';
+import { parseObject } from '../../contract/protocol/validation.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 import type { Authenticator } from '../access/authenticate.ts';
 import { requireAccount, requirePermission, requireSubscription } from '../access/authorize.ts';
@@ -19,7 +19,7 @@ import type { ErrorMapper } from './failure.ts';
 import { requireJsonType } from './json-type.ts';
 import type { AllowedOrigins } from './origins.ts';
 import { openCursor, Page } from './pagination.ts';
-import { percentDecode } from './query.ts';
+import { decodeText } from './query.ts';
 import type { AnsweredRequest } from './request-log.ts';
 import {
   Answer,
@@ -146,7 +146,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #findRoute(): void {
     const { path } = this.#exchange.head;
     const match = this.#entrance.find(path);
-    if (match === undefined) throw isDecodable(path) ? notFound('endpoint') : undecodable();
+    if (match === undefined) throw decodeText(path) === undefined ? undecodable() : notFound('endpoint');
     this.#checkMethod(match);
   }
 
@@ -461,11 +461,6 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
       (thrown: unknown) => this.#fail(thrown),
     );
   }
-}
-
-function isDecodable(path: string): boolean {
-  const text = percentDecode(path);
-  return text !== undefined && isCleanText(text);
 }
 
 function undecodable(): ApiError {

@@ -1,5 +1,5 @@
 import { isCleanText } from '../../contract/protocol/validation.ts';
-import { percentDecode } from './query.ts';
+import { decodeText } from './query.ts';
 
 /** The routes at a path by method, and the values of the path's parameters. */
 export interface Match<T> {
@@ -80,6 +80,6 @@ function leaf<T>({ byMethod }: Node<T>, values: readonly string[]): Match<T> | u
  */
 function decodeSegment(segment: string): string | undefined {
   if (segment === '') return undefined;
-  const value = segment.includes('%') ? percentDecode(segment) : segment;
-  return value !== undefined && isCleanText(value) ? value : undefined;
+  if (segment.includes('%')) return decodeText(segment);
+  return isCleanText(segment) ? segment : undefined;
 }
