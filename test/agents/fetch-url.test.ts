@@ -224,7 +224,7 @@ t.test('responses that are refused or cut', async (t) => {
     ['/zstd', /^external_service_error: It is packed/],
     ['/not-gzip', /^connection_error: It could not be fetched: Z_DATA_ERROR/],
     ['/cut', /^connection_error: It could not be fetched: ECONNRESET/],
-    ['/no-http', /^connection_error: It could not be fetched: HPE_/],
+    ['/no-http', /^connection_error: It could not be fetched: HTTPParserError/],
   ];
   for (const [path, expected] of refusals) t.match(await refusalOf(base + path), expected, path);
   t.match(await refusalOf('http://nowhere.test/'), /^connection_error: This name has no address/);

@@ -1,9 +1,8 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
-import type { Socket } from 'node:net';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Client, type Dispatcher } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
+import { guardedConnector } from './guarded-connector.ts';
 import { OutboundError } from './outbound-error.ts';
 import { readOutboundUrl, targetOf } from './outbound-url.ts';
 
@@ -47,7 +46,7 @@ export class GuardedFetch {
       const response = await this.#ask(target, options);
       const next = redirectOf(response, target);
       if (next === undefined) return await read(response, target, options);
-      response.destroy();
+      discard(response);
       if (redirects === MAX_REDIRECTS) {
         throw new OutboundError('external_service_error', `It redirects more than ${MAX_REDIRECTS} times.`);
       }
@@ -55,46 +54,28 @@ export class GuardedFetch {
     }
   }
 
-  async #ask(url: URL, { mayAsk, signal }: FetchOptions): Promise<IncomingMessage> {
+  async #ask(url: URL, { mayAsk, signal }: FetchOptions): Promise<Dispatcher.ResponseData> {
     signal.throwIfAborted();
     const target = targetOf(url);
-    const { host, port, isSecure } = target;
-    if (!mayAsk(host)) throw new OutboundError('insufficient_permissions', 'This host may not be asked.');
+    if (!mayAsk(target.host)) {
+      throw new OutboundError('insufficient_permissions', 'This host may not be asked.');
+    }
     this.#guard.requireLiteral(target);
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const asked = (isSecure ? requestHttps : requestHttp)({
-      host,
-      port,
-      path: url.pathname + url.search,
-      headers: { Host: url.host, ...HEADERS },
-      agent: isSecure ? AGENTS.https : AGENTS.http,
-      lookup: this.#guard.lookupFor(target, signal),
-      signal,
-    });
-    asked.once('socket', (socket: Socket) => {
-      socket.once('connect', () => {
-        try {
-          this.#guard.requireConnected(socket, target);
-        } catch (error) {
-          asked.destroy(error as Error);
-        }
-      });
-    });
-    // The listener stays: errors after the response go to the reader, and without a listener they
-    // would end the process.
-    asked.once('response', resolve).on('error', reject).end();
+    const connect = guardedConnector(this.#guard, target, signal);
+    // Without pipelining, the connection ends with its one response.
+    const client = new Client(url.origin, { connect, allowH2: false, pipelining: 0 });
+    const path = url.pathname + url.search;
     try {
-      return await promise;
+      return await client.request({ method: 'GET', path, headers: HEADERS, signal });
     } catch (error) {
       throw asOutboundError(error, signal);
+    } finally {
+      void client.close();
     }
   }
 }
 
 const MAX_REDIRECTS = 5;
-
-/** Agents of our own: the environment may configure the global ones to use a proxy. */
-const AGENTS = { http: new HttpAgent({ keepAlive: false }), https: new HttpsAgent({ keepAlive: false }) };
 
 const HEADERS = {
   Accept: 'text/html, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.9, */*;q=0.1',
@@ -102,21 +83,32 @@ const HEADERS = {
   'User-Agent': 'Parley (fetch_url)',
 };
 
-function redirectOf({ statusCode = 0, headers }: IncomingMessage, from: URL): URL | undefined {
+function redirectOf({ statusCode, headers }: Dispatcher.ResponseData, from: URL): URL | undefined {
   const isRedirect = [301, 302, 303, 307, 308].includes(statusCode);
-  return isRedirect && headers.location !== undefined ? readOutboundUrl(headers.location, from) : undefined;
+  const location = headerOf(headers.location);
+  return isRedirect && location !== undefined ? readOutboundUrl(location, from) : undefined;
+}
+
+/** Returns the first value of a header that may have several. */
+function headerOf(value: string | string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+/** Ends the connection of a response that is not read. */
+function discard({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => {}).destroy();
 }
 
 async function read(
-  response: IncomingMessage,
+  response: Dispatcher.ResponseData,
   { href: url }: URL,
   { maxBytes, wants, signal }: FetchOptions,
 ): Promise<Fetched> {
-  const { statusCode: status = 0, headers } = response;
-  const contentType = headers['content-type'] ?? '';
+  const { statusCode: status, headers } = response;
+  const contentType = headerOf(headers['content-type']) ?? '';
   const isEmpty = status === 204 || headers['content-length'] === '0';
   if (!isEmpty && !wants(contentType)) {
-    response.destroy();
+    discard(response);
     const what = /^[\w!#$&^.+/-]{1,100}/.exec(contentType)?.[0] ?? 'something without a type';
     throw new OutboundError(
       'external_service_error',
@@ -128,20 +120,20 @@ async function read(
   } catch (error) {
     throw asOutboundError(error, signal);
   } finally {
-    response.destroy();
+    discard(response);
   }
 }
 
 /** Decompresses only as much as is read. */
-function unpacked(response: IncomingMessage): Readable {
-  const coding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
-  if (coding === '' || coding === 'identity') return response;
+function unpacked({ headers, body }: Dispatcher.ResponseData): Readable {
+  const coding = (headerOf(headers['content-encoding']) ?? '').trim().toLowerCase();
+  if (coding === '' || coding === 'identity') return body;
   const unpack = DECODERS.get(coding);
   if (unpack === undefined) {
     throw new OutboundError('external_service_error', 'It is packed in a way that was not asked for.');
   }
   // Errors of the stream reach the reader.
-  return pipeline(response, unpack(), () => {});
+  return pipeline(body, unpack(), () => {});
 }
 
 const DECODERS = new Map([
@@ -165,6 +157,10 @@ async function readBytes(stream: Readable, most: number): Promise<Pick<Fetched, 
 function asOutboundError(thrown: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (thrown instanceof OutboundError || !(thrown instanceof Error)) return thrown;
-  const code = 'code' in thrown ? String(thrown.code) : thrown.name;
-  return new OutboundError('connection_error', `It could not be fetched: ${code}.`, thrown);
+  const code = 'code' in thrown ? String(thrown.code ?? thrown.name) : thrown.name;
+  const reason = ENDED_EARLY.has(code) ? 'ECONNRESET' : code;
+  return new OutboundError('connection_error', `It could not be fetched: ${reason}.`, thrown);
 }
+
+/** What undici says of a connection that ended before or within a response. */
+const ENDED_EARLY = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);

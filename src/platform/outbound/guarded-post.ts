@@ -1,8 +1,9 @@
+import { AssertionError } from 'node:assert';
+import { type Dispatcher, errors, Pool } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
-import { KeptConnection } from './kept-connection.ts';
+import { guardedConnector } from './guarded-connector.ts';
 import { OutboundError } from './outbound-error.ts';
 import { targetOf } from './outbound-url.ts';
-import type { ResponseHead } from './response-reader.ts';
 
 export interface PostRequest {
   /** From `readOutboundUrl`. */
@@ -12,7 +13,7 @@ export interface PostRequest {
    * answers can then never be taken for the answer of another that is served by the same host.
    */
   readonly scope: string;
-  /** Besides Host, Content-Length and User-Agent. */
+  /** Besides Host, Connection, Content-Length and User-Agent. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer;
   /** Milliseconds for the look-up, the connection and the head of the response together. */
@@ -25,6 +26,11 @@ export interface Posted {
   readonly retryAfterMs: number | undefined;
 }
 
+export interface GuardedPostOptions {
+  /** Milliseconds from the head of a response to the end of its body. Default 20,000. */
+  readonly bodyMs?: number;
+}
+
 /**
  * POST to hosts that accounts name, limited to the addresses that the guard permits. Redirects are
  * not followed, and nothing of a response is kept but its status. Connections are kept for further
@@ -32,13 +38,18 @@ export interface Posted {
  */
 export class GuardedPost {
   readonly #guard: AddressGuard;
-  readonly #idle = new Map<string, KeptConnection[]>();
-  readonly #open = new Set<KeptConnection>();
-  readonly #sweep: NodeJS.Timeout;
+  readonly #bodyMs: number;
+  /** By scope and origin; one that has no connection any more is removed. */
+  readonly #pools = new Map<string, Pool>();
+  /** Connections of all pools. */
+  #open = 0;
+  /** Connections that were begun so far. */
+  #begun = 0;
+  #isClosed = false;
 
-  constructor(guard: AddressGuard) {
+  constructor(guard: AddressGuard, { bodyMs = MAX_IDLE_MS }: GuardedPostOptions = {}) {
     this.#guard = guard;
-    this.#sweep = setInterval(() => this.#closeOld(), SWEEP_EVERY_MS).unref();
+    this.#bodyMs = bodyMs;
   }
 
   /**
@@ -46,119 +57,187 @@ export class GuardedPost {
    * `external_service_error`.
    */
   async post(request: PostRequest): Promise<Posted> {
-    const { url, scope, body, timeoutMs } = request;
-    const place = `${scope} ${url.origin}`;
-    const head = headOf(request);
-    const deadlineMs = performance.now() + timeoutMs;
-    const kept = this.#take(place);
-    if (kept !== undefined) {
-      try {
-        return posted(await this.#send(kept, place, head, body, timeoutMs));
-      } catch (error) {
-        // Its peer closed it while it was idle. The request has not been answered, and is sent once
-        // more.
-        const isLost = error instanceof OutboundError && error.condition === 'connection_error';
-        if (!isLost || kept.hasBegun) throw error;
-      }
+    const deadlineMs = performance.now() + request.timeoutMs;
+    const begun = this.#begun;
+    const first = new Attempt(this.#bodyMs);
+    this.#dispatch(request, first, request.timeoutMs);
+    const isKept = begun === this.#begun;
+    try {
+      return await first.answer;
+    } catch (error) {
+      // The peer closed the connection while it was idle. The request has not been answered, and is
+      // sent once more.
+      const isLost = error instanceof OutboundError && error.condition === 'connection_error';
+      if (!isKept || !isLost || first.hasBegun || this.#isClosed) throw error;
     }
-    const leftMs = Math.max(1, deadlineMs - performance.now());
-    return posted(await this.#send(this.#connect(url), place, head, body, leftMs));
+    const second = new Attempt(this.#bodyMs);
+    this.#dispatch(request, second, Math.max(1, deadlineMs - performance.now()));
+    return await second.answer;
   }
 
   /** Number of connections that are kept and serve no request at the moment. */
   get idleConnections(): number {
     let count = 0;
-    for (const connections of this.#idle.values()) count += connections.length;
+    for (const { stats } of this.#pools.values()) count += stats.free;
     return count;
   }
 
   /** Closes every connection; requests under way are rejected. */
   close(): void {
-    clearInterval(this.#sweep);
-    for (const connection of this.#open) connection.destroy();
-    this.#idle.clear();
+    this.#isClosed = true;
+    for (const pool of this.#pools.values()) void pool.destroy();
+    this.#pools.clear();
   }
 
-  async #send(
-    connection: KeptConnection,
-    place: string,
-    head: string,
-    body: string | Buffer,
-    timeoutMs: number,
-  ): Promise<ResponseHead> {
-    const timer = setTimeout(() => connection.destroy(new OutboundError('timeout', TOO_LATE)), timeoutMs);
-    try {
-      return await connection.request(head, body, () => this.#keep(connection, place));
-    } finally {
-      clearTimeout(timer);
-    }
+  #dispatch({ url, scope, headers, body }: PostRequest, attempt: Attempt, timeoutMs: number): void {
+    const pool = this.#poolOf(url, `${scope} ${url.origin}`);
+    attempt.begin(timeoutMs);
+    const head = { 'User-Agent': 'Parley', ...headers };
+    const path = url.pathname + url.search;
+    const reset = this.#open >= MAX_CONNECTIONS;
+    pool.dispatch({ method: 'POST', path, headers: head, body, reset }, attempt);
   }
 
-  #connect(url: URL): KeptConnection {
+  #poolOf(url: URL, place: string): Pool {
     const target = targetOf(url);
     this.#guard.requireLiteral(target);
-    const connection = new KeptConnection(target, this.#guard, () => this.#open.delete(connection));
-    this.#open.add(connection);
-    return connection;
+    const known = this.#pools.get(place);
+    if (known !== undefined) return known;
+    const connect = guardedConnector(this.#guard, target);
+    const pool = new Pool(url.origin, {
+      ...LIMITS,
+      connect: (options, callback) => {
+        this.#begun += 1;
+        connect(options, callback);
+      },
+    });
+    const forget = () => {
+      const { connected, size } = pool.stats;
+      if (connected > 0 || size > 0 || this.#pools.get(place) !== pool) return;
+      this.#pools.delete(place);
+      void pool.close();
+    };
+    pool.on('connect', () => {
+      this.#open += 1;
+    });
+    pool.on('disconnect', () => {
+      this.#open -= 1;
+      forget();
+    });
+    pool.on('connectionError', forget);
+    this.#pools.set(place, pool);
+    return pool;
+  }
+}
+
+/** One try of a request, which undici reports to. */
+class Attempt implements Dispatcher.DispatchHandler {
+  readonly #answer = Promise.withResolvers<Posted>();
+  readonly #bodyMs: number;
+  #controller: Dispatcher.DispatchController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isLate = false;
+  /** Whether something of the response has arrived. */
+  hasBegun = false;
+
+  constructor(bodyMs: number) {
+    this.#bodyMs = bodyMs;
   }
 
-  #take(place: string): KeptConnection | undefined {
-    const idle = this.#idle.get(place);
-    if (idle === undefined) return undefined;
-    let connection = idle.pop();
-    while (connection !== undefined && !connection.isOpen) connection = idle.pop();
-    if (idle.length === 0) this.#idle.delete(place);
-    return connection;
+  get answer(): Promise<Posted> {
+    return this.#answer.promise;
   }
 
-  #keep(connection: KeptConnection, place: string): void {
-    if (this.#open.size > MAX_CONNECTIONS || performance.now() - connection.openedAtMs > MAX_AGE_MS) {
-      connection.destroy();
-      return;
-    }
-    const idle = this.#idle.get(place);
-    if (idle === undefined) this.#idle.set(place, [connection]);
-    else idle.push(connection);
+  begin(timeoutMs: number): void {
+    this.#timer = setTimeout(this.#onLate, timeoutMs);
   }
 
-  #closeOld(): void {
-    const before = performance.now() - MAX_IDLE_MS;
-    for (const connection of this.#open) if (connection.quietSinceMs < before) connection.destroy();
-    for (const [place, connections] of this.#idle) {
-      const open = connections.filter(({ isOpen }) => isOpen);
-      if (open.length === 0) this.#idle.delete(place);
-      else this.#idle.set(place, open);
-    }
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isLate) controller.abort(tooLate());
   }
+
+  onResponseStarted(): void {
+    this.hasBegun = true;
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // An interim response: the one that counts follows.
+    if (status < 200) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#onLate, this.#bodyMs).unref();
+    this.#answer.resolve({ status, retryAfterMs: readRetryAfter(headers['retry-after']) });
+  }
+
+  /** Nothing of the body is kept. */
+  onResponseData(): void {}
+
+  onResponseEnd(): void {
+    clearTimeout(this.#timer);
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    clearTimeout(this.#timer);
+    this.#answer.reject(asOutboundError(error));
+  }
+
+  readonly #onLate = (): void => {
+    this.#isLate = true;
+    // It is ended when it is connected.
+    if (this.#controller === undefined) this.#answer.reject(tooLate());
+    else this.#controller.abort(tooLate());
+  };
 }
 
 /** Milliseconds that a connection is kept without a request, or without the rest of a response. */
 const MAX_IDLE_MS = 20_000;
-const SWEEP_EVERY_MS = 5_000;
-/** Milliseconds after which a connection ends, so that a name that has moved is looked up again. */
-const MAX_AGE_MS = 5 * 60_000;
 /** With more open connections on this node none is kept. */
 const MAX_CONNECTIONS = 2_000;
 
-const TOO_LATE = 'There was no response in time.';
+const LIMITS = {
+  allowH2: false,
+  keepAliveTimeout: MAX_IDLE_MS,
+  keepAliveMaxTimeout: MAX_IDLE_MS,
+  // Milliseconds after which a connection ends, so that a name that has moved is looked up again.
+  clientTtl: 5 * 60_000,
+  maxHeaderSize: 16 * 1024,
+  // More is not read for the sake of a connection.
+  maxResponseSize: 64 * 1024,
+  // An attempt has one limit for all before the body and one for all of the body.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
 
-function headOf({ url, headers, body }: PostRequest): string {
-  let head = `POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\nUser-Agent: Parley\r\n`;
-  for (const [name, value] of Object.entries(headers)) {
-    if (LINE_END.test(value)) throw new RangeError(`The header ${name} has more than one line.`);
-    head += `${name}: ${value}\r\n`;
+function tooLate(): OutboundError {
+  return new OutboundError('timeout', 'There was no response in time.');
+}
+
+function asOutboundError(error: Error): OutboundError {
+  if (error instanceof OutboundError) return error;
+  const code = 'code' in error ? String(error.code ?? error.name) : error.name;
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return tooLate();
+  if (UNREADABLE.some((kind) => error instanceof kind) || /^bad (response|upgrade)$/.test(error.message)) {
+    return new OutboundError('external_service_error', 'This is not an HTTP/1.1 response.');
   }
-  return `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
+  const reason = code === 'UND_ERR_SOCKET' ? 'closed' : code;
+  return new OutboundError('connection_error', `The connection failed: ${reason}.`, error);
 }
 
-const LINE_END = /[\r\n]/;
-
-function posted({ status, retryAfter }: ResponseHead): Posted {
-  return { status, retryAfterMs: retryAfter === undefined ? undefined : readRetryAfter(retryAfter) };
-}
+/** AssertionError: undici's word for an upgrade that was not asked for. */
+const UNREADABLE = [
+  AssertionError,
+  errors.HTTPParserError,
+  errors.HeadersOverflowError,
+  errors.ResponseContentLengthMismatchError,
+];
 
 /** Seconds, or a date of HTTP. */
-function readRetryAfter(text: string): number | undefined {
+function readRetryAfter(text: string | readonly string[] | undefined): number | undefined {
+  if (typeof text !== 'string') return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1_000;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
