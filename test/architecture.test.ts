@@ -50,7 +50,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['access'],
     ['engine', 'db', 'outbound'],
     // They import nothing but each other.
-    ['log', 'metrics', 'metric-series', 'lifecycle', 'build'],
+    ['log', 'metrics', 'lifecycle', 'build'],
   ],
   contract: [['client'], ['protocol']],
 };
@@ -70,6 +70,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/(platform\/http\/(server|uws)|edge\/gateway\/socket\/server)\.ts$/,
   ioredis: /^src\/platform\/engine\/redis-[a-z]+\.ts$/,
   pg: /^src\/platform\/db\//,
+  undici: /^src\/platform\/outbound\//,
 };
 
 /**
@@ -108,6 +109,11 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     what: 'a statement for others: export a function',
     where: /^src\/(?!platform\/db\/)/,
     pattern: /^export const \w+ = statement\b/m,
+  },
+  {
+    what: 'the inside of pino or prom-client',
+    where: /^src\//,
+    pattern: /\bsymbols\.\w+Sym\b|\bhashMap\b|\bbucketValues\b/,
   },
 ];
 const JUNK_DRAWER = /(^|-)(utils?|helpers?|common|misc|types|managers?)$/;
@@ -449,6 +455,11 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     'src/features/agents/a.ts',
     'export const READ = statement({});',
     /a statement for others/,
+  ],
+  'the inside of a library': [
+    'src/platform/log.ts',
+    'const bound = log[symbols.chindingsSym];',
+    /the inside of pino/,
   ],
   'a junk drawer': ['src/platform/http/utils.ts', '', /is called utils/],
   'another one': ['src/platform/http/string-helper.ts', '', /is called string-helper/],

@@ -2,7 +2,6 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { BUILD } from '../src/platform/build.ts';
-import { CounterSeries, HistogramSeries } from '../src/platform/metric-series.ts';
 import { createMetrics } from '../src/platform/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -26,25 +25,6 @@ t.test('every metric has its name, its help and a registry of its own', async (t
     t.equal(name.endsWith('_total'), String(type) === 'counter', `counters alone end with _total: ${name}`);
   }
   t.equal(names.filter((name) => name.startsWith('parley_')).length, Object.keys(metrics).length);
-});
-
-t.test('a series counts like its metric, and beside it', async (t) => {
-  const [metrics, other] = [createMetrics(), createMetrics()];
-  const labels = { method: 'GET', route: '/v1/roles' };
-  for (const seconds of [0.0001, 0.001, 0.0011, 9, 11]) {
-    other.httpSeconds.observe(labels, seconds);
-    other.httpSeconds.observe(labels, seconds);
-    metrics.httpSeconds.observe(labels, seconds);
-    new HistogramSeries(metrics.httpSeconds, labels).observe(seconds);
-    other.httpRequests.inc({ ...labels, status: 200 }, 2);
-    metrics.httpRequests.inc({ ...labels, status: 200 });
-    new CounterSeries(metrics.httpRequests, { ...labels, status: 200 }).inc();
-  }
-  for (const name of ['parley_http_request_duration_seconds', 'parley_http_requests_total']) {
-    const [counted, expected] = [metrics, other].map((it) => it.registry.getSingleMetricAsString(name));
-    t.equal(await counted, await expected);
-    t.match(await counted, 'route="/v1/roles"');
-  }
 });
 
 t.test('docs/operations.md has each of them in the words of the registry, and no other', async (t) => {

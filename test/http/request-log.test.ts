@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import t from 'tap';
 import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
-import { writeLine } from '../../src/platform/log.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { type Fixture, type FixtureOptions, HEADERS, serve } from './fixture.ts';
@@ -131,24 +130,6 @@ t.test('without a level nothing is written, and the API answers all the same', a
   t.equal((await call(fixture, 'POST', '/v1/broken')).status, 500);
   t.equal((await call(fixture, 'POST', '/v1/things/1/notes', { body: '{"text":"x"}' })).status, 201);
   t.same(lines, []);
-});
-
-t.test('a line that is written fast is the one that pino would write', (t) => {
-  const lines: string[] = [];
-  const log = pino(
-    { level: 'debug', base: null, timestamp: () => ',"time":"2026-01-01T00:00:00.000Z"' },
-    { write: (line) => void lines.push(line) },
-  );
-  const fields = { text: 'a "quoted"\nline', number: 1.5, absent: undefined };
-  for (const logger of [log, log.child({ conversation_id: 'cnv_1' })]) {
-    logger.info(fields, 'a message');
-    writeLine(logger, 'info', fields, 'a message');
-    logger.debug({}, 'a message');
-    writeLine(logger, 'debug', {}, 'a message');
-  }
-  for (let i = 0; i < lines.length; i += 2) t.equal(lines[i + 1], lines[i]);
-  t.equal(lines.length, 8);
-  t.end();
 });
 
 t.test('the link to the log of a request', async (t) => {

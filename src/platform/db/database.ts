@@ -3,7 +3,6 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { TurnsByKey } from '../lifecycle.ts';
 import type { Logger } from '../log.ts';
-import { CounterSeries } from '../metric-series.ts';
 import type { Metrics } from '../metrics.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
 import type { Db, Tx } from './handle.ts';
@@ -117,7 +116,6 @@ export class Database implements Db {
   readonly #url: string;
   #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
   readonly #clients = new Set<pg.Client>();
-  readonly #uses = new Map<string, CounterSeries>();
   readonly #shortage = new Shortage();
   readonly #metrics: DatabaseOptions['metrics'];
 
@@ -209,13 +207,7 @@ export class Database implements Db {
   }
 
   #countStatement(name: string): void {
-    let uses = this.#uses.get(name);
-    if (uses === undefined) {
-      if (this.#metrics === undefined) return;
-      uses = new CounterSeries(this.#metrics.statements, { name });
-      this.#uses.set(name, uses);
-    }
-    uses.inc();
+    this.#metrics?.statements.inc({ name });
   }
 
   async #client(): Promise<pg.PoolClient> {

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { ByteSource, Sink } from './byte-source.ts';
 
 /** The one answer of an exchange. */
@@ -34,3 +35,16 @@ export interface ExchangeLimits {
   /** For a connection without a request, before its first one or between two. */
   readonly idleMs: number;
 }
+
+/** Returns the text of a status line. */
+export function statusLine(status: number): string {
+  const reason = REASONS[status] ?? STATUS_CODES[status];
+  return reason === undefined ? String(status) : `${status} ${reason}`;
+}
+
+/** Where Node has the words of an earlier standard, or none. */
+const REASONS: Readonly<Record<number, string>> = {
+  413: 'Content Too Large',
+  422: 'Unprocessable Content',
+  499: 'Client Closed Request',
+};

@@ -4,10 +4,9 @@ import { BodyStream } from './body-stream.ts';
 import { type ByteSource, isSource, type Sink, SourceSender } from './byte-source.ts';
 import { Chunks } from './chunks.ts';
 import type { ClientConnection } from './client-connection.ts';
-import type { Connection, ExchangeLimits, HttpResponse } from './connection.ts';
+import { type Connection, type ExchangeLimits, type HttpResponse, statusLine } from './connection.ts';
 import type { HeldAnswers } from './held-answers.ts';
 import type { RequestHead } from './request-head.ts';
-import { statusLine } from './status-lines.ts';
 
 /** Called when the whole body has arrived, or when it never will. */
 export interface BodyReceiver {

@@ -15,7 +15,6 @@ import { ErrorMapper } from './failure.ts';
 import { AllowedOrigins } from './origins.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
 import { type AnsweredRequest, RequestLog } from './request-log.ts';
-import { RequestMetrics } from './request-metrics.ts';
 import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
 import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
@@ -78,7 +77,6 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   readonly #endpoints: Endpoint[] = [];
   readonly #publicTable: PublicTable;
   readonly #metrics: HttpOptions['metrics'];
-  readonly #requestMetrics: RequestMetrics;
   readonly #requestLog: RequestLog;
 
   constructor(options: HttpOptions) {
@@ -94,7 +92,6 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.log = options.log;
     this.#publicTable = new PublicTable(options.publicRoutes ?? {});
     this.#metrics = options.metrics;
-    this.#requestMetrics = new RequestMetrics(options.metrics);
     this.#requestLog = new RequestLog(options.log);
     for (const route of options.routes) {
       const endpoint = prepareEndpoint(route);
@@ -160,9 +157,15 @@ export class Http implements RequestHandler, RunHost, PublicHost {
   /** Records the answer in metrics and log. */
   record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {
     const ms = performance.now() - exchange.startedAtMs;
-    this.#requestMetrics.record(exchange.head.method, request.route, status, ms);
+    const { route } = request;
+    const method = METHODS.has(exchange.head.method) ? exchange.head.method : 'other';
+    this.#metrics.httpSeconds.observe({ method, route }, ms / 1_000);
+    this.#metrics.httpRequests.inc({ method, route, status });
     this.#requestLog.write(exchange, request, status, ms, error);
   }
 }
 
 const NO_ROUTE: AnsweredRequest = { route: 'none', principal: undefined };
+
+/** Methods that are counted by name; callers may send any word. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../contract/protocol/errors.ts';
 import { traceFields } from '../../contract/protocol/traceparent.ts';
 import type { Principal } from '../access/principal.ts';
-import { type Logger, writeLine } from '../log.ts';
+import type { Logger } from '../log.ts';
 import type { Exchange } from './exchange.ts';
 import { logFailure } from './failure.ts';
 
@@ -42,13 +42,13 @@ export class RequestLog {
     const isInfo = status >= 400 || !READS.has(exchange.head.method);
     if (isInfo ? !this.#hasInfo : !this.#hasDebug) return;
     const fields = fieldsOf(exchange, request, status, ms, error);
-    writeLine(this.#log, isInfo ? 'info' : 'debug', fields, 'request completed');
+    this.#log[isInfo ? 'info' : 'debug'](fields, 'request completed');
   }
 }
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Fields that are undefined are left out by JSON.stringify. */
+/** Fields that are undefined are left out by pino. */
 function fieldsOf(
   { id, head }: Exchange,
   { route, principal, runId }: AnsweredRequest,

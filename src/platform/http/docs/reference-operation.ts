@@ -1,8 +1,8 @@
 import { codeOf } from '../../../contract/protocol/error-envelope.ts';
 import { ERRORS, type ErrorCondition } from '../../../contract/protocol/errors.ts';
 import { CURRENT_VERSION, covers, type Version } from '../../../contract/protocol/versions.ts';
+import { statusLine } from '../connection.ts';
 import { nameOf, type SchemaObject } from '../openapi/schemas.ts';
-import { statusLine } from '../status-lines.ts';
 import { command, type Html, html, prose } from './html.ts';
 import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';
 

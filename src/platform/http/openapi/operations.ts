@@ -1,7 +1,7 @@
 import type { ErrorCondition } from '../../../contract/protocol/errors.ts';
 import { toolSlugOf } from '../../../contract/protocol/resources/available-tool.ts';
+import { statusLine } from '../connection.ts';
 import type { Route } from '../route.ts';
-import { statusLine } from '../status-lines.ts';
 import { bodyExampleOf, exampleOf, pathExampleOf } from './examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
