@@ -22,7 +22,7 @@ import { readHeads, type SequenceNumber } from './timeline-store.ts';
 /** The message that enters the timeline, as `decide` chose it under the lock. */
 export type Entry = NewEntry | WaitingEntry;
 
-interface NewEntry {
+export interface NewEntry {
   readonly kind: 'new';
   readonly outgoing: Outgoing;
 }
@@ -36,17 +36,24 @@ export interface WaitingEntry {
   readonly senderId: string | null;
 }
 
+/**
+ * Nothing enters, and nothing of the transaction remains to be done; it says why in its own fields.
+ */
+export interface Withheld {
+  readonly kind: 'withheld';
+}
+
 /** Decides with the conversation's state under the lock. */
-export type Decide<E extends Entry> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
+export type Decide<E extends Entry | Withheld> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
 
 /**
  * Writes what must commit together with the message: workflow moves, audits, the stored answer of
  * an Idempotency-Key.
  */
-export type Follow<E extends Entry, Followed> = (
+export type Follow<E extends Entry | Withheld, Followed> = (
   tx: Tx,
   written: CommittedMessage,
-  decided: E,
+  decided: Exclude<E, Withheld>,
 ) => Promise<Followed>;
 
 /**
@@ -58,10 +65,14 @@ export interface WaitingPlan {
   readonly entries: readonly Omit<WaitingEntry, 'kind' | 'status'>[];
 }
 
-/** `followed` is what `follow` returned. Only a new message can be a resend. */
-export type Entered<E extends Entry, Followed> =
+/**
+ * `followed` is what `follow` returned. Only a new message can be a resend, and only what `decide`
+ * withheld comes back as it is.
+ */
+export type Entered<E extends Entry | Withheld, Followed> =
   | { readonly row: MessageRow; readonly resent: false; readonly followed: Followed }
-  | (E extends NewEntry ? Resent : never);
+  | (E extends NewEntry ? Resent : never)
+  | (E extends Withheld ? E : never);
 
 /** `row` is the original with the same client_message_id. */
 interface Resent {
@@ -98,7 +109,7 @@ export class LockedWrites {
    * called only for what was written, with what `decide` returned. Rejects with ApiError
    * `service_unavailable` if Postgres or the counters are unavailable.
    */
-  async enter<E extends Entry, Followed>(
+  async enter<E extends Entry | Withheld, Followed>(
     conversationId: string,
     decide: Decide<E>,
     follow?: Follow<E, Followed>,
@@ -150,12 +161,13 @@ class WriteAttempt {
   }
 
   /** Returns undefined if the number was taken by another message. */
-  enter<E extends Entry, Followed>(
+  enter<E extends Entry | Withheld, Followed>(
     decide: Decide<E>,
     follow: Follow<E, Followed> | undefined,
   ): Promise<Entered<E, Followed> | undefined> {
     return this.#commit(async (tx, conversation) => {
-      const entry: E = await decide(tx, conversation);
+      const entry: Entry | Withheld = await decide(tx, conversation);
+      if (entry.kind === 'withheld') return { result: entry as Entered<E, Followed> };
       const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
       if (known !== undefined) return { result: { row: known, resent: true } as Entered<E, Followed> };
       const committed =
@@ -163,7 +175,7 @@ class WriteAttempt {
           ? await this.#writeNew(tx, entry.outgoing)
           : await this.#writeWaiting(tx, conversation, { status: entry.status, entries: [entry] });
       const [message] = committed.messages;
-      const followed = (await follow?.(tx, message!, entry)) as Followed;
+      const followed = (await follow?.(tx, message!, entry as Exclude<E, Withheld>)) as Followed;
       return { result: { row: message!.row, resent: false, followed }, committed };
     });
   }

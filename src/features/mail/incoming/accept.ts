@@ -5,7 +5,7 @@ import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { isCustomerBlocked } from '../../../core/conversations/block-store.ts';
 import { followExternal } from '../../../core/messages/sending/external-message.ts';
-import type { LockedWrites } from '../../../core/messages/timeline/locked-write.ts';
+import type { LockedWrites, NewEntry, Withheld } from '../../../core/messages/timeline/locked-write.ts';
 import type { CommittedMessage } from '../../../core/messages/timeline/outgoing.ts';
 import { readActors } from '../../../core/resources/actor.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -94,40 +94,54 @@ async function receive(
  */
 const MAX_CASES = 3;
 
-/** Lets the message of a received mail enter the timeline of its case. */
+/** Moves a received mail on until its message is in the timeline of its case, or it has ended. */
 async function enter(options: AcceptOptions, arrival: Arrival, received: MailHead): Promise<MailHead> {
   let row = received;
-  for (let tried = 0; row.status === 'received'; tried++) {
-    try {
-      row = await enterCase(options, arrival, row);
-    } catch (error) {
-      if (error instanceof Changed) row = error.row;
-      else if (error instanceof CustomerBlocked) row = await ignore(options, row, 'blocked');
-      else if (error instanceof CaseClosed && tried < MAX_CASES) row = await moveOn(options, arrival, row);
-      else throw error;
-    }
+  for (let closed = 0; row.status === 'received'; ) {
+    const entered = await enterCase(options, arrival, row);
+    if (!('kind' in entered)) row = entered;
+    else if (entered.why === 'changed') row = entered.row;
+    else if (entered.why === 'blocked') row = await ignore(options, row, 'blocked');
+    else if (closed++ < MAX_CASES) row = await moveOn(options, arrival, row);
+    else throw new Error('the case of a mail is closed each time that another is opened');
   }
   return row;
 }
 
-async function enterCase(options: AcceptOptions, arrival: Arrival, row: MailHead): Promise<MailHead> {
+/**
+ * Why no message was written: another copy of the mail has come further, the case takes no messages
+ * any more, or the team has blocked its customer since the mail was received.
+ */
+type NotEntered = Withheld &
+  ({ readonly why: 'changed'; readonly row: MailHead } | { readonly why: 'case_closed' | 'blocked' });
+
+async function enterCase(
+  options: AcceptOptions,
+  arrival: Arrival,
+  row: MailHead,
+): Promise<MailHead | NotEntered> {
   const { database, store, lockedWrites } = options;
   const [conversationId, authorId] = [row.conversation_id!, row.actor_id!];
   const sender = (await readActors(database, [authorId])).get(authorId)!;
   const message = await messageOf(store, arrival, row);
-  const { row: written, followed } = await lockedWrites.enter(
+  const entered = await lockedWrites.enter(
     conversationId,
-    async (tx, conversation) => {
+    async (tx, conversation): Promise<NewEntry | NotEntered> => {
       const current = await lockIncoming(tx, row.id);
-      if (current.status !== 'received' || current.conversation_id !== conversationId)
-        throw new Changed(current);
-      if (conversation.status === 'archived' || conversation.deleted_at !== null) throw new CaseClosed();
-      if (await isCustomerBlocked(tx, authorId)) throw new CustomerBlocked();
+      if (current.status !== 'received' || current.conversation_id !== conversationId) {
+        return { kind: 'withheld', why: 'changed', row: current };
+      }
+      if (conversation.status === 'archived' || conversation.deleted_at !== null) {
+        return { kind: 'withheld', why: 'case_closed' };
+      }
+      if (await isCustomerBlocked(tx, authorId)) return { kind: 'withheld', why: 'blocked' };
       return { kind: 'new', outgoing: { message, sender, audience: 'customer' } };
     },
     (tx, committed) => settle(tx, arrival, row, committed),
   );
-  // Someone has sent a message with the id of the mail: it stands for it.
+  if ('kind' in entered) return entered;
+  const { row: written, followed } = entered;
+  // A message with the id of the mail exists already, and counts as the message of the mail.
   return (
     followed ??
     database.transaction((tx) =>
@@ -186,22 +200,6 @@ function ignore({ database }: AcceptOptions, { id }: MailHead, reason: string): 
     return row.status === 'received' ? writeIncoming(tx, id, { status: 'ignored', reason }) : row;
   });
 }
-
-/** Rolls the message back: another copy of the mail has come further. */
-class Changed extends Error {
-  readonly row: MailHead;
-
-  constructor(row: MailHead) {
-    super('another copy of the mail has come further');
-    this.row = row;
-  }
-}
-
-/** Rolls the message back: its case takes no messages any more. */
-class CaseClosed extends Error {}
-
-/** Rolls the message back: the team has blocked its customer since the mail was received. */
-class CustomerBlocked extends Error {}
 
 function recipientsOf({ mail }: Arrival) {
   const kinds = [
