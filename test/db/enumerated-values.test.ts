@@ -24,7 +24,7 @@ const IS_SQL = /\b(?:SELECT|UPDATE|WHERE|AND|OR|CASE|EXISTS|IN)\b|^\s*[\w.]+ (?:
 /** They run something when they are loaded. */
 const COMMANDS = new Set([
   'src/app/main.ts',
-  'src/features/agents/tools/html-worker.ts',
+  'src/features/agents/tools/page-worker.ts',
   'src/features/mail/reading/reader-worker.ts',
 ]);
 const COLLECT = 'collectStatement';

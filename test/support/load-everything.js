@@ -23,7 +23,7 @@ module.registerHooks({
 // Modules that run something when they are loaded: the command, and the workers, which get some
 // input.
 const MAIN = 'src/app/main.ts';
-const HTML_WORKER = 'src/features/agents/tools/html-worker.ts';
+const HTML_WORKER = 'src/features/agents/tools/page-worker.ts';
 const MAIL_WORKER = 'src/features/mail/reading/reader-worker.ts';
 
 const paths = globSync('{src,migrations}/**/*.ts').filter((path) => path !== MAIN);

@@ -321,4 +321,19 @@ Epilogue that is nothing.
       isDamaged: true,
     },
   },
+  {
+    name: 'lists-and-links-in-each-other',
+    source: () =>
+      letter(
+        'lists-and-links-in-each-other',
+        { 'Content-Type': 'text/html' },
+        `<p>Hello.</p>${'<ul><li>'.repeat(900)}low${'</li></ul>'.repeat(900)}` +
+          `${'<a href="https://a.example/b">'.repeat(1_900)}tide${'</a>'.repeat(1_900)}`,
+      ),
+    parsed: {
+      visibleText: /^Hello\./,
+      text: /^Hello\.\n\n(-\n\n){899}- low\n\ntide/,
+      html: { has: [/low/, /tide/] },
+    },
+  },
 ];

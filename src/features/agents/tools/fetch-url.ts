@@ -4,7 +4,7 @@ import { OutboundError } from '../../../platform/outbound/outbound-error.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { cutText, decodeText, isHtml, isTextType, keepable, TEXT_BYTES } from './document-text.ts';
-import { htmlToText } from './html-text.ts';
+import { pageToText } from './page-text.ts';
 import { type RunTool, type ToolOutcome, ToolRefusal } from './tool.ts';
 
 /**
@@ -56,7 +56,7 @@ async function fetchText(
 ): Promise<ToolOutcome> {
   const { url, status, contentType, bytes, truncated } = await web.fetch(asked, options);
   const source = decodeText(bytes, contentType);
-  const whole = isHtml(contentType) ? keepable(await htmlToText(source, url, options.signal)) : source;
+  const whole = isHtml(contentType) ? keepable(await pageToText(source, url, options.signal)) : source;
   const { text, truncated: isCut } = cutText(whole, TEXT_BYTES);
   return {
     output: { url, status, content_type: keepable(contentType), text, truncated: truncated || isCut },

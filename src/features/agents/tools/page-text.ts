@@ -7,7 +7,7 @@ import { ToolRefusal } from './tool.ts';
  * long parsing takes, so it runs in a thread that ends with `signal`. Rejects with the reason of
  * `signal`, or with ToolRefusal `external_service_error` if the parser cannot handle the page.
  */
-export function htmlToText(html: string, url: string, signal: AbortSignal): Promise<string> {
+export function pageToText(html: string, url: string, signal: AbortSignal): Promise<string> {
   const parsed = threads.run({}, async () => {
     // The caller has given up.
     signal.throwIfAborted();
@@ -23,7 +23,7 @@ export function htmlToText(html: string, url: string, signal: AbortSignal): Prom
 const threads = new KeyedLimiter(2);
 
 async function parse(html: string, url: string, signal: AbortSignal): Promise<string> {
-  const worker = new Worker(new URL('./html-worker.ts', import.meta.url), {
+  const worker = new Worker(new URL('./page-worker.ts', import.meta.url), {
     workerData: { html, url },
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   });

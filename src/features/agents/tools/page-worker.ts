@@ -1,5 +1,5 @@
 /**
- * A separate thread for each page (html-text.ts), so that a page that is built to be slow blocks
+ * A separate thread for each page (page-text.ts), so that a page that is built to be slow blocks
  * nothing else.
  */
 
