@@ -6,6 +6,7 @@ export function readError(bytes: Buffer, start: number, end: number): pg.Databas
   let at = start;
   while (at < end && bytes[at] !== 0) {
     const valueEnd = bytes.indexOf(0, at + 1);
+    if (valueEnd === -1 || valueEnd >= end) break;
     fields.set(String.fromCharCode(bytes[at]!), bytes.toString('utf8', at + 1, valueEnd));
     at = valueEnd + 1;
   }
