@@ -46,9 +46,8 @@ export interface ForgottenFigures {
 /**
  * A text gets everywhere: into messages, files, links, revisions, notifications, stored answers,
  * runs of an agent and the caches of two nodes. After each way to remove it, no column of the
- * database has it at the commit but the words of the search index, which may have been written at
- * that moment; and within a moment neither they, nor any read, resume or file of either node, nor
- * Redis.
+ * database has it at the commit; and within a moment neither has any read, resume or file of either
+ * node, nor Redis.
  */
 export async function forgotten(t: Teardown, options: ForgottenOptions): Promise<ForgottenFigures> {
   const { seed, rounds, ways = Object.keys(WAYS) as Way[] } = options;
@@ -172,9 +171,7 @@ class Text implements Written {
   async remove(): Promise<string[]> {
     this.#seen = this.#listeners.map(({ frames }) => frames.length);
     await WAYS[this.way](this);
-    const left = (await storedText(this.ground.database, this.secret)).filter(
-      (place) => place !== SEARCHED_WORDS,
-    );
+    const left = await storedText(this.ground.database, this.secret);
     return left.length === 0 ? [] : [`${this.way}: ${left} has ${this.secret} at the commit`];
   }
 
@@ -372,9 +369,6 @@ class Text implements Written {
     return shown.map((what) => `node ${index}: ${what}`);
   }
 }
-
-/** Compared with the messages before anything is shown (src/features/search/README.md). */
-const SEARCHED_WORDS = 'public.search_blocks.terms';
 
 function filesWith(dataDir: string, secrets: readonly string[]): string[] {
   const entries = readdirSync(dataDir, { recursive: true, withFileTypes: true });

@@ -21,7 +21,7 @@ import { Client } from '../gateway/fixture.ts';
 import { addBridgedCase, addInbox, addMail } from '../mail/fixture.ts';
 import { Cases, user } from '../messages/cases.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
-import { storedText, textLeft } from '../support/stored-text.ts';
+import { storedText } from '../support/stored-text.ts';
 import { until } from '../support/until.ts';
 
 const app = await startTestApp(t);
@@ -96,7 +96,7 @@ t.test(
     // Each round ends a little later: as if the node had been killed there.
     for (let checks = 1; checks < 40; checks += 3) await removeAccounts(options, signalAfter(checks));
     await Promise.all([1, 2].map(() => removeAccounts(options, signalAfter(Number.POSITIVE_INFINITY))));
-    t.equal((await textLeft(database, 'sturgeon')).length, 0, 'every text is gone');
+    t.equal((await storedText(database, 'sturgeon')).length, 0, 'every text is gone');
     t.ok(
       (await storedText(database, id)).includes('public.accounts.id'),
       'files may be referred to for a minute',

@@ -18,7 +18,7 @@ import { newSigningKey } from '../audit/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { Cases, user } from '../messages/cases.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
-import { storedText, textLeft } from '../support/stored-text.ts';
+import { storedText } from '../support/stored-text.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 
@@ -265,7 +265,7 @@ t.test('when its days are over it is purged with everything in it, unless it is 
   const purge = () =>
     purgeDeleted({ database, signingKey, log: createLog('silent'), restoreDays: 30 }, neverAborted);
   await Promise.all([purge(), purge()]);
-  t.strictSame(await textLeft(database, 'turbot-1'), []);
+  t.strictSame(await storedText(database, 'turbot-1'), []);
   const onlyAudit = async () =>
     (await storedText(database, gone)).join() === 'public.audit_events.conversation_id';
   await until(onlyAudit, { what: 'only the audit to name it, when the outbox is handled' });

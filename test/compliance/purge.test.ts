@@ -13,7 +13,7 @@ import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';
-import { storedText, textLeft } from '../support/stored-text.ts';
+import { storedText } from '../support/stored-text.ts';
 import { createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 
@@ -211,7 +211,7 @@ t.test('everything of the messages goes, but not of a conversation on hold', asy
 
   await hold('released');
   t.match(await purge(conversationId, 1), { messages: 1, files: 0, notifications: 1 });
-  t.strictSame(await textLeft(database, secret), []);
+  t.strictSame(await storedText(database, secret), []);
   const repeated = await send();
   t.equal(repeated.status, 410, 'the stored answer went too, and nothing is sent again');
 });
@@ -228,7 +228,7 @@ t.test('a whole conversation goes in batches', async (t) => {
     const step = await database.transaction((tx) => purgeConversation(tx, id));
     more = step!.more;
   }
-  t.strictSame(await textLeft(database, secret), []);
+  t.strictSame(await storedText(database, secret), []);
   const left = await database.kysely
     .selectFrom('messages')
     .select('id')

@@ -8,10 +8,8 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { deleteEmptyConversation } from '../../src/core/conversations/conversation-store.ts';
 import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
-import { absorbed, blocksOf, type IndexedText } from '../../src/features/search/block.ts';
 import { indexSome } from '../../src/features/search/index-round.ts';
 import { Indexer } from '../../src/features/search/indexer.ts';
-import { lexemesOf } from '../../src/features/search/lexemes.ts';
 import { matchFields } from '../../src/features/search/match.ts';
 import { parseQuery } from '../../src/features/search/query.ts';
 import { readWindow, type WalkOptions } from '../../src/features/search/walk.ts';
@@ -22,45 +20,6 @@ import { until } from '../support/until.ts';
 
 const ground = await createGround(t);
 const { database } = ground;
-
-t.test('blocks: full ones, long texts, long times, holes', (t) => {
-  const subject = { conversationId: 'cnv_1', accountId: 'acc_1', lexemes: lexemesOf('acc_1') };
-  const text = (sequence: number, body: string, at = '2026-11-01T00:00:00Z'): IndexedText => ({
-    ...{ sequence, texts: [body], at, authorId: 'act_1', senderId: null, hasFile: false },
-  });
-  const ranges = (rows: readonly IndexedText[], last: number) =>
-    Array.from(blocksOf(subject, 1, last, rows)).map(({ first, last, missing }) => [first, last, missing]);
-  const many = Array.from({ length: 40 }, (_, index) => text(index + 1, `word${index}`));
-  t.strictSame(ranges(many, 40), [
-    [1, 16, []],
-    [17, 32, []],
-    [33, 40, []],
-  ]);
-  t.strictSame(ranges([text(1, 'x'.repeat(50_000)), text(2, 'y'.repeat(50_000))], 2), [
-    [1, 1, []],
-    [2, 2, []],
-  ]);
-  t.strictSame(ranges([text(1, 'a'), text(2, 'b', '2026-11-20T00:00:00Z')], 2), [
-    [1, 1, []],
-    [2, 2, []],
-  ]);
-  t.strictSame(ranges([text(2, 'a'), text(4, 'b')], 5), [[1, 5, [1, 3, 5]]]);
-  t.end();
-});
-
-t.test('small blocks are put together in fours', (t) => {
-  let sizes: number[] = [];
-  let written = 0;
-  for (let n = 0; n < 640; n++) {
-    const taken = absorbed(sizes.slice(0, 16), 1);
-    const size = 1 + sizes.slice(0, taken).reduce((sum, one) => sum + one, 0);
-    written += size;
-    sizes = [size, ...sizes.slice(taken)];
-  }
-  t.strictSame(sizes, Array(40).fill(16));
-  t.ok(written <= 640 * 3, 'each message three times at most');
-  t.end();
-});
 
 t.test('a hostile text and a hostile query take time in proportion to their length', (t) => {
   const field = { name: 'body', text: 'a '.repeat(10_000) };
@@ -94,6 +53,80 @@ t.test('a search that finds blocks without an end, and no hit in them, is given 
   };
   const period = { lower: '0001-01-01T00:00:00.000Z', upper: '2026-06-01T00:00:00.000Z' };
   await t.rejects(readWindow(options, period, 1), { name: 'WalkTooLongError' });
+});
+
+t.test('a row has few messages, few words and few days', async (t) => {
+  const id = await addConversation(ground);
+  const rowsAfter = async (change: string): Promise<unknown[]> => {
+    await send(id, 1, 40);
+    await database.pool.query(`UPDATE messages SET ${change} WHERE conversation_id = $1`, [id]);
+    await indexAll();
+    const { rows } = await database.pool.query<{ range: unknown }>(
+      `SELECT jsonb_build_array(first_sequence, last_sequence, messages) AS range FROM search_blocks
+       WHERE conversation_id = $1 AND first_sequence > 0 ORDER BY first_sequence`,
+      [id],
+    );
+    await database.pool.query('DELETE FROM messages WHERE conversation_id = $1', [id]);
+    return rows.map(({ range }) => range);
+  };
+  t.strictSame(await rowsAfter('body = body'), [
+    [1, 16, 16],
+    [17, 32, 16],
+    [33, 40, 8],
+  ]);
+  const threes = Array.from({ length: 13 }, (_, n) => [3 * n + 1, 3 * n + 3, 3]);
+  t.strictSame(await rowsAfter(`body = repeat('long ', 4000)`), [...threes, [40, 40, 1]]);
+  t.strictSame(await rowsAfter(`created_at = created_at + (sequence / 20) * interval '2 days'`), [
+    [1, 16, 16],
+    [17, 19, 3],
+    [20, 35, 16],
+    [36, 39, 4],
+    [40, 40, 1],
+  ]);
+  t.strictSame(await rowsAfter(`deleted_at = CASE WHEN sequence > 10 THEN now() END`), [
+    [1, 16, 10],
+    [17, 32, 0],
+    [33, 40, 0],
+  ]);
+});
+
+t.test('an edit waits for words that are being written, and they do not outlive it', async (t) => {
+  const id = await addConversation(ground);
+  await send(id, 1, 1);
+  const writer = await database.pool.connect();
+  t.teardown(() => writer.release());
+  await writer.query('BEGIN');
+  await writer.query('SELECT pg_advisory_xact_lock(29, hashtext($1) & 255)', [id]);
+  const edit = database.pool.query(`UPDATE messages SET body = 'other' WHERE conversation_id = $1`, [id]);
+  const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 29 AND NOT granted`;
+  await until(async () => (await database.pool.query(waiting)).rowCount === 1, { what: 'the edit waits' });
+  await writer.query(
+    `INSERT INTO search_blocks (conversation_id, first_sequence, last_sequence, account_id, messages, from_at, to_at, terms)
+     VALUES ($1, 1, 1, $2, 1, now(), now(), $3)`,
+    [id, ground.accountId, `'${ground.accountId.slice(-6)}:number1'`],
+  );
+  await writer.query('COMMIT');
+  await edit;
+  t.equal(await blocksWith(id, 'number1'), 0);
+  await indexAll();
+  t.equal(await blocksWith(id, 'other'), 1);
+});
+
+t.test('the index waits for an edit, and leaves the message noted where that takes long', async (t) => {
+  const id = await addConversation(ground);
+  await send(id, 1, 1);
+  await database.transaction(async (tx) => {
+    await tx.kysely
+      .updateTable('messages')
+      .set({ body: 'other' })
+      .where('conversation_id', '=', id)
+      .execute();
+    await allowRound();
+    t.equal(await indexSome(database, goOn), undefined);
+    t.equal(await blocksWith(id, 'number1'), 0);
+  });
+  await indexAll();
+  t.strictSame([await blocksWith(id, 'number1'), await blocksWith(id, 'other')], [0, 1]);
 });
 
 t.test('two indexers and two that die at it: every message once, and nothing waits', async (t) => {
@@ -249,6 +282,12 @@ async function covered(id: string): Promise<{ messages: number; through: number;
 /** Ends a claim on the index, and a rest. */
 async function allowRound(): Promise<void> {
   await database.pool.query('UPDATE search_progress SET next_round_at = clock_timestamp()');
+}
+
+/** Indexes what is noted now. */
+async function indexAll(): Promise<void> {
+  await allowRound();
+  await indexSome(database, goOn);
 }
 
 async function goOn(): Promise<boolean> {

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Db } from '../../src/platform/db/handle.ts';
-import { until } from './until.ts';
 
 /**
  * Returns the columns of the whole database in which some row contains the text, as
@@ -23,17 +22,6 @@ export async function storedText(db: Db, text: string): Promise<string[]> {
     sql` UNION ALL `,
   )}`.execute(db.kysely);
   return places.rows.map(({ place }) => place).sort();
-}
-
-/**
- * Like `storedText`, of a text that was removed. A block of the search index that was being written
- * at that moment has its words until the next round, so they count only if they stay.
- */
-export async function textLeft(db: Db, text: string): Promise<string[]> {
-  await until(async () => !(await storedText(db, text)).includes('public.search_blocks.terms'), {
-    what: `the words of ${text} to leave the search index`,
-  });
-  return storedText(db, text);
 }
 
 interface Column {

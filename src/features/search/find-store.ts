@@ -165,7 +165,7 @@ const IN_PERIOD = `from_at <= $7::timestamptz AND to_at > $8::timestamptz
 const NEWEST_FIRST = 'to_at DESC, conversation_id DESC, first_sequence DESC';
 
 /** Blocks that are looked at, for a word that most of them have. */
-const NEWEST_BLOCKS = 400;
+const NEWEST_BLOCKS = 2_000;
 
 // The index of the words must be the only way to the rows: the planner cannot know how many there
 // are, and takes the order for the better one when a word is rare (860 ms in place of 0.2 among 5 M

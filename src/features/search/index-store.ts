@@ -1,10 +1,9 @@
 import { IS_MEMBER } from '../../core/resources/participant.ts';
-import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
+import type { Querier, Tx } from '../../platform/db/handle.ts';
 import { statement } from '../../platform/db/statement.ts';
-import { type Block, TRAILING_BLOCKS } from './block.ts';
 
 /** What waits to be indexed. */
-export interface Waiting {
+interface Waiting {
   /** The age of the oldest change, in seconds; null: there is none. */
   readonly lag: number | null;
   readonly is_filled: boolean;
@@ -18,19 +17,20 @@ export async function readWaiting(db: Querier): Promise<Waiting> {
 }
 
 /**
- * Keeps every other node from writing to the index until the transaction ends. Returns false if
- * another node is at it. The transaction does not wait for the disk: what a crash of Postgres loses
- * is indexed again, since changes leave the queue behind their blocks.
+ * Keeps every other node from writing to the index until the transaction ends, and changes of
+ * messages of these conversations from committing. Returns false if another node is at it. The
+ * transaction does not wait for the disk: what a crash of Postgres loses is indexed again, since
+ * changes leave the queue behind their blocks.
  */
-export async function lockIndex(tx: Tx): Promise<boolean> {
+export async function lockIndex(tx: Tx, conversationIds: readonly string[] = []): Promise<boolean> {
   const [row] = await tx.query(LOCK, INDEX_LOCK);
+  if (row!.locked && conversationIds.length > 0) await tx.query(LOCK_CONVERSATIONS, conversationIds);
   return row!.locked;
 }
 
 /** A row of search_changes. */
-export interface Changes {
+interface Changes {
   readonly id: number;
-  readonly sent_ids: readonly string[];
   readonly sent_of: readonly string[];
   readonly changed_ids: readonly string[];
   readonly changed_of: readonly string[];
@@ -74,55 +74,26 @@ export async function writeProgress(tx: Tx, pauseMs: number, filledThrough?: str
   await tx.query(WRITE_PROGRESS, pauseMs, filledThrough !== undefined, filledThrough ?? null);
 }
 
-/** A block as far as the next ones depend on it. */
-interface KnownBlock {
+/** A range of a timeline. */
+interface Range {
+  readonly conversation_id: string;
   readonly first: number;
   readonly last: number;
-  readonly messages: number;
-  /** Seconds since 1970. */
-  readonly from: number;
 }
 
-/** How far a conversation is indexed. */
-export interface Standing {
-  readonly id: string;
-  readonly account_id: string;
-  readonly purged_through: number;
-  /** The last ones, the newest first. */
-  readonly blocks: readonly KnownBlock[] | null;
-  /** Blocks with missing numbers that have a row by now. */
-  readonly incomplete: readonly KnownBlock[] | null;
-}
-
-/**
- * Returns how far these conversations are indexed; those that do not exist any more are left out.
- */
-export function readStandings(tx: Tx, conversationIds: readonly string[]): Promise<Standing[]> {
-  return tx.query(READ_STANDINGS, conversationIds);
-}
-
-/** Returns the blocks that have these messages. */
-export function readBlocksWith(
+/** Removes blocks that lack a message which is there by now, or that have one which changed. */
+export function deleteStale(
   tx: Tx,
   conversationIds: readonly string[],
-  messageIds: readonly string[],
-): Promise<{ conversation_id: string; first: number; last: number }[]> {
-  return tx.query(READ_BLOCKS_WITH, conversationIds, messageIds);
+  changedIds: readonly string[],
+): Promise<Range[]> {
+  return tx.query(DELETE_STALE, conversationIds, changedIds);
 }
 
-/** A range of a timeline. */
-export interface TextRange {
-  readonly conversationId: string;
-  readonly first: number;
-  /** Null: to the end. */
+export interface UnindexedMessage extends Omit<Range, 'last'> {
+  /** The end of its range; null: the end of the conversation. */
   readonly last: number | null;
-  /** Maximum number of rows that are read. */
-  readonly most: number;
-}
-
-export interface TextRow {
-  /** Which range, from 1. */
-  readonly place: number;
+  readonly account_id: string;
   readonly sequence: number;
   readonly is_shown: boolean;
   readonly body: string | null;
@@ -133,66 +104,59 @@ export interface TextRow {
   readonly has_attachments: boolean;
 }
 
-/** Returns the rows of ranges in order. */
-export function readTexts(tx: Tx, ranges: readonly TextRange[]): Promise<TextRow[]> {
+/**
+ * Returns the messages of these ranges, and of each conversation up to `most` behind its blocks.
+ */
+export function readUnindexed(
+  tx: Tx,
+  conversationIds: readonly string[],
+  ranges: readonly Range[],
+  most: number,
+): Promise<UnindexedMessage[]> {
   return tx.query(
-    READ_TEXTS,
-    ranges.map(({ conversationId }) => conversationId),
+    READ_UNINDEXED,
+    ranges.map(({ conversation_id }) => conversation_id),
     ranges.map(({ first }) => first),
-    ranges.map(({ last }) => last ?? Number.MAX_SAFE_INTEGER),
-    ranges.map(({ most }) => most),
+    ranges.map(({ last }) => last),
+    conversationIds,
+    most,
   );
 }
 
-export interface HeadRow {
-  readonly id: string;
+/** A row of search_blocks. `terms` is the text of a tsvector. */
+export interface Block {
+  readonly conversation_id: string;
   readonly account_id: string;
-  readonly title: string | null;
-  readonly created_at: string;
-  readonly names: readonly string[];
+  readonly first_sequence: number;
+  readonly last_sequence: number;
+  readonly messages: number;
+  readonly from_at: string;
+  readonly to_at: string;
+  readonly missing: readonly number[];
+  readonly terms: string;
 }
 
-/** Returns what conversations are found by; those that do not exist any more are left out. */
-export function readHeads(tx: Tx, conversationIds: readonly string[]): Promise<HeadRow[]> {
+/**
+ * Returns the rows that conversations are found by, with what is to be their terms; those that do
+ * not exist any more are left out.
+ */
+export function readHeads(
+  tx: Tx,
+  conversationIds: readonly string[],
+): Promise<(Omit<Block, 'terms'> & { names: string[] })[]> {
   return tx.query(READ_HEADS, conversationIds);
 }
 
 /**
- * Removes what is left of conversations that do not exist any more, and of numbers that were
- * purged.
+ * Removes the rows of titles, what is left of conversations that do not exist any more, and numbers
+ * that were purged.
  */
 export async function deleteGone(tx: Tx, conversationIds: readonly string[]): Promise<void> {
   await tx.query(DELETE_GONE, conversationIds);
 }
 
-export async function deleteBlocks(
-  tx: Tx,
-  blocks: readonly { readonly conversationId: string; readonly first: number }[],
-): Promise<void> {
-  await tx.query(
-    DELETE_BLOCKS,
-    blocks.map(({ conversationId }) => conversationId),
-    blocks.map(({ first }) => first),
-  );
-}
-
-export async function insertBlocks(tx: Db, blocks: readonly Block[]): Promise<void> {
-  await tx.query(
-    INSERT_BLOCKS,
-    JSON.stringify(
-      blocks.map((block) => ({
-        conversation_id: block.conversationId,
-        first_sequence: block.first,
-        last_sequence: block.last,
-        account_id: block.accountId,
-        messages: block.messages,
-        from_at: block.fromAt,
-        to_at: block.toAt,
-        missing: block.missing,
-        terms: block.terms,
-      })),
-    ),
-  );
+export async function insertBlocks(tx: Tx, blocks: readonly Block[]): Promise<void> {
+  await tx.query(INSERT_BLOCKS, JSON.stringify(blocks));
 }
 
 /** Any number that no other advisory lock of Parley uses. */
@@ -213,7 +177,8 @@ const READ_WAITING = statement<[], Waiting>({
 
 const LOCK = statement<[key: number], { locked: boolean }>({
   name: 'search-lock-index',
-  text: `SELECT pg_try_advisory_xact_lock($1) AS locked, set_config('synchronous_commit', 'off', true)`,
+  text: `SELECT pg_try_advisory_xact_lock($1) AS locked, set_config('synchronous_commit', 'off', true),
+    set_config('lock_timeout', '400ms', true)`,
 });
 
 // Rows whose transactions are still open are not seen, and are read by a later round.
@@ -225,7 +190,7 @@ const READ_CHANGES = statement<[about: number], Changes>({
         - cardinality(sent_ids) - cardinality(changed_ids) - 4 * cardinality(conversation_ids) AS before
       FROM (SELECT * FROM search_changes ORDER BY id LIMIT 1000) c
     )
-    SELECT id, sent_ids, sent_of, changed_ids, changed_of, conversation_ids, actor_ids
+    SELECT id, sent_of, changed_ids, changed_of, conversation_ids, actor_ids
     FROM oldest WHERE before <= $1 ORDER BY id`,
 });
 
@@ -234,6 +199,7 @@ const DELETE_CHANGES = statement<[ids: readonly number[]]>({
   text: 'DELETE FROM search_changes WHERE id = ANY($1)',
 });
 
+// Nodes of the version before read such a conversation as a whole.
 const RETURN_CONVERSATIONS = statement<[ids: readonly string[]]>({
   name: 'search-return-conversations',
   text: `
@@ -262,40 +228,24 @@ const WRITE_PROGRESS = statement<[pauseMs: number, isFilling: boolean, filledThr
       filled_through = CASE WHEN $2::boolean THEN $3 ELSE filled_through END`,
 });
 
-const BLOCK_JSON = `json_build_object('first', b.first_sequence, 'last', b.last_sequence, 'messages', b.messages,
-          'from', extract(epoch FROM b.from_at))`;
-
-const READ_STANDINGS = statement<[conversationIds: readonly string[]], Standing>({
-  name: 'search-read-standings',
+const DELETE_STALE = statement<[conversationIds: readonly string[], changedIds: readonly string[]], Range>({
+  name: 'search-delete-stale',
   text: `
-    SELECT c.id, c.account_id, c.purged_through, (
-        SELECT json_agg(${BLOCK_JSON} ORDER BY b.first_sequence DESC) FROM (
-          SELECT * FROM search_blocks WHERE conversation_id = c.id AND first_sequence > 0
-          ORDER BY first_sequence DESC LIMIT ${TRAILING_BLOCKS}
-        ) b
-      ) AS blocks, (
-        SELECT json_agg(${BLOCK_JSON}) FROM search_blocks b
-        WHERE b.conversation_id = c.id AND b.missing <> '{}' AND EXISTS (
-          SELECT FROM messages m WHERE m.conversation_id = c.id AND m.sequence = ANY(b.missing)
-        )
-      ) AS incomplete
-    FROM conversations c WHERE c.id = ANY($1)`,
-});
-
-const READ_BLOCKS_WITH = statement<
-  [conversationIds: readonly string[], messageIds: readonly string[]],
-  { conversation_id: string; first: number; last: number }
->({
-  name: 'search-read-blocks-with',
-  text: `
-    SELECT DISTINCT b.conversation_id, b.first_sequence AS first, b.last_sequence AS last
-    FROM unnest($1::text[], $2::text[]) AS changed(conversation_id, id)
-    JOIN messages m ON m.id = changed.id AND m.conversation_id = changed.conversation_id
-    CROSS JOIN LATERAL (
-      SELECT * FROM search_blocks WHERE conversation_id = m.conversation_id AND first_sequence BETWEEN 1 AND m.sequence
-      ORDER BY first_sequence DESC LIMIT 1
-    ) b
-    WHERE b.last_sequence >= m.sequence`,
+    DELETE FROM search_blocks b USING (
+      SELECT conversation_id, first_sequence FROM search_blocks b
+      WHERE conversation_id = ANY($1) AND missing <> '{}' AND EXISTS (
+        SELECT FROM messages m WHERE m.conversation_id = b.conversation_id AND m.sequence = ANY(b.missing)
+      )
+      UNION
+      SELECT b.conversation_id, b.first_sequence
+      FROM unnest($2::text[]) AS changed(id) JOIN messages m ON m.id = changed.id CROSS JOIN LATERAL (
+        SELECT * FROM search_blocks WHERE conversation_id = m.conversation_id AND first_sequence BETWEEN 1 AND m.sequence
+        ORDER BY first_sequence DESC LIMIT 1
+      ) b
+      WHERE b.last_sequence >= m.sequence
+    ) stale
+    WHERE b.conversation_id = stale.conversation_id AND b.first_sequence = stale.first_sequence
+    RETURNING b.conversation_id, b.first_sequence AS first, b.last_sequence AS last`,
 });
 
 /** SQL: when a message was sent. */
@@ -310,37 +260,52 @@ export const IS_SEARCHABLE = `m.status = 'sent' AND m.deleted_at IS NULL AND m.k
 /** Characters of a text that are indexed, and that are searched. */
 export const SEARCHED_CHARACTERS = 20_000;
 
-const READ_TEXTS = statement<
+// A stale block at the end of a conversation is behind its blocks.
+const READ_UNINDEXED = statement<
   [
-    conversationIds: readonly string[],
+    ofRanges: readonly string[],
     firsts: readonly number[],
     lasts: readonly number[],
-    most: readonly number[],
+    conversationIds: readonly string[],
+    most: number,
   ],
-  TextRow
+  UnindexedMessage
 >({
-  name: 'search-read-texts',
+  name: 'search-read-unindexed',
   text: `
-    SELECT r.place, m.*
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
-      WITH ORDINALITY AS r(conversation_id, first, last, most, place)
-    CROSS JOIN LATERAL (
+    WITH ends AS MATERIALIZED (
+      SELECT c.id, c.account_id, c.purged_through, 1 + coalesce((
+        SELECT b.last_sequence FROM search_blocks b WHERE b.conversation_id = c.id ORDER BY b.first_sequence DESC LIMIT 1
+      ), 0) AS next
+      FROM conversations c WHERE c.id = ANY($4)
+    ), ranges AS (
+      SELECT e.*, e.next AS first, NULL::bigint AS last FROM ends e
+      UNION ALL
+      SELECT e.*, r.first, r.last FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS r(id, first, last)
+      JOIN ends e ON e.id = r.id AND r.first < e.next
+    )
+    SELECT r.id AS conversation_id, r.account_id, greatest(r.first, r.purged_through + 1) AS first, r.last, m.*
+    FROM ranges r CROSS JOIN LATERAL (
       SELECT m.sequence, ${IS_SEARCHABLE} AS is_shown, left(m.body, ${SEARCHED_CHARACTERS}) AS body, m.subject,
         ${SENT_AT} AS at, m.author_id, m.sender_id, m.has_attachments
       FROM messages m
-      WHERE m.conversation_id = r.conversation_id AND m.sequence BETWEEN r.first AND r.last AND m.sequence IS NOT NULL
-      ORDER BY m.sequence LIMIT r.most
+      WHERE m.conversation_id = r.id AND m.sequence BETWEEN r.first AND coalesce(r.last, ${Number.MAX_SAFE_INTEGER})
+      ORDER BY m.sequence LIMIT CASE WHEN r.last IS NULL THEN $5::bigint END
     ) m
-    ORDER BY r.place, m.sequence`,
+    ORDER BY 1, 3, m.sequence`,
 });
 
 /** Of a conversation: it is found by those that were added first. */
 const MAX_NAMES = 500;
 
-const READ_HEADS = statement<[conversationIds: readonly string[]], HeadRow>({
+const READ_HEADS = statement<
+  [conversationIds: readonly string[]],
+  Omit<Block, 'terms'> & { names: string[] }
+>({
   name: 'search-read-heads',
   text: `
-    SELECT c.id, c.account_id, c.title, c.created_at, ARRAY(
+    SELECT c.id AS conversation_id, c.account_id, 0 AS first_sequence, 0 AS last_sequence, 0 AS messages,
+      c.created_at AS from_at, c.created_at AS to_at, '{}'::bigint[] AS missing, c.title || ARRAY(
         SELECT concat_ws(' ', a.name, a.handle) FROM participants p JOIN actors a ON a.id = p.actor_id
         WHERE p.conversation_id = c.id AND p.${IS_MEMBER}
         ORDER BY p.created_at, p.id LIMIT ${MAX_NAMES}
@@ -351,16 +316,9 @@ const READ_HEADS = statement<[conversationIds: readonly string[]], HeadRow>({
 const DELETE_GONE = statement<[conversationIds: readonly string[]]>({
   name: 'search-delete-gone',
   text: `
-    DELETE FROM search_blocks b WHERE b.conversation_id = ANY($1) AND b.last_sequence <= coalesce(
+    DELETE FROM search_blocks b WHERE b.conversation_id = ANY($1) AND (b.first_sequence = 0 OR b.last_sequence <= coalesce(
       (SELECT c.purged_through FROM conversations c WHERE c.id = b.conversation_id), 'infinity'::float8
-    ) AND (b.first_sequence > 0 OR NOT EXISTS (SELECT FROM conversations c WHERE c.id = b.conversation_id))`,
-});
-
-const DELETE_BLOCKS = statement<[conversationIds: readonly string[], firsts: readonly number[]]>({
-  name: 'search-delete-blocks',
-  text: `
-    DELETE FROM search_blocks b USING unnest($1::text[], $2::bigint[]) AS old(conversation_id, first)
-    WHERE b.conversation_id = old.conversation_id AND b.first_sequence = old.first`,
+    ))`,
 });
 
 const INSERT_BLOCKS = statement<[blocks: string]>({
@@ -369,4 +327,14 @@ const INSERT_BLOCKS = statement<[blocks: string]>({
     INSERT INTO search_blocks (conversation_id, first_sequence, last_sequence, account_id, messages, from_at, to_at, missing, terms)
     SELECT * FROM json_to_recordset($1::json) AS b(conversation_id text, first_sequence bigint, last_sequence bigint,
       account_id text, messages integer, from_at timestamptz, to_at timestamptz, missing bigint[], terms tsvector)`,
+});
+
+// A change holds one of these locks until it commits (migration 0034), so that what is read here
+// is not changed before it is written. A round that has waited for this long begins again.
+const LOCK_CONVERSATIONS = statement<[conversationIds: readonly string[]]>({
+  name: 'search-lock-conversations',
+  text: `
+    SELECT count(pg_advisory_xact_lock(29, key)) FROM (
+      SELECT DISTINCT hashtext(id) & 255 AS key FROM unnest($1::text[]) AS id ORDER BY 1
+    ) keys`,
 });
