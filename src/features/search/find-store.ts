@@ -1,7 +1,7 @@
 import { type MessageRow, messageColumns } from '../../core/resources/message.ts';
 import type { Querier } from '../../platform/db/handle.ts';
 import { type Statement, statement } from '../../platform/db/statement.ts';
-import { IS_SEARCHABLE, SEARCHED_CHARACTERS, SENT_AT } from './index-store.ts';
+import { IS_SEARCHABLE, SEARCHED_CHARACTERS, SENT_AT } from './blocks.ts';
 import { IS_READABLE, type Period, type Scope, type Scoped, scopeValues } from './scope.ts';
 
 /** Filters of a search for messages. */
@@ -174,7 +174,7 @@ const SOURCES: Readonly<Record<Way, string>> = {
   words: `found AS MATERIALIZED (
       SELECT ${COLUMNS} FROM search_blocks WHERE terms @@ $6::tsquery
     )`,
-  newest: `found AS MATERIALIZED (
+  newest: `found AS (
       SELECT ${COLUMNS} FROM (
         SELECT ${COLUMNS}, terms FROM search_blocks
         WHERE account_id = $1 AND first_sequence > 0 AND ${IN_PERIOD} ORDER BY ${NEWEST_FIRST} LIMIT ${NEWEST_BLOCKS}

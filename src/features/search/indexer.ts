@@ -4,8 +4,8 @@ import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/due-watch.ts'
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { indexSome, MAX_MESSAGES } from './index-round.ts';
-import { HAS_WAITING, readWaiting } from './index-store.ts';
+import { HAS_WAITING, MAX_MESSAGES, readWaiting } from './changes.ts';
+import { indexSome } from './index-round.ts';
 
 export interface IndexerOptions {
   readonly database: Database;

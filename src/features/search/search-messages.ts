@@ -2,6 +2,7 @@ import type { MessageRow } from '../../core/resources/message.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db } from '../../platform/db/handle.ts';
 import type { KeysetPage } from '../../platform/db/keyset.ts';
+import { SEARCHED_CHARACTERS } from './blocks.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
 import {
   type Candidate,
@@ -13,7 +14,6 @@ import {
   readRecent,
   type Way,
 } from './find-store.ts';
-import { SEARCHED_CHARACTERS } from './index-store.ts';
 import { lexemesOf } from './lexemes.ts';
 import { type Match, matchFields } from './match.ts';
 import { anyOf, indexQuery, type Phrase } from './query.ts';
