@@ -24,7 +24,7 @@ export interface IndexerOptions {
  * as that many messages may have been sent at the rate that search keeps up with, so 3,500 a second
  * are indexed within a second or two. Where more is sent the index rests nine times as long as it
  * works, a tenth of a core, and lags. What it has not reached is found without it (`readRecent`,
- * find-store.ts).
+ * search-messages.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;

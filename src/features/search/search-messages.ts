@@ -1,24 +1,40 @@
-import type { MessageRow } from '../../core/resources/message.ts';
+import { type MessageRow, messageColumns } from '../../core/resources/message.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db } from '../../platform/db/handle.ts';
 import type { KeysetPage } from '../../platform/db/keyset.ts';
-import { SEARCHED_CHARACTERS } from './blocks.ts';
+import { statement, type Value } from '../../platform/db/statement.ts';
+import { IS_SEARCHABLE, SEARCHED_CHARACTERS, SENT_AT } from './blocks.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
-import {
-  type Candidate,
-  type FoundBlock,
-  type MessageFilters,
-  readBlocks,
-  readFound,
-  readMessagesIn,
-  readRecent,
-  type Way,
-} from './find-store.ts';
+import { type FoundBlock, RECENT, readBlocks, type Way } from './find-blocks.ts';
 import { lexemesOf } from './lexemes.ts';
 import { type Match, matchFields } from './match.ts';
 import { anyOf, indexQuery, type Phrase } from './query.ts';
 import { type Found, type Result, readResults } from './results.ts';
-import { type Limits, type Period, readScope, type Scope } from './scope.ts';
+import {
+  IS_READABLE,
+  type Limits,
+  type Period,
+  readScope,
+  type Scope,
+  type Scoped,
+  scopeValues,
+} from './scope.ts';
+
+/** Filters of a search for messages. */
+interface MessageFilters {
+  /** The actor that readers of the caller's kind see as the author. */
+  readonly authorId: string | null;
+  readonly hasFile: boolean;
+}
+
+/** A message as far as it is compared with a query. */
+interface Candidate {
+  readonly id: string;
+  readonly conversation_id: string;
+  readonly at: string;
+  readonly body: string | null;
+  readonly subject: string | null;
+}
 
 export interface MessageSearch extends MessageFilters, Limits {
   readonly phrases: readonly Phrase[];
@@ -39,18 +55,29 @@ export async function searchMessages(
   const scope = await readScope(db, principal, limits);
   if (scope.few?.length === 0) return [];
   const filters = { authorId, hasFile };
+  const values = ({ upper, lower }: Period) =>
+    [...scopeValues(scope), upper, lower, authorId, hasFile] as const;
   const terms = termsOf(phrases, filters, scope);
   const match = (fields: Fields) => matchFields(phrases, fieldsOf(fields));
   return readResults<Candidate, Match<ShownField>, Found<MessageRow>>(
     {
       readBlocks: blockReader(db, scope, terms),
-      readItems: (period, blocks) => readMessagesIn(db, scope, filters, period, blocks),
-      readRecent: (period) => readRecent(db, scope, filters, period),
+      readItems: (period, blocks) =>
+        db.query(
+          READ_MESSAGES_IN,
+          ...values(period),
+          blocks.map((block) => block.conversation_id),
+          blocks.map((block) => block.first_sequence),
+          blocks.map((block) => block.last_sequence),
+        ),
+      readRecent: (period) => db.query(READ_RECENT, ...values(period)),
       match,
       deadlineMs,
       async confirm(hits) {
         const found = new Map<string, Found<MessageRow>>();
-        for (const row of await readFound(db, scope, filters, scope.period, hits)) {
+        const ids = hits.map(({ id }) => id);
+        const conversationIds = hits.map(({ conversation_id }) => conversation_id);
+        for (const row of await db.query(READ_FOUND, ...values(scope.period), ids, conversationIds)) {
           const matched = match(row);
           if (matched !== undefined) found.set(row.id, { row, highlights: highlightsOf(matched.found) });
         }
@@ -94,3 +121,71 @@ function blockReader(db: Db, scope: Scope, terms: string) {
     return readBlocks(db, scope, way, request);
   };
 }
+
+const CANDIDATE = `m.id, ${SENT_AT} AS at, left(m.body, ${SEARCHED_CHARACTERS}) AS body, m.subject`;
+
+type Filtered<Params extends readonly Value[]> = Scoped<
+  [upper: string, lower: string, authorId: string | null, hasFile: boolean, ...Params]
+>;
+
+/** SQL: whether the caller may find a message of a conversation that it may read. */
+const IS_FINDABLE = `${IS_SEARCHABLE} AND ${SENT_AT} <= $6::timestamptz AND ${SENT_AT} > $7::timestamptz
+          AND (NOT $4::boolean OR m.visibility <> 'internal')
+          AND ($8::text IS NULL OR CASE WHEN $4 THEN m.sender_id ELSE m.author_id END = $8)
+          AND (NOT $9::boolean OR (m.has_attachments AND EXISTS (
+            SELECT FROM attachments a WHERE a.message_id = m.id AND a.kind IN ('file', 'image')
+          )))`;
+
+const READ_MESSAGES_IN = statement<
+  Filtered<[conversationIds: readonly string[], firsts: readonly number[], lasts: readonly number[]]>,
+  Candidate
+>({
+  name: 'search-read-messages-in',
+  text: `
+    SELECT m.* FROM unnest($10::text[], $11::bigint[], $12::bigint[]) AS b(conversation_id, first, last)
+    CROSS JOIN LATERAL (
+      SELECT m.conversation_id, ${CANDIDATE} FROM messages m
+      WHERE m.conversation_id = b.conversation_id AND m.sequence BETWEEN b.first AND b.last
+        AND m.sequence IS NOT NULL AND ${IS_FINDABLE}
+      OFFSET 0
+    ) m
+    WHERE EXISTS (SELECT FROM conversations c WHERE c.id = b.conversation_id AND ${IS_READABLE} OFFSET 0)`,
+});
+
+const READ_RECENT = statement<Filtered<[]>, Candidate>({
+  name: 'search-read-recent',
+  text: `
+    WITH noted AS MATERIALIZED (
+      SELECT n.conversation_id, n.id FROM (SELECT * FROM search_changes ORDER BY id DESC LIMIT ${RECENT.changes}) s,
+        unnest(s.sent_ids || s.changed_ids, s.sent_of || s.changed_of) AS n(id, conversation_id)
+      UNION
+      SELECT n.conversation_id, n.id FROM (SELECT * FROM outbox ORDER BY id DESC LIMIT ${RECENT.outboxRows}) o,
+        jsonb_to_recordset(o.payload -> 'messages') AS n(id text, conversation_id text)
+      WHERE o.topic = 'messages.sent'
+    ), readable AS MATERIALIZED (
+      SELECT n.conversation_id, n.ids FROM (
+        SELECT conversation_id, array_agg(id) AS ids FROM noted WHERE $5::text IS NULL OR conversation_id = $5
+        GROUP BY conversation_id
+      ) n
+      WHERE EXISTS (SELECT FROM conversations c WHERE c.id = n.conversation_id AND ${IS_READABLE} OFFSET 0)
+    )
+    SELECT m.* FROM readable r, unnest(r.ids) AS n(id) CROSS JOIN LATERAL (
+      SELECT m.conversation_id, ${CANDIDATE} FROM messages m
+      WHERE m.id = n.id AND m.conversation_id = r.conversation_id AND m.sequence IS NOT NULL
+        AND ${IS_FINDABLE}
+      OFFSET 0
+    ) m
+    LIMIT ${RECENT.messages}`,
+});
+
+const READ_FOUND = statement<
+  Filtered<[ids: readonly string[], conversationIds: readonly string[]]>,
+  MessageRow
+>({
+  name: 'search-read-found',
+  text: `
+    SELECT ${messageColumns('m')} FROM unnest($10::text[], $11::text[]) AS n(id, conversation_id)
+    JOIN messages m ON m.id = n.id AND m.conversation_id = n.conversation_id AND m.sequence IS NOT NULL
+    WHERE EXISTS (SELECT FROM conversations c WHERE c.id = m.conversation_id AND ${IS_READABLE} OFFSET 0)
+      AND ${IS_FINDABLE}`,
+});

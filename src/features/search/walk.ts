@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FoundBlock } from './find-store.ts';
+import type { FoundBlock } from './find-blocks.ts';
 import type { Period } from './scope.ts';
 
 /** What was found, before it is ranked. */
