@@ -1,8 +1,13 @@
 import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
 import type { KeysetPage } from '../../platform/db/keyset.ts';
-import { isBehind, type Ranked, rank } from './rank.ts';
 import type { Scope } from './scope.ts';
-import { readWindow, type WalkOptions } from './walk.ts';
+import { type Hit, readWindow, type Timed, type WalkOptions, type Window } from './walk.ts';
+
+/** A hit with its place in the answer. */
+interface Ranked<Item, M> extends Hit<Item, M> {
+  /** Higher is better. */
+  readonly score: number;
+}
 
 /** A result with what a cursor needs to go on behind it. */
 export interface Result<Item, M, Shown> {
@@ -15,11 +20,6 @@ export interface Result<Item, M, Shown> {
 export interface Found<Row> {
   readonly row: Row;
   readonly highlights: readonly SearchHighlight[];
-}
-
-interface Timed {
-  readonly id: string;
-  readonly at: string;
 }
 
 export interface ResultsOptions<Item extends Timed, M, Shown> extends WalkOptions<Item, M> {
@@ -78,3 +78,44 @@ function placeOf(key: NonNullable<KeysetPage['after']>) {
   const [beganAt, upper, lower, score, at, id] = key as [string, string, string, number, string, string];
   return { beganAt, upper, lower, score, at, id };
 }
+
+interface Weighed {
+  readonly weight: number;
+}
+
+/**
+ * Returns the hits of a window, the best first: how well they match, less their age when the search
+ * began. The age counts by its order of magnitude: a hit of today precedes one of last week unless
+ * that matches clearly better.
+ */
+function rank<Item extends Timed, M extends Weighed>(
+  { hits }: Window<Item, M>,
+  beganAt: string,
+): Ranked<Item, M>[] {
+  const beganMs = Date.parse(beganAt);
+  return hits
+    .map((hit) => ({ ...hit, score: scoreOf(hit.match.weight, beganMs - Date.parse(hit.item.at)) }))
+    .sort((a, b) => b.score - a.score || compare(b.item.at, a.item.at) || compare(b.item.id, a.item.id));
+}
+
+/** Whether a hit comes behind the place of another. */
+function isBehind<Item extends Timed, M>(
+  { score, item }: Ranked<Item, M>,
+  place: { readonly score: number; readonly at: string; readonly id: string },
+): boolean {
+  const order = place.score - score || compare(place.at, item.at) || compare(place.id, item.id);
+  return order > 0;
+}
+
+function scoreOf(weight: number, ageMs: number): number {
+  const days = Math.max(0, ageMs) / 86_400_000;
+  return Math.round(weight * 100 - Math.log2(1 + days) * A_DOUBLING);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** What a hit loses each time that its age doubles. */
+const A_DOUBLING = 40;

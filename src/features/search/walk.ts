@@ -33,7 +33,8 @@ export interface WalkOptions<Item extends Timed, M> {
   readonly deadlineMs: number;
 }
 
-interface Timed {
+/** What has a place in the order. */
+export interface Timed {
   readonly id: string;
   readonly at: string;
 }
