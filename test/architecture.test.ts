@@ -3,7 +3,7 @@
  * what is forbidden.
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, extname, join, relative, resolve } from 'node:path/posix';
 import t from 'tap';
 
@@ -143,6 +143,21 @@ t.test('tests that are not run file by file are run together', async (t) => {
     return directory === undefined ? [] : [directory];
   });
   t.strictSame(tap.exclude, [`test/{${runners.sort().join(',')}}/**`], 'package.json, tap');
+});
+
+t.test('npm test leaves out test/long alone, and npm run test:all leaves out nothing', async (t) => {
+  const root = resolve(import.meta.dirname, '..');
+  const { scripts, tap } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const all = /^tap --include='(.+)'$/.exec(scripts['test:all'])?.[1] ?? '';
+  const listed = (include: readonly string[]) => globSync(include, { cwd: root }).sort();
+  const everything = listed(['test/**/*.test.ts']);
+  t.equal(scripts.test, 'tap');
+  t.strictSame(listed([all]), everything);
+  const quick = new Set(listed(tap.include));
+  const missing = everything.filter((path) => !quick.has(path));
+  t.strictSame(missing, listed(['test/long/*.test.ts']));
+  t.ok(missing.length > 10);
+  t.match(readFileSync(join(root, '.ci/run'), 'utf8'), 'npm run -s test:all');
 });
 
 /** Returns a line for each problem, with its file. */

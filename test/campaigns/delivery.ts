@@ -16,8 +16,6 @@ export interface DeliveryOptions {
   readonly seed: number;
   /** One after the other. */
   readonly faults: readonly FaultName[];
-  /** Default: one of its own. Behind links. */
-  readonly cluster?: Cluster;
 }
 
 export interface DeliveryFigures {
@@ -52,7 +50,7 @@ export async function delivery(t: Teardown, options: DeliveryOptions): Promise<D
   const { seed, faults } = options;
   const startedAt = performance.now();
   const random = new Random(seed);
-  const cluster = options.cluster ?? (await startClusterBehindLinks(t, seed));
+  const cluster = await startClusterBehindLinks(t, seed);
   const { conversationId } = cluster;
   const counts: Record<string, number> = {};
   const quiet = await QuietWrites.start(t, {

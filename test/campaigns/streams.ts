@@ -19,8 +19,6 @@ export interface StreamsOptions {
    * of the first replies.
    */
   readonly readers: number;
-  /** Default: one of its own. Behind links, with the models `first` and `second`. */
-  readonly cluster?: AgentCluster;
 }
 
 export interface StreamsFigures {
@@ -105,7 +103,7 @@ class Ground {
 
   static async start(t: Teardown, options: StreamsOptions): Promise<Ground> {
     const { seed } = options;
-    const cluster = options.cluster ?? (await AgentCluster.startBehindLinks(t, seed, 'first', 'second'));
+    const cluster = await AgentCluster.startBehindLinks(t, seed, 'first', 'second');
     const doors: FaultProxy[] = [];
     for (const { baseUrl } of cluster.nodes) {
       const door = await FaultProxy.start({ target: { port: Number(new URL(baseUrl).port) } });

@@ -293,7 +293,7 @@ t.test('as root', { skip: !isRoot && 'only root can try' }, async (t) => {
 
   const account = await unprivilegedAccount();
   const skip =
-    !canRunHere(account) && 'an ordinary user cannot reach this checkout (start/newcomer has its own)';
+    !canRunHere(account) && 'an ordinary user cannot reach this checkout (long/newcomer has its own)';
   await t.test('an ordinary user, then root on the same data', { skip }, async (t) => {
     const home = await temporaryDirectory(t);
     const dataDir = join(home, '.data');

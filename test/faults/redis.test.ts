@@ -1,7 +1,6 @@
 import { Redis } from 'ioredis';
 import t from 'tap';
 import { redisName } from '../../src/platform/engine/partitions.ts';
-import { delivery } from '../campaigns/delivery.ts';
 import { checkCluster, Load, onFreshGroup, startClusterBehindLinks } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 
@@ -98,13 +97,3 @@ for (const fault of ['stopped', 'hung'] as const) {
     t.equal(listener.created().length, 3);
   });
 }
-
-t.test('a short run of the delivery campaign', async (t) => {
-  const figures = await delivery(t, {
-    seed: 7,
-    faults: ['some frames lost', 'restarted', 'all frames lost', 'hung'],
-    cluster: await onFreshGroup(shared),
-  });
-  t.same(figures.problems, [], JSON.stringify(figures));
-  t.ok(figures.acknowledged > 100);
-});

@@ -1,4 +1,4 @@
-/** Which Node runs Parley: what the others are answered, and whether the next one could. */
+/** Which Node runs Parley, and what the others are answered. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, symlinkSync } from 'node:fs';
@@ -6,7 +6,6 @@ import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
 import t from 'tap';
 import { copyCheckout } from './checkout.ts';
-import { NEXT_NODE, nextNode } from './next-node.ts';
 import { freshDirectory, ROOT, runProgram } from './parley.ts';
 
 const { problemsOf } = createRequire(import.meta.url)(join(ROOT, 'bin/runtime.cjs')) as {
@@ -61,25 +60,6 @@ t.test('npm start by another Node', { skip: stranger === undefined && 'there is 
   const said = stderr.split('\n').filter((line) => line.startsWith('parley: '));
   t.equal(said.length, 2, stderr);
   t.notMatch(stderr, /ERR_UNKNOWN_FILE_EXTENSION|\n {4}at /, 'no stack');
-});
-
-t.test(`Node ${NEXT_NODE} could run it, but for the addon`, async (t) => {
-  const node = await nextNode();
-  if (node === undefined) {
-    t.comment('not tried: it cannot be installed here');
-    return;
-  }
-  t.match(await runProgram(node, ['--version'], {}), { stdout: new RegExp(`^v${NEXT_NODE}\\.`) });
-  const loaded = await runProgram(node, ['test/support/load-everything.js'], {});
-  t.match(loaded, { code: 0, stdout: /^loaded [1-9]\d{2,} modules\n$/ }, loaded.stderr);
-  const help = await runProgram(node, ['src/app/main.ts', 'admin', '--help'], {});
-  t.match(help, { code: 0, stdout: /account create/ }, help.stderr);
-  const types = await runProgram(node, ['node_modules/typescript/bin/tsc', '--noEmit'], {});
-  t.match(types, { code: 0 }, types.stdout);
-  const lint = await runProgram(node, ['node_modules/@biomejs/biome/bin/biome', 'check', 'package.json'], {});
-  t.match(lint, { code: 0 }, lint.stderr);
-  const test = await runProgram(node, ['test/metrics.test.ts'], {});
-  t.match(test, { code: 0, stdout: /^ok 1/m }, test.stdout);
 });
 
 /** A Node of another major version that is installed on this machine. */

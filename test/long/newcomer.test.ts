@@ -7,11 +7,11 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { DemoFile } from '../../src/app/demo.ts';
+import { copyCheckout, isRoot, type Owner, UNPRIVILEGED } from '../start/checkout.ts';
+import { isAlive, ROOT, type Running, runProgram, signalGroup, startParley } from '../start/parley.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
-import { copyCheckout, isRoot, type Owner, UNPRIVILEGED } from './checkout.ts';
-import { isAlive, ROOT, type Running, runProgram, signalGroup, startParley } from './parley.ts';
 
 // Most of the time each waits for processes of its own.
 t.jobs = 2;

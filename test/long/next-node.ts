@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { ROOT } from './parley.ts';
+import { ROOT } from '../start/parley.ts';
 
 /** The major version after the pinned one that is supported longest. */
 export const NEXT_NODE = 24;
