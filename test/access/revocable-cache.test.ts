@@ -36,6 +36,22 @@ async function openCache(t: Teardown, max = 100) {
   return { rights, clock, truth, reads, cache, read };
 }
 
+t.test('a cache takes no memory for its entries before it has one', async (t) => {
+  const rights = await openRights(new MemoryEngine(), t);
+  const load = async () => 'value';
+  const bytes = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+  const before = bytes();
+  const caches = Array.from({ length: 50 }, () => {
+    return new RevocableCache({ rights, load, subjectsOf: () => [], max: 100_000 });
+  });
+  t.ok(bytes() - before < 20_000_000, `${bytes() - before} bytes more`);
+  t.strictSame(
+    caches.map(({ size }) => size),
+    caches.map(() => 0),
+  );
+  for (const cache of caches) cache.close();
+});
+
 t.test('a hit is synchronous and reads nothing', async (t) => {
   const { truth, reads, cache, read } = await openCache(t);
   truth.set('act_1:cnv_1', { role: 'member' });

@@ -6,16 +6,21 @@
  */
 export function toEmoji(text: string): string | undefined {
   if (text.length > MAX_UNITS) return undefined;
-  const emoji = text.replace(SELECTORS, '').replace(NEEDS_SELECTOR, '$&\uFE0F');
-  return EMOJI.test(emoji) ? emoji : undefined;
+  patterns ??= {
+    emoji: /^\p{RGI_Emoji}$/v,
+    needsSelector: /[\p{Emoji}--\p{Emoji_Presentation}](?!\p{Emoji_Modifier})/gv,
+  };
+  const emoji = text.replace(SELECTORS, '').replace(patterns.needsSelector, '$&\uFE0F');
+  return patterns.emoji.test(emoji) ? emoji : undefined;
 }
 
 /** The longest emoji of Unicode, a family or a flag, has fewer than 30. */
 const MAX_UNITS = 64;
 
-const EMOJI = /^\p{RGI_Emoji}$/v;
-
 const SELECTORS = /[\uFE0E\uFE0F]/g;
 
-/** Characters that are shown as text by themselves, unless a skin tone follows. */
-const NEEDS_SELECTOR = /[\p{Emoji}--\p{Emoji_Presentation}](?!\p{Emoji_Modifier})/gv;
+/**
+ * Made at first use, from the tables of Unicode. `needsSelector`: characters that are shown as text
+ * by themselves, unless a skin tone follows.
+ */
+let patterns: { readonly emoji: RegExp; readonly needsSelector: RegExp } | undefined;

@@ -54,7 +54,7 @@ export type RecordedMessage = MessageWithParts & { readonly trace?: TraceContext
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   /** The webhooks and conversations that are known to have a row of webhook_progress. */
-  readonly #listed = new LRUCache<string, true>({ max: MAX_LISTED });
+  #listed: LRUCache<string, true> | undefined;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
@@ -220,6 +220,7 @@ export class EventRecorder {
 
   /** Lists the conversations of new messages for the proof of completeness. */
   async #list(deliveries: readonly Delivery[]): Promise<void> {
+    this.#listed ??= new LRUCache({ max: MAX_LISTED });
     const unlisted = new Map<string, Delivery>();
     for (const delivery of deliveries) {
       if (delivery.event_type !== 'message.created') continue;

@@ -57,7 +57,7 @@ export class RateLimiter {
   /** Requests per window; 0 if nothing is limited. */
   readonly limit: number;
   readonly #windowMs: number;
-  readonly #windows: LRUCache<string, RateWindow> | undefined;
+  #windows: LRUCache<string, RateWindow> | undefined;
   readonly #keyOf: ((key: string) => string) | undefined;
   readonly #now: () => number;
   /**
@@ -73,7 +73,6 @@ export class RateLimiter {
   constructor(limit: RateLimit | null, { keyOf, now = () => performance.now() }: RateLimiterOptions = {}) {
     this.limit = limit?.requests ?? 0;
     this.#windowMs = (limit?.seconds ?? 0) * 1_000;
-    this.#windows = limit === null ? undefined : new LRUCache({ max: MAX_WINDOWS });
     this.#keyOf = keyOf;
     // Whole milliseconds: with fractions a window of 60 s can come out slightly longer, and be
     // announced as 61.
@@ -85,7 +84,8 @@ export class RateLimiter {
    * if nothing is limited. Returns a promise only if other nodes have to be asked.
    */
   consume(key: string): RateState | Promise<RateState> | undefined {
-    if (this.#windows === undefined) return undefined;
+    if (this.limit === 0) return undefined;
+    this.#windows ??= new LRUCache({ max: MAX_WINDOWS });
     const counted = this.#keyOf === undefined ? key : this.#keyOf(key);
     const nowMs = this.#now();
     let window = this.#windows.get(counted);

@@ -32,7 +32,8 @@ export class RevocableCache<Value> {
   readonly #options: RevocableCacheOptions<Value>;
   readonly #rights: Rights;
   readonly #now: () => number;
-  readonly #entries: LRUCache<string, Entry<Value>>;
+  /** Made for the first value: at once it takes its memory for `max` entries. */
+  #entries: LRUCache<string, Entry<Value>> | undefined;
   /** The keys of the entries that depend on a subject. */
   readonly #keysOf = new Map<string, Set<string>>();
   readonly #reads = new Map<string, Read<Value>>();
@@ -42,10 +43,6 @@ export class RevocableCache<Value> {
     this.#options = options;
     this.#rights = options.rights;
     this.#now = options.now ?? (() => performance.now());
-    this.#entries = new LRUCache({
-      max: options.max,
-      dispose: (entry, key) => this.#unlink(key, entry.subjects),
-    });
     this.#stopListening = options.rights.onChange((subject) => this.#drop(subject));
   }
 
@@ -54,11 +51,11 @@ export class RevocableCache<Value> {
    * concurrent callers share.
    */
   get(key: string): Value | Promise<Value> {
-    const entry = this.#entries.get(key);
+    const entry = this.#entries?.get(key);
     if (entry !== undefined) {
       if (this.#now() - entry.readAtMs < this.#rights.maxAgeMs) return entry.value;
       // Deleted now, because the permitted age grows again when the engine recovers.
-      this.#entries.delete(key);
+      this.#entries?.delete(key);
     }
     return this.#reads.get(key)?.result ?? this.#startRead(key);
   }
@@ -73,13 +70,13 @@ export class RevocableCache<Value> {
 
   /** Number of entries. */
   get size(): number {
-    return this.#entries.size;
+    return this.#entries?.size ?? 0;
   }
 
   /** Clears the cache and stops listening. */
   close(): void {
     this.#stopListening();
-    this.#entries.clear();
+    this.#entries?.clear();
   }
 
   #startRead(key: string): Promise<Value> {
@@ -109,6 +106,10 @@ export class RevocableCache<Value> {
   }
 
   #keep(key: string, entry: Entry<Value>): void {
+    this.#entries ??= new LRUCache({
+      max: this.#options.max,
+      dispose: (entry, key) => this.#unlink(key, entry.subjects),
+    });
     this.#entries.set(key, entry);
     for (const subject of entry.subjects) {
       const keys = this.#keysOf.get(subject);
@@ -129,10 +130,10 @@ export class RevocableCache<Value> {
     // The subjects of a read are known only when it is done.
     for (const read of this.#reads.values()) read.changed.add(subject);
     if (subject === EVERYTHING) {
-      this.#entries.clear();
+      this.#entries?.clear();
       return;
     }
-    for (const key of [...(this.#keysOf.get(subject) ?? [])]) this.#entries.delete(key);
+    for (const key of [...(this.#keysOf.get(subject) ?? [])]) this.#entries?.delete(key);
   }
 }
 

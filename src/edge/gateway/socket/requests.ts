@@ -36,12 +36,13 @@ export function readRequest(bytes: ArrayBuffer): Request | 'pong' {
   try {
     const value = parseObject(text);
     if (value.type === 'pong') {
+      validatePong ??= compile(PongFrame);
       validatePong(value);
       return 'pong';
     }
     id = requireId(value.id);
     op = requireOp(value.type);
-    return { id, op, frame: VALIDATORS[op](value) };
+    return { id, op, frame: validatorOf(op)(value) };
   } catch (error) {
     return { id: id ?? idIn(text), op, error: toApiError(error) };
   }
@@ -68,19 +69,18 @@ const CLOSING_BRACE = '}'.charCodeAt(0);
 const ZERO = '0'.charCodeAt(0);
 const NINE = '9'.charCodeAt(0);
 
-const VALIDATORS: { readonly [O in Op]: Validator<CommandFrame<O>> } = {
-  authenticate: compile(commandSchema('authenticate')),
-  refresh: compile(commandSchema('refresh')),
-  subscribe: compile(commandSchema('subscribe')),
-  resume: compile(commandSchema('resume')),
-  unsubscribe: compile(commandSchema('unsubscribe')),
-  typing: compile(commandSchema('typing')),
-  mark_read: compile(commandSchema('mark_read')),
-  presence: compile(commandSchema('presence')),
-  ping: compile(commandSchema('ping')),
-};
+/** Compiled at first use: all of them would delay every start. */
+const VALIDATORS = new Map<Op, Validator<AnyFrame>>();
+let validatePong: Validator<unknown> | undefined;
 
-const validatePong = compile(PongFrame);
+function validatorOf(op: Op): Validator<AnyFrame> {
+  let validate = VALIDATORS.get(op);
+  if (validate === undefined) {
+    validate = compile(commandSchema(op)) as Validator<AnyFrame>;
+    VALIDATORS.set(op, validate);
+  }
+  return validate;
+}
 
 function requireId(id: unknown): string {
   if (id === undefined || id === null) {

@@ -20,7 +20,8 @@ export interface ReplyContent {
 export function replyText(content: ReplyContent): { readonly text: string; readonly html: string } {
   const { body, links, files } = content;
   const name = oneLine(content.accountName);
-  const day = `${DAY.format(new Date(content.filesUntil))} (UTC)`;
+  dayFormat ??= new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' });
+  const day = `${dayFormat.format(new Date(content.filesUntil))} (UTC)`;
   const sentence =
     files.length === 1 ? 'The file is too large for a mail.' : 'The files are too large for a mail.';
   const note = `${sentence} The ${files.length === 1 ? 'link works' : 'links work'} until ${day}.`;
@@ -49,7 +50,8 @@ export function replyText(content: ReplyContent): { readonly text: string; reado
   };
 }
 
-const DAY = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeZone: 'UTC' });
+/** Made at first use: the tables of languages take a while to load. */
+let dayFormat: Intl.DateTimeFormat | undefined;
 
 /** Escapes the text, keeps its lines, and makes its web addresses links. */
 function markedUp(text: string): string {
