@@ -7,6 +7,13 @@ import { filesWithProse, wrapProse } from './support/wrap-prose.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
+t.test('test/support/README.md names every file beside it, and no other', (t) => {
+  const text = readFileSync(join(ROOT, 'test/support/README.md'), 'utf8');
+  const named = [...text.matchAll(/`([a-z-]+\.[jt]s)`/g)].map(([, name]) => name);
+  t.strictSame([...new Set(named)].sort(), globSync('*.[jt]s', { cwd: join(ROOT, 'test/support') }).sort());
+  t.end();
+});
+
 t.test('every relative link of a document resolves', async (t) => {
   const documents = globSync('{*.md,docs/**/*.md,src/**/*.md,bench/**/*.md}', { cwd: ROOT });
   t.ok(documents.includes('README.md'));

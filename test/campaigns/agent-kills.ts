@@ -3,9 +3,9 @@ import { AgentCluster, differences, ReplyReader } from '../support/agent-cluster
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface AgentKillsOptions {
-  readonly seed: number;
+export interface AgentKillsOptions extends Seeded {
   /** Each is a kill. */
   readonly rounds: number;
   /** Runs under way when the node is killed, at different tokens of theirs. */
@@ -16,17 +16,13 @@ export interface AgentKillsOptions {
   readonly endsLeases?: boolean;
 }
 
-export interface AgentKillsFigures {
-  readonly seed: number;
+export interface AgentKillsFigures extends Found {
   readonly kills: number;
   /** Runs that the kills met, and how they ended. */
   readonly runs: Readonly<Record<string, number>>;
   /** From the kill to the last `complete` of its messages, the longest. */
   readonly slowestEndMs: number;
   readonly readers: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 const TOKENS = 120;
@@ -38,8 +34,9 @@ const READERS = 3;
  * message ends, with the text that was kept of it, and every reader, whichever node it was on, ends
  * with what Postgres has.
  */
-export async function agentKills(t: Teardown, options: AgentKillsOptions): Promise<AgentKillsFigures> {
-  const startedAt = performance.now();
+export const agentKills = campaign({ whole: () => ({ rounds: 50, runs: 3 }), run });
+
+async function run(t: Teardown, options: AgentKillsOptions): Promise<AgentKillsFigures> {
   const ground = await Ground.start(t, options);
   const figures = { slowestEndMs: 0, runs: {} as Record<string, number>, problems: [] as string[] };
   for (let round = 0; round < options.rounds; round++) {
@@ -48,11 +45,9 @@ export async function agentKills(t: Teardown, options: AgentKillsOptions): Promi
   }
   for (const status of await ground.statuses()) figures.runs[status] = (figures.runs[status] ?? 0) + 1;
   return {
-    seed: options.seed,
     kills: options.rounds,
     ...figures,
     readers: READERS * options.runs,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
   };
 }
 

@@ -18,6 +18,7 @@ import { AUDIT_KEY } from '../support/node.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found } from './campaign.ts';
 
 export interface TamperedFigures {
   readonly tamperings: number;
@@ -244,24 +245,24 @@ async function headOf(baseUrl: string, headers: Record<string, string>): Promise
   return (await response.json()) as object;
 }
 
-export interface AuditFigures extends TamperedFigures {
-  readonly seed: number;
+export interface AuditFigures extends TamperedFigures, Found {
   readonly sealed: SealedFigures;
-  readonly seconds: number;
 }
 
-export async function auditCampaign(
+export const auditCampaign = campaign({
+  whole: () => ({ tamperings: 1_000, callers: 8, changesPerCaller: 400, kills: 12 }),
+  run,
+});
+
+async function run(
   t: Teardown,
   { seed, tamperings, ...load }: { readonly tamperings: number } & SealedOptions,
 ): Promise<AuditFigures> {
-  const startedAt = performance.now();
   const figures = await tampered(t, { seed, tamperings });
   const sealed = await sealedUnderKills(t, { seed, ...load });
   return {
-    seed,
     ...figures,
     sealed,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
     problems: [...figures.problems, ...sealed.problems],
   };
 }

@@ -15,24 +15,20 @@ import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { createPerson, expect } from './account.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface CountsOptions {
-  readonly seed: number;
+export interface CountsOptions extends Seeded {
   readonly histories: number;
   /** Default: one of its own. */
   readonly cluster?: Cluster;
 }
 
-export interface CountsFigures {
-  readonly seed: number;
+export interface CountsFigures extends Found {
   readonly histories: number;
   /** Acts that were done, by name. */
   readonly acts: Readonly<Record<string, number>>;
   /** Comparisons of the counts of a user on a node. */
   readonly compared: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 const LANES = 8;
@@ -49,11 +45,9 @@ const CONVERSATIONS = '/v1/messaging/conversations';
  * conversation's messages and of unread conversations, are those of a slow re-count of what was
  * acknowledged, and in the end those of the rows.
  */
-export async function counts(
-  t: Teardown,
-  { seed, histories, cluster: given }: CountsOptions,
-): Promise<CountsFigures> {
-  const startedAt = performance.now();
+export const counts = campaign({ whole: () => ({ histories: 10_000 }), run });
+
+async function run(t: Teardown, { seed, histories, cluster: given }: CountsOptions): Promise<CountsFigures> {
   const cluster = given ?? (await startCluster(t));
   const nodes = [cluster.nodes[0].at(NEWEST_VERSION), cluster.nodes[1].at(NEWEST_VERSION)] as const;
   const figures = { acts: {} as Record<string, number>, compared: 0, problems: [] as string[] };
@@ -85,8 +79,7 @@ export async function counts(
     figures.problems.push(...(await rowsThatDiffer(t, cluster.databaseUrl, lanes.flat())));
     figures.problems.push(...(await inboxRowsThatDiffer(t, cluster.databaseUrl, lanes.flat())));
   }
-  const seconds = Math.round((performance.now() - startedAt) / 1_000);
-  return { seed, histories, ...figures, seconds };
+  return { histories, ...figures };
 }
 
 const RANKS = ['unseen', 'seen', 'read', 'dismissed'] as const;

@@ -11,15 +11,14 @@ import { type Repairs, repairsOf } from '../support/repairs.ts';
 import { checkShown, clockSeconds, Shown, type ShownReader } from '../support/shown.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface DeliveryOptions {
-  readonly seed: number;
+export interface DeliveryOptions extends Seeded {
   /** One after the other. */
   readonly faults: readonly FaultName[];
 }
 
-export interface DeliveryFigures {
-  readonly seed: number;
+export interface DeliveryFigures extends Found {
   readonly faults: Readonly<Record<string, number>>;
   readonly acknowledged: number;
   readonly refused: number;
@@ -34,9 +33,6 @@ export interface DeliveryFigures {
   /** Counted on the nodes that run at the end. */
   readonly repairs: Repairs;
   readonly voids: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -46,10 +42,10 @@ export interface DeliveryFigures {
  * edits, deletions, notifications and conversations that changed; everything acknowledged is there;
  * every message has its notifications once; nothing is left in the outbox.
  */
-export async function delivery(t: Teardown, options: DeliveryOptions): Promise<DeliveryFigures> {
+export const delivery = campaign({ whole: (seed) => ({ faults: anyFaults(seed, 40) }), run });
+
+async function run(t: Teardown, options: DeliveryOptions, random: Random): Promise<DeliveryFigures> {
   const { seed, faults } = options;
-  const startedAt = performance.now();
-  const random = new Random(seed);
   const cluster = await startClusterBehindLinks(t, seed);
   const { conversationId } = cluster;
   const counts: Record<string, number> = {};
@@ -87,7 +83,6 @@ export async function delivery(t: Teardown, options: DeliveryOptions): Promise<D
   const shown = await checkShown(cluster.databaseUrl, open);
   const { problems, voids } = await checkAll(cluster, first!, late, acknowledged);
   return {
-    seed,
     faults: counts,
     acknowledged: acknowledged.length,
     refused: loads.flatMap((load) => load.sent).length - acknowledged.length,
@@ -97,8 +92,7 @@ export async function delivery(t: Teardown, options: DeliveryOptions): Promise<D
     losses: losses.byEvent,
     repairs: await repairsOf(cluster.nodes),
     voids,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
-    problems: [...problems, ...shown.problems, ...losses.problems()].slice(0, 50),
+    problems: [...problems, ...shown.problems, ...losses.problems()],
   };
 }
 
@@ -143,7 +137,7 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-export function anyFaults(seed: number, count: number): FaultName[] {
+function anyFaults(seed: number, count: number): FaultName[] {
   const random = new Random(seed);
   return Array.from({ length: count }, () => random.pick(Object.keys(FAULTS) as FaultName[]));
 }

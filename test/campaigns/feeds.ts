@@ -11,18 +11,16 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface FeedsOptions {
-  readonly seed: number;
+export interface FeedsOptions extends Seeded {
   readonly histories: number;
 }
 
-export interface FeedsFigures {
-  readonly seed: number;
+export interface FeedsFigures extends Found {
   readonly histories: number;
   readonly steps: number;
   readonly pages: number;
-  readonly problems: readonly string[];
 }
 
 const LANES = 4;
@@ -34,7 +32,9 @@ const PATH = '/v1/messaging/notifications';
  * marks) against a slow model: after each, the feeds of its three users, their pages, filters and
  * counts are those of the model.
  */
-export async function feeds(t: Teardown, { seed, histories }: FeedsOptions): Promise<FeedsFigures> {
+export const feeds = campaign({ whole: () => ({ histories: 1_000 }), run });
+
+async function run(t: Teardown, { seed, histories }: FeedsOptions): Promise<FeedsFigures> {
   const app = await startTestApp(t);
   const figures = { seed, histories, steps: 0, pages: 0, problems: [] as string[] };
   const seeds = Array.from({ length: histories }, (_, n) => seed * 1_000_000 + n);

@@ -21,6 +21,7 @@ import {
   setMessagesDays,
   uploadText,
 } from './account.ts';
+import { campaign, type Found } from './campaign.ts';
 
 export interface ForgottenOptions extends StageOptions {
   /** Each with every way to remove a text, or with these. */
@@ -28,8 +29,7 @@ export interface ForgottenOptions extends StageOptions {
   readonly ways?: readonly Way[];
 }
 
-export interface ForgottenFigures {
-  readonly seed: number;
+export interface ForgottenFigures extends Found {
   readonly texts: number;
   /** Places of the database in which the texts were before. */
   readonly places: readonly string[];
@@ -38,9 +38,6 @@ export interface ForgottenFigures {
    * milliseconds.
    */
   readonly worstMs: Readonly<Record<string, number>>;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -49,9 +46,10 @@ export interface ForgottenFigures {
  * database has it at the commit; and within a moment neither has any read, resume or file of either
  * node, nor Redis.
  */
-export async function forgotten(t: Teardown, options: ForgottenOptions): Promise<ForgottenFigures> {
+export const forgotten = campaign({ whole: () => ({ rounds: 20 }), run });
+
+async function run(t: Teardown, options: ForgottenOptions): Promise<ForgottenFigures> {
   const { seed, rounds, ways = Object.keys(WAYS) as Way[] } = options;
-  const startedAt = performance.now();
   const ground = await openStage(t, options);
   const { cluster, nodes, postgres, database } = ground;
   const texts: Text[] = [];
@@ -77,11 +75,9 @@ export async function forgotten(t: Teardown, options: ForgottenOptions): Promise
     if (left.length > 0) problems.push(`${way}: ${left} has ${secret} in the end`);
   }
   return {
-    seed,
     texts: texts.length,
     places: [...places].sort(),
     worstMs,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
     problems,
   };
 }

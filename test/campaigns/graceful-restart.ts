@@ -2,15 +2,15 @@ import { Balancer } from '../support/balancer.ts';
 import { Contract } from '../support/contract.ts';
 import { startNode, TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { Random } from '../support/random.ts';
+import type { Random } from '../support/random.ts';
 import { startRedis } from '../support/redis.ts';
 import { SdkClients } from '../support/sdk-clients.ts';
 import { SteadyLoad } from '../support/steady-load.ts';
 import { storedMessages } from '../support/stored-messages.ts';
 import type { Teardown } from '../support/teardown.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface GracefulRestartOptions {
-  readonly seed: number;
+export interface GracefulRestartOptions extends Seeded {
   readonly clients: number;
   readonly conversations: number;
   readonly messagesPerSecond: number;
@@ -23,8 +23,7 @@ export interface GracefulRestartOptions {
   readonly evenly: boolean;
 }
 
-export interface GracefulRestartFigures {
-  readonly seed: number;
+export interface GracefulRestartFigures extends Found {
   readonly clients: number;
   /** Those that the node had when it was asked to stop. */
   readonly clientsOfNode: number;
@@ -49,9 +48,6 @@ export interface GracefulRestartFigures {
   readonly interrupted: number;
   /** From the signal to the end of the process. */
   readonly stoppedAfterMs: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -60,13 +56,17 @@ export interface GracefulRestartFigures {
  * Postgres has, each message once and in order, and those that have to move do not come all at
  * once.
  */
-export async function gracefulRestart(
+export const gracefulRestart = campaign({
+  whole: () => ({ clients: 1_000, conversations: 50, messagesPerSecond: 50, drainMs: 10_000, evenly: true }),
+  run,
+});
+
+async function run(
   t: Teardown,
   options: GracefulRestartOptions,
+  random: Random,
 ): Promise<GracefulRestartFigures> {
-  const startedAt = performance.now();
-  const { seed, messagesPerSecond, drainMs } = options;
-  const random = new Random(seed);
+  const { messagesPerSecond, drainMs } = options;
   const { url: databaseUrl } = await createTestDatabase(t);
   const { url: redisUrl } = await startRedis(t);
   const env = { PARLEY_SOCKET_SOCKETS_PER_ACTOR: '100000', PARLEY_DRAIN_MS: String(drainMs) };
@@ -121,7 +121,6 @@ export async function gracefulRestart(
     problems.push(`${peakPer100Ms} came within 100 ms, ${evenPer100Ms} were even`);
   }
   return {
-    seed,
     clients: options.clients,
     clientsOfNode,
     reconnects: reconnects.length,
@@ -136,7 +135,6 @@ export async function gracefulRestart(
     doubled: report.doubled,
     interrupted: report.interrupted,
     stoppedAfterMs,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
     problems,
   };
 }

@@ -20,13 +20,13 @@ import {
   setMessagesDays,
   uploadText,
 } from './account.ts';
+import { campaign, type Found } from './campaign.ts';
 
 export interface HoldsOptions extends StageOptions {
   readonly interleavings: number;
 }
 
-export interface HoldsFigures {
-  readonly seed: number;
+export interface HoldsFigures extends Found {
   readonly interleavings: number;
   /** In which the hold was set before anything was removed, and after. */
   readonly heldFirst: number;
@@ -34,9 +34,6 @@ export interface HoldsFigures {
   /** Acts that were done, by name, and those that were refused. */
   readonly done: Readonly<Record<string, number>>;
   readonly refused: Readonly<Record<string, number>>;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /** Interleavings that run at once. */
@@ -51,9 +48,10 @@ const JITTER_MS = 30;
  * the end, files and revisions included, and whatever is tried again is refused. Once released,
  * everything goes.
  */
-export async function holds(t: Teardown, options: HoldsOptions): Promise<HoldsFigures> {
-  const { seed, interleavings } = options;
-  const startedAt = performance.now();
+export const holds = campaign({ whole: () => ({ interleavings: 1_000 }), run });
+
+async function run(t: Teardown, options: HoldsOptions): Promise<HoldsFigures> {
+  const { interleavings } = options;
   const stage = await openStage(t, options);
   const { cluster, nodes, postgres, database } = stage;
   const persons = await createPersons(nodes[0], Math.ceil(interleavings / 25));
@@ -81,13 +79,11 @@ export async function holds(t: Teardown, options: HoldsOptions): Promise<HoldsFi
   problems.push(...(await leftovers(postgres, races, cluster.nodes[0])));
   await setMessagesDays(nodes[0], null);
   return {
-    seed,
     interleavings,
     heldFirst: races.filter(({ isHeldFirst }) => isHeldFirst).length,
     heldLater: races.filter(({ isHeldFirst }) => !isHeldFirst).length,
     done: ground.done,
     refused: ground.refused,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
     problems,
   };
 }

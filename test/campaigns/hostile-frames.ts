@@ -8,15 +8,14 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface HostileFramesOptions {
-  readonly seed: number;
+export interface HostileFramesOptions extends Seeded {
   /** How many frames, over all sockets. */
   readonly frames: number;
 }
 
-export interface HostileFramesFigures {
-  readonly seed: number;
+export interface HostileFramesFigures extends Found {
   readonly frames: Readonly<Record<string, number>>;
   /** Sockets that their own frames ended. */
   readonly ended: number;
@@ -27,9 +26,6 @@ export interface HostileFramesFigures {
   readonly worstSendMs: number;
   /** Growth of the server's memory, in megabytes; null if /proc is not available. */
   readonly grownMb: number | null;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -39,10 +35,9 @@ export interface HostileFramesFigures {
  * socket may ask are lifted, for they would end each after ten such frames
  * (test/gateway/commands.test.ts holds them).
  */
-export async function hostileFrames(
-  t: Teardown,
-  { seed, frames }: HostileFramesOptions,
-): Promise<HostileFramesFigures> {
+export const hostileFrames = campaign({ whole: () => ({ frames: 100_000 }), run });
+
+async function run(t: Teardown, { seed, frames }: HostileFramesOptions): Promise<HostileFramesFigures> {
   const { url: databaseUrl } = await createTestDatabase(t);
   const node = await startNode(t, {
     databaseUrl,
@@ -84,14 +79,12 @@ export async function hostileFrames(
     }
   }
   return {
-    seed,
     frames: counts,
     ended: attackers.reduce((sum, { ended }) => sum + ended, 0),
     framesPerSecond: Math.round(frames / seconds),
     messages: load.acknowledged.length,
     worstSendMs: pace.worstMs,
     grownMb: before === undefined || after === undefined ? null : after - before,
-    seconds: Math.round(seconds * 10) / 10,
     problems,
   };
 }

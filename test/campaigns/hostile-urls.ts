@@ -6,15 +6,15 @@ import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { readOutboundUrl } from '../../src/platform/outbound/outbound-url.ts';
 import { hostileUrls as urlsOf } from '../agents/hostile-urls.ts';
 import { interfaceAddresses, ownAddresses } from '../support/own-addresses.ts';
-import { Random } from '../support/random.ts';
+import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { createGround } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { firstTry, openDelivering } from '../webhooks/delivering.ts';
 import { addWebhook } from '../webhooks/webhook.ts';
+import { campaign, type Seeded } from './campaign.ts';
 
-export interface HostileUrlsOptions {
-  readonly seed: number;
+export interface HostileUrlsOptions extends Seeded {
   /** Tries of names that change their addresses between look-ups. */
   readonly changes: number;
   /** Uses every n-th URL. */
@@ -32,8 +32,9 @@ const SIDE_BY_SIDE = 20;
  * redirects, and under names whose addresses change between look-ups. Those that the endpoint would
  * refuse are put into the table.
  */
-export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: HostileUrlsOptions) {
-  const random = new Random(seed);
+export const hostileUrls = campaign({ whole: () => ({ changes: 5_000 }), run });
+
+async function run(t: Teardown, { changes, every = 1 }: HostileUrlsOptions, random: Random) {
   /** Where the path of redirects leads, one behind the other. */
   let targets: string[] = [];
   let redirected = 0;
@@ -103,7 +104,7 @@ export async function hostileUrls(t: Teardown, { seed, changes, every = 1 }: Hos
     problems.push(`of ${targets.length} redirects ${notFollowed} failed as such`);
   if (reached > 0) problems.push(`canaries were reached ${reached} times`);
   return {
-    ...{ seed, urls: urls.length, refusedAtOnce: refusedAtOnce.length, sent: sent.length },
+    ...{ urls: urls.length, refusedAtOnce: refusedAtOnce.length, sent: sent.length },
     ...{ changes, changesDelivered: changed.delivered, redirects: targets.length },
     ...{ lookups: [...lookups.values()].reduce((sum, count) => sum + count, 0), reached, problems },
   };

@@ -1,18 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { Random } from '../support/random.ts';
+import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface IdempotencyOptions {
-  readonly seed: number;
+export interface IdempotencyOptions extends Seeded {
   readonly keys: number;
   /** Default: one of its own. */
   readonly cluster?: Cluster;
 }
 
-export interface IdempotencyFigures {
-  readonly seed: number;
+export interface IdempotencyFigures extends Found {
   readonly keys: number;
   readonly requests: number;
   /** Answered that a request with the key was in progress. */
@@ -20,9 +19,6 @@ export interface IdempotencyFigures {
   /** No answer, or 5xx: the node was killed under the request. */
   readonly interrupted: number;
   readonly replayed: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -31,10 +27,10 @@ export interface IdempotencyFigures {
  * same, byte for byte; the key with another request is refused. Half of them are drafts, which
  * differ in nothing but the key.
  */
-export async function idempotency(t: Teardown, options: IdempotencyOptions): Promise<IdempotencyFigures> {
-  const { seed, keys } = options;
-  const startedAt = performance.now();
-  const random = new Random(seed);
+export const idempotency = campaign({ whole: () => ({ keys: 1_000 }), run });
+
+async function run(t: Teardown, options: IdempotencyOptions, random: Random): Promise<IdempotencyFigures> {
+  const { keys } = options;
   const cluster = options.cluster ?? (await startCluster(t));
   const run = new Run(cluster, random);
   const tasks = Array.from({ length: keys }, (_, n) => run.task(n, random.below(3) === 0 ? 3 : 1));
@@ -56,8 +52,7 @@ export async function idempotency(t: Teardown, options: IdempotencyOptions): Pro
   for (const task of tasks.slice(0, 50)) problems.push(...(await run.reuse(task)));
   problems.push(...(await rowProblems(cluster, keys)));
   const { requests, inProgress, interrupted, replayed } = run;
-  const seconds = Math.round((performance.now() - startedAt) / 1_000);
-  return { seed, keys, requests, inProgress, interrupted, replayed, seconds, problems };
+  return { keys, requests, inProgress, interrupted, replayed, problems };
 }
 
 interface Task {

@@ -8,15 +8,15 @@ import { addInbox } from '../mail/fixture.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { Random } from '../support/random.ts';
+import type { Random } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { startRedis } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface MailInOptions {
-  readonly seed: number;
+export interface MailInOptions extends Seeded {
   /** Each is sent twice. */
   readonly mails: number;
   readonly customers: number;
@@ -26,8 +26,7 @@ export interface MailInOptions {
   readonly kills: number;
 }
 
-export interface MailInFigures {
-  readonly seed: number;
+export interface MailInFigures extends Found {
   readonly mails: number;
   readonly messages: number;
   readonly kills: number;
@@ -39,9 +38,6 @@ export interface MailInFigures {
   readonly unanswered: number;
   /** Rows of uploads that nothing refers to, which the purge removes a day later. */
   readonly unreferenced: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 type Transport = 'http' | 'smtp';
@@ -51,10 +47,10 @@ type Transport = 'http' | 'smtp';
  * middle and begin again until they are acknowledged; a node is killed too. Each mail is exactly
  * one message then, and each stored file has a row that a purge finds it by.
  */
-export async function mailIn(t: Teardown, options: MailInOptions): Promise<MailInFigures> {
+export const mailIn = campaign({ whole: () => ({ mails: 2_000, customers: 200, width: 16, kills: 3 }), run });
+
+async function run(t: Teardown, options: MailInOptions, random: Random): Promise<MailInFigures> {
   const { seed, mails, customers, width, kills } = options;
-  const startedAt = performance.now();
-  const random = new Random(seed);
   const [redis, { url }, ...ports] = await Promise.all([
     startRedis(t),
     createTestDatabase(t),
@@ -121,8 +117,7 @@ export async function mailIn(t: Teardown, options: MailInOptions): Promise<MailI
   const { problems, messages, unreferenced } = await check(database, mails, join(dataDir, 'uploads'));
   return {
     ...{ seed, mails, messages, kills, acknowledged, killedSenders, unanswered, unreferenced },
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
-    problems: problems.slice(0, 20),
+    problems: problems,
   };
 }
 

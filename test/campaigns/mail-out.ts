@@ -14,9 +14,9 @@ import { startRedis } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface MailOutOptions {
-  readonly seed: number;
+export interface MailOutOptions extends Seeded {
   readonly mails: number;
   readonly cases: number;
   /** Callers that send side by side. */
@@ -31,8 +31,7 @@ export interface MailOutOptions {
   readonly trouble: number;
 }
 
-export interface MailOutFigures {
-  readonly seed: number;
+export interface MailOutFigures extends Found {
   readonly messages: number;
   /** Mails whose customer's address is refused for good. */
   readonly refusedForGood: number;
@@ -43,9 +42,6 @@ export interface MailOutFigures {
   /** Accepted again, under the same Message-ID. */
   readonly repeated: number;
   readonly mostTries: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -54,10 +50,13 @@ export interface MailOutFigures {
  * node is killed. Each mail arrives at least once, under one Message-ID, and none is lost; what is
  * refused for good has failed, and its author is notified.
  */
-export async function mailOut(t: Teardown, options: MailOutOptions): Promise<MailOutFigures> {
+export const mailOut = campaign({
+  whole: () => ({ mails: 2_000, cases: 200, width: 16, kills: 3, restarts: true, outages: 6, trouble: 1 }),
+  run,
+});
+
+async function run(t: Teardown, options: MailOutOptions, random: Random): Promise<MailOutFigures> {
   const { seed, mails, cases, width, kills, restarts, outages, trouble } = options;
-  const startedAt = performance.now();
-  const random = new Random(seed);
   const server = await UnreliableServer.start(t, new Random(seed * 10), trouble);
   const [redis, { url }] = await Promise.all([startRedis(t), createTestDatabase(t)]);
   const start = (dataDir?: string) =>
@@ -110,14 +109,12 @@ export async function mailOut(t: Teardown, options: MailOutOptions): Promise<Mai
   const problems = await check(database, server, sent);
   const { rows } = await database.pool.query<{ most: number }>('SELECT max(attempts) AS most FROM mails');
   return {
-    seed,
     messages: sent.size,
     refusedForGood: [...sent.values()].filter(Boolean).length,
     ...{ kills, outages, faults: server.faults },
     repeated: server.accepted.length - new Set(server.accepted).size,
     mostTries: rows[0]!.most,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
-    problems: problems.slice(0, 20),
+    problems: problems,
   };
 }
 

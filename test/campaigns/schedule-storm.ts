@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type Cluster, createGroup, startCluster } from '../support/cluster.ts';
 import type { Listener, TestNode } from '../support/node.ts';
-import { Random } from '../support/random.ts';
+import type { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 import { leftovers } from './scheduled.ts';
 
-export interface ScheduleStormOptions {
-  readonly seed: number;
+export interface ScheduleStormOptions extends Seeded {
   readonly messages: number;
   readonly conversations: number;
   /** From the first time that a message asks for to the last, in milliseconds. */
@@ -17,8 +17,7 @@ export interface ScheduleStormOptions {
   readonly cluster?: Cluster;
 }
 
-export interface ScheduleStormFigures {
-  readonly seed: number;
+export interface ScheduleStormFigures extends Found {
   readonly sent: number;
   /** Sent when the node was killed. */
   readonly sentAtKill: number;
@@ -26,9 +25,6 @@ export interface ScheduleStormFigures {
   readonly latenessMs: { readonly p50: number; readonly p99: number; readonly worst: number };
   /** From the first time asked for to the entry of the last message. */
   readonly wholeMs: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -37,13 +33,17 @@ export interface ScheduleStormFigures {
  * was sent once, none before its time, in every conversation in the order of the times that were
  * asked for, and the readers have the same.
  */
-export async function scheduleStorm(
+export const scheduleStorm = campaign({
+  whole: () => ({ messages: 5_000, conversations: 50, spreadMs: 10_000 }),
+  run,
+});
+
+async function run(
   t: Teardown,
   options: ScheduleStormOptions,
+  random: Random,
 ): Promise<ScheduleStormFigures> {
-  const { seed, messages, conversations, spreadMs } = options;
-  const startedAt = performance.now();
-  const random = new Random(seed);
+  const { messages, conversations, spreadMs } = options;
   const cluster = options.cluster ?? (await startCluster(t));
   const { nodes } = cluster;
   const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 4 });
@@ -67,7 +67,6 @@ export async function scheduleStorm(
   const rows = await readStored(postgres, ids);
   const lateness = rows.map(({ late_ms }) => late_ms).sort((a, b) => a - b);
   return {
-    seed,
     sent: rows.length,
     sentAtKill,
     latenessMs: {
@@ -76,7 +75,6 @@ export async function scheduleStorm(
       worst: lateness.at(-1)!,
     },
     wholeMs: Math.round(Math.max(...rows.map(({ entered_ms }) => entered_ms)) - firstMs),
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
     problems: [
       ...problemsOf(rows),
       ...readerProblems(groups, rows, listeners),

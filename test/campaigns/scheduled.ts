@@ -5,9 +5,9 @@ import type { TestNode } from '../support/node.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface ScheduledOptions {
-  readonly seed: number;
+export interface ScheduledOptions extends Seeded {
   /** One after the other, each while messages become due. */
   readonly faults: readonly FaultName[];
   /** Number in each round. */
@@ -16,8 +16,7 @@ export interface ScheduledOptions {
   readonly cluster?: Cluster;
 }
 
-export interface ScheduledFigures {
-  readonly seed: number;
+export interface ScheduledFigures extends Found {
   readonly scheduled: number;
   readonly sent: number;
   readonly canceled: number;
@@ -26,9 +25,6 @@ export interface ScheduledFigures {
    * milliseconds.
    */
   readonly worstLatenessMs: Readonly<Record<string, number>>;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -37,10 +33,10 @@ export interface ScheduledFigures {
  * what was canceled was not, every reader has the timeline in order, and every message has its
  * notifications once.
  */
-export async function scheduled(t: Teardown, options: ScheduledOptions): Promise<ScheduledFigures> {
-  const { seed, faults, messages } = options;
-  const startedAt = performance.now();
-  const random = new Random(seed);
+export const scheduled = campaign({ whole: (seed) => ({ faults: anyFaults(seed, 24), messages: 200 }), run });
+
+async function run(t: Teardown, options: ScheduledOptions, random: Random): Promise<ScheduledFigures> {
+  const { faults, messages } = options;
   const cluster = options.cluster ?? (await startCluster(t));
   const postgres = new pg.Pool({ connectionString: cluster.databaseUrl, max: 4 });
   t.teardown(() => postgres.end());
@@ -58,12 +54,10 @@ export async function scheduled(t: Teardown, options: ScheduledOptions): Promise
   }
   problems.push(...(await checkCluster(cluster, [listener], [])), ...(await leftovers(postgres)));
   return {
-    seed,
     scheduled: faults.length * messages,
     sent: listener.created().length,
     canceled: await count(postgres, "SELECT FROM messages WHERE status = 'canceled'"),
     worstLatenessMs,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
     problems,
   };
 }
@@ -104,7 +98,7 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-export function anyFaults(seed: number, count: number): FaultName[] {
+function anyFaults(seed: number, count: number): FaultName[] {
   const random = new Random(seed);
   return Array.from({ length: count }, () => random.pick(Object.keys(FAULTS) as FaultName[]));
 }

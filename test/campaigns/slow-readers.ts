@@ -8,9 +8,9 @@ import { SteadyLoad } from '../support/steady-load.ts';
 import { storedMessages } from '../support/stored-messages.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface SlowReadersOptions {
-  readonly seed: number;
+export interface SlowReadersOptions extends Seeded {
   readonly readers: number;
   /** How many of them stop reading. */
   readonly stalled: number;
@@ -18,8 +18,7 @@ export interface SlowReadersOptions {
   readonly floodMessages: number;
 }
 
-export interface SlowReadersFigures {
-  readonly seed: number;
+export interface SlowReadersFigures extends Found {
   readonly readers: number;
   readonly stalled: number;
   /** Sent to each that did not read. */
@@ -37,9 +36,6 @@ export interface SlowReadersFigures {
   readonly readingMb: number | null;
   readonly grownMb: number | null;
   readonly allowedMb: number;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -49,8 +45,12 @@ export interface SlowReadersFigures {
  * everything; the others are not touched. What that costs the others in time is the bench's
  * (bench/slow-readers.ts).
  */
-export async function slowReaders(t: Teardown, options: SlowReadersOptions): Promise<SlowReadersFigures> {
-  const startedAt = performance.now();
+export const slowReaders = campaign({
+  whole: () => ({ readers: 1_000, stalled: 50, floodMessages: 400 }),
+  run,
+});
+
+async function run(t: Teardown, options: SlowReadersOptions): Promise<SlowReadersFigures> {
   const { seed, readers, stalled, floodMessages } = options;
   const { url: databaseUrl } = await createTestDatabase(t);
   const node = await startNode(t, { databaseUrl, env: ENVIRONMENT });
@@ -112,7 +112,6 @@ export async function slowReaders(t: Teardown, options: SlowReadersOptions): Pro
     problems.push(`${grownMb} MB more while some did not read, ${allowedMb} MB are allowed`);
   }
   return {
-    seed,
     readers,
     stalled,
     floodMb: Math.round((overflow * BODY.length) / 1e6),
@@ -123,7 +122,6 @@ export async function slowReaders(t: Teardown, options: SlowReadersOptions): Pro
     readingMb: readingMb ?? null,
     grownMb,
     allowedMb,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
     problems,
   };
 }

@@ -14,9 +14,9 @@ import { SocketClient } from '../support/socket-client.ts';
 import { storedMessages } from '../support/stored-messages.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface SocketsOptions {
-  readonly seed: number;
+export interface SocketsOptions extends Seeded {
   readonly sockets: number;
   readonly conversations: number;
   readonly messages: number;
@@ -26,8 +26,7 @@ export interface SocketsOptions {
   readonly restarts: boolean;
 }
 
-export interface SocketsFigures {
-  readonly seed: number;
+export interface SocketsFigures extends Found {
   readonly acknowledged: number;
   /** Sends that were refused or not answered, and tried again. */
   readonly retried: number;
@@ -44,9 +43,6 @@ export interface SocketsFigures {
   /** Frames between nodes that were overtaken by later ones. */
   readonly overtaken: number;
   readonly faults: Readonly<Record<string, number>>;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /**
@@ -56,8 +52,12 @@ export interface SocketsFigures {
  * connections; so it has edits, deletions, notifications and conversations that changed since it
  * was live first.
  */
-export async function sockets(t: Teardown, options: SocketsOptions): Promise<SocketsFigures> {
-  const startedAt = performance.now();
+export const sockets = campaign({
+  whole: () => ({ sockets: 200, conversations: 50, messages: 20_000, seconds: 120, restarts: true }),
+  run,
+});
+
+async function run(t: Teardown, options: SocketsOptions): Promise<SocketsFigures> {
   const ground = await Ground.start(t, options);
   const clients = ground.connect(t);
   await ground.untilAll(clients, ({ hasCursor }) => hasCursor, 'every socket to be live');
@@ -102,7 +102,6 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
   }
   const histories = clients.flatMap(({ history }) => [...history.values()]);
   return {
-    seed: options.seed,
     acknowledged: acknowledged.length,
     retried: ground.retried,
     delivered: histories.reduce((sum, { length }) => sum + length, 0),
@@ -112,8 +111,7 @@ export async function sockets(t: Teardown, options: SocketsOptions): Promise<Soc
     reconnected: clients.reduce((sum, { connections }) => sum + Math.max(0, connections - 1), 0),
     overtaken: ground.links.reduce((sum, { counts }) => sum + counts.held, 0),
     faults: ground.faults,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
-    problems: [...problems, ...differing, ...ground.losses.problems()].slice(0, 50),
+    problems: [...problems, ...differing, ...ground.losses.problems()],
   };
 }
 

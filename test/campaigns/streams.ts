@@ -8,9 +8,9 @@ import type { ModelReply } from '../support/model-server.ts';
 import { Random } from '../support/random.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
-export interface StreamsOptions {
-  readonly seed: number;
+export interface StreamsOptions extends Seeded {
   readonly conversations: number;
   /** In each conversation, one behind the end of the reply to the other. */
   readonly questions: number;
@@ -21,8 +21,7 @@ export interface StreamsOptions {
   readonly readers: number;
 }
 
-export interface StreamsFigures {
-  readonly seed: number;
+export interface StreamsFigures extends Found {
   /** Replies that are in Postgres, written to their ends. */
   readonly replies: number;
   readonly runs: Readonly<Record<string, number>>;
@@ -37,9 +36,6 @@ export interface StreamsFigures {
   /** Frames between nodes that were overtaken by later ones. */
   readonly overtaken: number;
   readonly faults: Readonly<Record<string, number>>;
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 const TOKENS = 60;
@@ -57,8 +53,9 @@ const TOKENS_PER_SECOND = 50;
  * of which everything is cut once and other readers join: all of them have the text again before it
  * ends, and to each the pieces make exactly what is sealed.
  */
-export async function streams(t: Teardown, options: StreamsOptions): Promise<StreamsFigures> {
-  const startedAt = performance.now();
+export const streams = campaign({ whole: () => ({ conversations: 8, questions: 12, readers: 6 }), run });
+
+async function run(t: Teardown, options: StreamsOptions): Promise<StreamsFigures> {
   const ground = await Ground.start(t, options);
   const breaking = ground.breakThings();
   await ground.talk().finally(() => ground.stopBreaking());
@@ -74,15 +71,13 @@ export async function streams(t: Teardown, options: StreamsOptions): Promise<Str
   }
   problems.push(...(await ground.notificationProblems()));
   return {
-    seed: options.seed,
     ...(await ground.counts()),
     readers: ground.readers.length,
     watched: matched.length,
     whole: matched.filter((one) => one).length,
     overtaken: ground.overtaken,
     faults: ground.faults,
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
-    problems: problems.slice(0, 50),
+    problems: problems,
   };
 }
 

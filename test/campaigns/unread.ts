@@ -4,10 +4,11 @@ import { PARLEY } from '../start/parley.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { PeakMemory } from '../support/peak-memory.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { Random } from '../support/random.ts';
+import type { Random } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
 /** What asks and does not read. */
 export interface Shape {
@@ -21,8 +22,7 @@ export interface Shape {
   readonly pages: number;
 }
 
-export interface UnreadOptions {
-  readonly seed: number;
+export interface UnreadOptions extends Seeded {
   /** Messages of 40,000 characters in each of the two conversations. */
   readonly messages: number;
   readonly shapes: readonly Shape[];
@@ -57,12 +57,8 @@ export interface ShapeFigures {
   readonly readSeconds: number;
 }
 
-export interface UnreadFigures {
-  readonly seed: number;
+export interface UnreadFigures extends Found {
   readonly shapes: readonly ShapeFigures[];
-  readonly seconds: number;
-  /** Empty: everything held. */
-  readonly problems: readonly string[];
 }
 
 /** The shapes of a whole run: together, and each alone with several spacings. */
@@ -82,10 +78,13 @@ export const SHAPES: readonly Shape[] = [
  * gives memory back. The sockets end as slow readers, no page is refused, a socket that reads gets
  * everything, and the others are served as before.
  */
-export async function unread(t: Teardown, options: UnreadOptions): Promise<UnreadFigures> {
-  const startedAt = performance.now();
-  const { seed, messages, shapes, measuredMs } = options;
-  const random = new Random(seed);
+export const unread = campaign({
+  whole: () => ({ messages: 1_000, shapes: SHAPES, measuredMs: 10_000 }),
+  run,
+});
+
+async function run(t: Teardown, options: UnreadOptions, random: Random): Promise<UnreadFigures> {
+  const { messages, shapes, measuredMs } = options;
   const { url: databaseUrl } = await createTestDatabase(t);
   const problems: string[] = [];
   const figures: ShapeFigures[] = [];
@@ -104,7 +103,7 @@ export async function unread(t: Teardown, options: UnreadOptions): Promise<Unrea
     problems.push(...problemsOf(shape, run, messages));
     await node.kill('SIGTERM');
   }
-  return { seed, shapes: figures, seconds: Math.round((performance.now() - startedAt) / 1_000), problems };
+  return { shapes: figures, problems };
 }
 
 interface Run {

@@ -61,7 +61,7 @@ t.test('each mail is read as expected, in whatever pieces it arrives', async (t)
 });
 
 t.test('a short run of the campaign of changed mails', async (t) => {
-  const figures = await mailParse({ seed: 1, mails: 400 });
+  const figures = await mailParse(t, { seed: 1, mails: 400 });
   t.strictSame(figures.problems, []);
   t.ok(figures.damaged > 20 && figures.attached > 20 && figures.reports > 5, JSON.stringify(figures));
 });

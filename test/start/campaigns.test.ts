@@ -1,0 +1,41 @@
+/** What `npm run campaign` finds, and what each campaign reports. */
+
+import { globSync } from 'node:fs';
+import { basename } from 'node:path';
+import t from 'tap';
+import { campaign, type Seeded } from '../campaigns/campaign.ts';
+import { ROOT, runProgram } from './parley.ts';
+
+const PIECES = ['account', 'campaign', 'run'];
+
+t.test('npm run campaign lists every file that exports a campaign', async (t) => {
+  const { code, stderr } = await runProgram(process.execPath, ['test/campaigns/run.ts', 'unknown'], {});
+  t.equal(code, 2);
+  const [, names = ''] = /^usage: npm run campaign -- <(.+)> \[--seed N\]$/m.exec(stderr) ?? [];
+  const wanted = globSync('test/campaigns/*.ts', { cwd: ROOT })
+    .map((path) => basename(path, '.ts'))
+    .filter((name) => !PIECES.includes(name));
+  t.ok(wanted.length > 20);
+  t.strictSame(names.split('|'), wanted.sort());
+});
+
+t.test('a campaign reports its seed and its first problems, whole and in short', async (t) => {
+  const drawn: number[] = [];
+  const counting = campaign({
+    whole: (seed) => ({ problems: seed * 10 }),
+    run: async (_, { problems }: Seeded & { readonly problems: number }, random) => {
+      drawn.push(random.next());
+      return { problems: Array.from({ length: problems }, (_, n) => `${n}`), asked: problems };
+    },
+  });
+  t.match(await counting(t, { seed: 3, problems: 1 }), {
+    seed: 3,
+    asked: 1,
+    seconds: Number,
+    problems: ['0'],
+  });
+  const { seed, asked, problems } = await counting.whole(t, 7);
+  t.strictSame([seed, asked, problems.length], [7, 70, 50]);
+  await counting.whole(t, 7);
+  t.equal(drawn[1], drawn[2], 'one seed draws the same');
+});
