@@ -14,7 +14,7 @@ type Files = ReadonlyMap<string, string>;
 const WINGS: Readonly<Record<string, string>> = {
   app: 'composes all others, and alone reads the configuration',
   edge: 'sockets and pages: nothing depends on how users connect',
-  features: 'each can be left out: no core file imports one',
+  features: 'each can be left out: app/features.ts alone names them',
   core: 'a chat with accounts, complete without the features',
   platform: 'what any server needs: it knows no conversation',
   contract: 'what travels: it imports nothing of ours',
@@ -25,18 +25,12 @@ const WINGS: Readonly<Record<string, string>> = {
  * restricted further below.
  */
 const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  app: [['main'], ['app', 'admin', 'tail'], ['jobs', 'demo']],
+  app: [['main'], ['app', 'admin', 'tail'], ['jobs', 'demo'], ['features']],
   edge: [['gateway', 'console']],
-  features: [
-    ['webhooks'],
-    ['event-sources'],
-    ['compliance'],
-    ['agents'],
-    ['mail'],
-    ['push'],
-    ['search', 'platform-events'],
-  ],
+  // One row: what they need of one another goes through core/features/.
+  features: [['webhooks', 'compliance', 'agents', 'mail', 'push', 'search', 'platform-events']],
   core: [
+    ['features'],
     ['notifications', 'inbox'],
     ['messages'],
     ['conversations', 'registration'],
@@ -63,6 +57,10 @@ const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
 };
 
 const SLICES = ['core', 'features'];
+/** The type of a face, which hands the configuration and the server to the faces. */
+const FACE = 'src/core/features/feature.ts';
+/** The list of the faces. */
+const LIST = 'src/app/features.ts';
 const BOTTOM = (ROWS.platform ?? []).length - 1;
 
 /** Package → where alone it may be imported. */
@@ -209,13 +207,20 @@ function misplacedImport(path: string, specifier: string): string[] {
   if (!target.startsWith('src/')) return wrong('it is outside src/');
   const [from, to] = [placeOf(path), placeOf(target)];
   if (from.wing !== to.wing) {
-    if (to.area === 'config' && from.wing !== 'app') return wrong('take its values as options');
+    if (to.area === 'config' && from.wing !== 'app' && path !== FACE)
+      return wrong('take its values as options');
     if (to.area === 'client' && !['console', 'tail'].includes(from.area))
       return wrong('client/ is for the console');
-    if (to.area === 'http' && SLICES.includes(from.wing) && !/(^|-)routes\.ts$/.test(basename(path))) {
-      return wrong('of a slice only its routes import http/');
+    if (
+      to.area === 'http' &&
+      SLICES.includes(from.wing) &&
+      !/(^|-)(routes|feature)\.ts$/.test(basename(path))
+    ) {
+      return wrong('of a slice only its routes and its face import http/');
     }
     const isBelow = Object.keys(WINGS).indexOf(from.wing) < Object.keys(WINGS).indexOf(to.wing);
+    if (isBelow && to.wing === 'features' && !(path === LIST && basename(target) === 'feature.ts'))
+      return wrong(`only ${LIST} imports a feature, and of it only its face`);
     return isBelow ? [] : wrong(`${from.wing}/ is not above ${to.wing}/: ${to.wing}/ ${WINGS[to.wing]}`);
   }
   if (from.area === to.area) {
@@ -422,6 +427,21 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     'src/features/agents/runs/a.ts',
     "import { b } from '../definitions.ts';",
     /not below in agents/,
+  ],
+  'an import of another feature': [
+    'src/features/webhooks/a.ts',
+    "import type { B } from '../mail/mail-store.ts';",
+    /webhooks is not above mail/,
+  ],
+  'a feature beside the list': [
+    'src/app/app.ts',
+    "import { mail } from '../features/mail/feature.ts';",
+    /only .* imports a feature/,
+  ],
+  'a part of a feature in the list': [
+    'src/app/features.ts',
+    "import { mail } from '../features/mail/mail-store.ts';",
+    /of it only its face/,
   ],
   'an import of tests': [
     'src/platform/db/a.ts',

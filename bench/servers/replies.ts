@@ -4,6 +4,7 @@
  * gateway joins them.
  */
 
+import '../../src/app/features.ts';
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
 import { ChangedEffects } from '../../src/app/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';

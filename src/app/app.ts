@@ -1,9 +1,6 @@
+import type { Feature } from '../core/features/feature.ts';
+import { install } from '../core/features/installed.ts';
 import { Tickets } from '../edge/gateway/socket/tickets.ts';
-import { ToolCatalogue } from '../features/agents/tools/catalogue.ts';
-import { Triggers } from '../features/agents/triggers/triggers.ts';
-import type { SendSchedule } from '../features/mail/outgoing/send-schedule.ts';
-import { Completeness } from '../features/webhooks/completeness.ts';
-import type { RetrySchedule } from '../features/webhooks/retry-schedule.ts';
 import type { Config } from '../platform/config.ts';
 import { requireDataDirectory } from '../platform/db/postgres/data-directory.ts';
 import { requireFreePort } from '../platform/http/free-port.ts';
@@ -14,22 +11,21 @@ import type { Logger } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { AddressGuard } from '../platform/outbound/address-guard.ts';
 import { openAccess } from './access.ts';
-import { openAgents } from './agents.ts';
 import { openData } from './data.ts';
 import { seedDay } from './demo/day.ts';
 import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
-import { openMail } from './mail.ts';
-import { openIntake } from './mail-intake.ts';
+import { FEATURES } from './features.ts';
+import { JobWorker } from './jobs/job-worker.ts';
+import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES, withDropped } from './left-out.ts';
 import { openMessaging } from './messaging.ts';
+import { OpenedFeatures } from './opened-features.ts';
 import type { PartOptions } from './part.ts';
-import { openPush } from './push.ts';
 import { apiRoutes } from './routes.ts';
 import { describeNode, type RunsOn } from './runs-on.ts';
 import { openServing, startAdminServer } from './serving.ts';
 import { openSockets } from './sockets.ts';
 import { Urls } from './urls.ts';
 import { warmUp } from './warm-up.ts';
-import { openWebhooks } from './webhooks.ts';
 
 export interface AppOptions {
   readonly config: Config;
@@ -38,10 +34,8 @@ export interface AppOptions {
    * Maximum number of messages in a flush of the write path; the bench turns batching off with 1.
    */
   readonly maxBatch?: number;
-  /** The clock of retries to webhooks; campaigns have it run faster. */
-  readonly retrySchedule?: RetrySchedule;
-  /** The clock of tries to send mail. */
-  readonly sendSchedule?: SendSchedule;
+  /** Default: all of this build. */
+  readonly features?: readonly Feature[];
 }
 
 export interface App {
@@ -80,7 +74,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 async function start(
-  { config, log, maxBatch, retrySchedule, sendSchedule }: AppOptions,
+  { config, log, maxBatch, features: list = FEATURES }: AppOptions,
   disposer: Disposer,
 ): Promise<App> {
   const part: PartOptions = { config, log, metrics: createMetrics(), disposer };
@@ -93,37 +87,29 @@ async function start(
   const data = await openData(part, urls);
   const access = await openAccess(part, data);
   const { database, engine } = data;
-
-  const triggers = new Triggers({ database, directory: access.directory, rights: access.rights });
-  const { recorder, ...webhooks } = openWebhooks({ ...part, guard, retrySchedule }, data, access);
-  const push = await openPush({ ...part, guard }, data, access);
-  const messaging = openMessaging({ ...part, maxBatch, triggers, recorder }, data, access, push);
-  const mail = await openMail({ ...part, urls, sendSchedule }, data);
-  const intake = openIntake({ ...part, key: mail.key }, data, access, messaging);
-  const mailRoutes = { ...mail.publicRoutes, ...intake.publicRoutes };
-  // The tools of agents are derived from the table of routes, which also contains the routes of the
-  // tools.
-  const catalogue = new ToolCatalogue(() => routes);
+  install(list);
+  const features = await OpenedFeatures.open(list, { ...part, ...data, ...access, urls, guard });
+  const messaging = await openMessaging({ ...part, maxBatch, features }, data, access);
+  // The tools of agents are derived from this table, which also contains their own routes.
+  let routes: readonly Route[] = [];
+  await features.join({ ...messaging, routes: () => routes, happened: features.effects.happened });
+  const jobs = new JobWorker({
+    ...{ database, watch: data.watch, log },
+    handlers: withDropped([...messaging.jobs, ...features.jobs], TASKS_OF_FEATURES, log),
+  });
+  disposer.add('jobs', jobs, (it) => it.close());
   const tickets = new Tickets(database);
-  const completeness = new Completeness({ database, timeline: messaging.timeline, log });
-  const parts = { catalogue, tickets, config, completeness, ...webhooks };
-  const routes = apiRoutes(data, access, push, messaging, mail, parts);
+  routes = apiRoutes(data, access, messaging, { features, tickets, config });
   const runsOn = describeNode(config, data);
   const serving = await openServing(
-    { ...part, urls, runsOn, mailRoutes, demo: hasDemoPage ? () => demo : undefined },
+    { ...part, urls, runsOn, features, demo: hasDemoPage ? () => demo : undefined },
     data,
     access,
     routes,
   );
-  const agents = openAgents(
-    { ...part, triggers, recorder, catalogue, guard },
-    data,
-    access,
-    messaging,
-    serving,
-  );
+  features.serve(serving);
   const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
-  messaging.outbox.start([...access.handlers, ...messaging.handlers, ...mail.handlers, ...agents.handlers]);
+  messaging.outbox.start(withDropped([...messaging.handlers, ...features.handlers], TOPICS_OF_FEATURES, log));
   data.watch.start();
 
   const demoPath = demoFilePath(config.dataDir);
@@ -146,7 +132,7 @@ async function start(
       (it) => it,
     );
   }
-  await intake.start(urls);
+  await features.listen();
   return {
     port: urls.port,
     baseUrl: urls.base,
@@ -158,7 +144,7 @@ async function start(
       try {
         const files = readTlsFiles(config.tls);
         serving.server.renewCertificate();
-        intake.renewCertificate(files);
+        features.renewCertificate(files);
         log.info(
           { subject: files.subject, valid_to: files.validTo },
           'serving a certificate that was read again',
@@ -174,10 +160,7 @@ async function start(
         // A node whose stop is announced has a balancer in front, as a rule, and that keeps
         // connections open.
         serving.server.drain(config.drainMs, config.drainDelayMs > 0 ? KEPT_CONNECTIONS_MS : 0),
-        agents.runner.drain(config.drainMs),
-        webhooks.deliverer.drain(config.drainMs),
-        mail.drain(config.drainMs),
-        intake.drain(config.drainMs),
+        features.drain(config.drainMs),
       ]);
       await disposer.close();
     },

@@ -8,20 +8,20 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { sql } from 'kysely';
+import { newId } from '../contract/protocol/ids.ts';
 import { CURRENT_VERSION } from '../contract/protocol/versions.ts';
 import { createAccount } from '../core/accounts/accounts.ts';
-import { createCustomer } from '../core/accounts/actors.ts';
+import { createActor, createCustomer } from '../core/accounts/actors.ts';
 import { createApiKey, isValidApiKey } from '../core/accounts/keys.ts';
 import { findRole } from '../core/accounts/roles.ts';
 import { createUser } from '../core/accounts/users.ts';
 import { createConversation, directKeyOf } from '../core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../core/conversations/participant-store.ts';
-import { insertAgent, updateAgent } from '../features/agents/store.ts';
-import type { ToolSetting } from '../features/agents/tools/rules.ts';
-import { insertInbox } from '../features/mail/inboxes/inbox-store.ts';
+import type { DemoParts } from '../core/features/feature.ts';
 import type { Tokens } from '../platform/access/tokens.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Db, Tx } from '../platform/db/handle.ts';
+import { FEATURES } from './features.ts';
 
 /** The content of `demo.json`. */
 export interface DemoFile extends Demo {
@@ -237,7 +237,7 @@ async function demoRows(tx: Tx): Promise<DemoRows> {
   const known = await lockStored(tx);
   if (known?.hasTools === true && known.inbox !== undefined) return { ...known, inbox: known.inbox };
   const first = known ?? (await insertRows(tx));
-  if (known !== undefined && known.hasTools !== true) await attachTools(tx, known.agent.id);
+  if (known !== undefined && known.hasTools !== true) await demoParts().attachTools?.(tx, known.agent.id);
   const rows = { ...first, inbox: known?.inbox ?? (await addInbox(tx, first)) };
   await writeStored(tx, { ...rows, hasTools: true });
   return rows;
@@ -280,6 +280,11 @@ async function writeStored(tx: Tx, rows: StoredRows): Promise<void> {
     .values({ name: SETTING, value })
     .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
     .execute();
+}
+
+/** Returns what the features of this build add to the demo account. */
+export function demoParts(): DemoParts {
+  return Object.assign({}, ...FEATURES.map(({ demo }) => demo));
 }
 
 /** An operator may have deleted one of them. */
@@ -348,31 +353,22 @@ async function insertRows(tx: Tx): Promise<FirstRows> {
   };
 }
 
+/** Without agents it is an actor that answers nothing. */
 async function demoAgent(tx: Tx, accountId: string, roleId: string) {
-  const agent = await insertAgent(tx, {
-    accountId,
-    name: NAMES.agent,
-    slug: 'assistant',
-    description: 'Answers when it is mentioned.',
-    categoryCode: 'general',
-    triggerType: 'chat',
-    roleId,
-    systemPrompt: 'You are a helpful colleague. Answer briefly.',
-    tools: TOOLS,
-  });
-  return { id: agent.id, actorId: agent.actor_id, slug: agent.slug };
+  const agent = { accountId, roleId, name: NAMES.agent, slug: 'assistant' };
+  const made = await demoParts().agent?.(tx, agent);
+  if (made !== undefined) return { ...made, slug: agent.slug };
+  const actor = { account_id: accountId, type: 'agent', name: agent.name, role_id: roleId } as const;
+  return { id: newId('agent'), actorId: (await createActor(tx, actor)).id, slug: agent.slug };
 }
-
-/** A mutating tool, so that each call waits for an approval. */
-const TOOLS: readonly ToolSetting[] = [
-  { tool: 'create_artifact', review_requirement: 'required', config: null, sort_order: 0 },
-];
 
 /** Runs once, also for demo accounts of earlier releases. */
 async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['inbox']> {
   const name = 'Demo support';
-  const insert = (address: string) =>
-    insertInbox(tx, { account_id: accountId, created_by: users.ada.id, name, address });
+  const insert = async (address: string) => {
+    const inbox = { account_id: accountId, created_by: users.ada.id, name, address };
+    return { id: (await demoParts().inbox?.(tx, inbox))?.id, address };
+  };
   // The inbox of a demo account that is being removed has the address until that is done.
   const { id, address } = await insert('support@demo.example').catch(() =>
     insert(`support-${randomBytes(4).toString('hex')}@demo.example`),
@@ -383,25 +379,14 @@ async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['
     type: 'group',
     audience: 'customer',
     title: 'A question by mail',
-    inboxId: id,
+    ...(id !== undefined && { inboxId: id }),
     participants: [
       { type: 'user', actorId: users.ada.id, role: 'owner' },
       { type: 'user', actorId: users.grace.id },
       { type: 'customer', actorId: customer.id },
     ],
   });
-  return { id, address, conversation: conversation.id };
-}
-
-/** Runs once: demo accounts of earlier releases had an agent without tools. */
-async function attachTools(tx: Tx, agentId: string): Promise<void> {
-  const agent = await tx.kysely
-    .selectFrom('agent_definitions')
-    .selectAll()
-    .where('id', '=', agentId)
-    .forUpdate()
-    .executeTakeFirst();
-  if (agent?.tools.length === 0) await updateAgent(tx, agent, { fields: {}, tools: TOOLS });
+  return { id: id ?? newId('inbox'), address, conversation: conversation.id };
 }
 
 /**

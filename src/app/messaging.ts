@@ -1,5 +1,6 @@
-import { parseTraceparent } from '../contract/protocol/traceparent.ts';
 import { ACTOR_CHANGED } from '../core/accounts/actor-changed.ts';
+import { Listeners } from '../core/accounts/listeners.ts';
+import { RIGHTS_CHANGED } from '../core/accounts/rights-changed.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../core/attachments/uploads.ts';
 import { Sealer } from '../core/audit/sealer.ts';
 import { showChangedActor } from '../core/conversations/changed-actor.ts';
@@ -41,24 +42,8 @@ import { planNotifications } from '../core/notifications/notify.ts';
 import { draftsChanged } from '../core/notifications/proposed.ts';
 import { refreshNotifications } from '../core/notifications/refresh.ts';
 import { EncodedRows } from '../core/resources/encoded-rows.ts';
-import { MESSAGES, readMessage } from '../core/resources/message.ts';
+import { MESSAGES } from '../core/resources/message.ts';
 import { NOTIFICATIONS } from '../core/resources/notification.ts';
-import type { Triggers } from '../features/agents/triggers/triggers.ts';
-import { removeAccounts } from '../features/compliance/account-removal.ts';
-import { afterDeleted } from '../features/compliance/conversation-removal.ts';
-import { Eraser } from '../features/compliance/eraser.ts';
-import { Exporter } from '../features/compliance/exports/exporter.ts';
-import { COMPLIANCE_JOB_DUE, endExportsOf } from '../features/compliance/jobs/job-store.ts';
-import { JobRunner } from '../features/compliance/jobs/runner.ts';
-import { purgeDeleted } from '../features/compliance/purge-deleted.ts';
-import { FINISH_REDACTION, finishRedaction } from '../features/compliance/redact.ts';
-import { RetentionSweep } from '../features/compliance/sweep.ts';
-import { readMailHead } from '../features/mail/mail-store.ts';
-import { EMAIL_RECEIVED } from '../features/mail/outbox-topics.ts';
-import { readEvents } from '../features/platform-events/event-store.ts';
-import { PLATFORM_EVENT } from '../features/platform-events/outbox-topics.ts';
-import { Indexer } from '../features/search/indexer.ts';
-import type { EventRecorder } from '../features/webhooks/record-events.ts';
 import { EVERYTHING } from '../platform/access/rights.ts';
 import { UNWOKEN_EVERY_MS } from '../platform/db/due-watch.ts';
 import { InFlightRows } from '../platform/db/in-flight-rows.ts';
@@ -67,33 +52,31 @@ import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import { ChangedEffects } from './jobs/changed-effects.ts';
-import { JobWorker } from './jobs/job-worker.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { SentEffects } from './jobs/sent-effects.ts';
+import type { OpenedFeatures } from './opened-features.ts';
 import type { PartOptions } from './part.ts';
-import type { Push } from './push.ts';
 
-export type Messaging = ReturnType<typeof openMessaging>;
+export type Messaging = Awaited<ReturnType<typeof openMessaging>>;
 
 export interface MessagingOptions extends PartOptions {
   /** Maximum number of messages in a flush of the write path. */
   readonly maxBatch: number | undefined;
-  /** Messages and changes start agents. */
-  readonly triggers: Triggers;
-  /** Messages and changes go to webhooks. */
-  readonly recorder: EventRecorder;
+  readonly features: OpenedFeatures;
 }
 
 /**
  * Opens the paths by which messages enter timelines, and their effects: events, notifications,
  * jobs.
  */
-export function openMessaging(
-  { config, log, metrics, disposer, maxBatch, triggers, recorder }: MessagingOptions,
+export async function openMessaging(
+  { log, metrics, disposer, maxBatch, features }: MessagingOptions,
   { database, watch, lock, engine, store, signingKey }: Data,
-  { directory, listeners, settings, rights, rateLimits }: Access,
-  { pushes }: Push,
+  { directory, settings, rights, rateLimits }: Access,
 ) {
+  const { effects: ofFeatures } = features;
+  const opened = await Listeners.open({ database, rights, read: () => features.renew(), log });
+  const listeners = disposer.add('listeners', opened, (it) => it.close());
   // Opened before everything that writes into the outbox, so that it closes after that. Started
   // once all its handlers exist.
   const inFlight = disposer.add(
@@ -112,13 +95,13 @@ export function openMessaging(
   const timeline = new Timeline(database, engine, metrics);
   const effects = new SentEffects({
     ...{ database, files: store, engine, directory, settings, timeline, inFlight, metrics, log },
-    onMessages: (messages) => triggers.onMessages(messages),
-    recorder,
-    onNotified: (groups) => pushes.notified(groups),
+    onMessages: ofFeatures.completed,
+    onSent: ofFeatures.sent,
+    onNotified: ofFeatures.notified,
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
   const changed = new ChangedEffects({
-    ...{ database, files: store, engine, recorder },
+    ...{ database, files: store, engine, onPublished: ofFeatures.published },
     onFinished: (messageIds) => effects.finished(messageIds),
   });
 
@@ -151,31 +134,6 @@ export function openMessaging(
     ...{ name: 'scheduled_messages', condition: HAS_OVERDUE, everyMs: RECOVER_EVERY_MS },
     onDue: () => recovery.wake(),
   });
-  const exporter = new Exporter({ database, store, timeline, signingKey });
-  const compliance = new JobRunner({
-    database,
-    watch,
-    log,
-    work: {
-      conversation_export: exporter.run,
-      user_export: exporter.run,
-      user_erasure: new Eraser({ database, signingKey }).run,
-    },
-  });
-  const jobs = new JobWorker({
-    database,
-    watch,
-    handlers: [
-      handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
-      handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
-      handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
-      handle(COMPLIANCE_JOB_DUE, (due) => compliance.due(due)),
-    ],
-    log,
-  });
-  disposer.add('jobs', jobs, (it) => it.close());
-  disposer.add('compliance jobs', compliance, (it) => it.close());
-
   const encoded = {
     messages: new EncodedRows(MESSAGES, { engine, metrics }),
     notifications: new EncodedRows(NOTIFICATIONS, { engine, metrics }),
@@ -184,46 +142,24 @@ export function openMessaging(
     disposer.add('encoded rows', rows, (it) => it.close());
     rights.onChange((subject) => (subject === EVERYTHING ? rows.clear() : rows.forget(subject)));
   }
-  const removals = new Loop({
-    intervalMs: REMOVE_EVERY_MS,
-    run: async (signal) => {
-      await purgeDeleted({ database, signingKey, log, restoreDays: config.restoreDays }, signal);
-      await removeAccounts({ database, store, log }, signal);
-    },
-    onError: (error) => log.warn({ err: error }, 'removing deleted conversations and accounts failed'),
-  });
-  disposer.add('removals', removals, (it) => it.close());
   const contentChanged = async (changed: ContentChanged) => {
     await rights.announce(changed.message_id);
     await refreshNotifications(database, changed);
   };
 
   const handlers = [
+    handle(RIGHTS_CHANGED, async ({ subjects }) => {
+      await Promise.all(subjects.map((subject) => rights.announce(subject)));
+      await ofFeatures.rightsChanged(subjects);
+    }),
     handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
     handle(RESOURCES_CHANGED, async (changes, isRepeated) => {
       await changed.publish(changes, isRepeated);
-      await pushes.changed(changes);
       await draftsChanged(database, changes.changes);
-      await triggers.changed(changes.changes);
+      await ofFeatures.changed(changes);
     }),
-    handle(CONVERSATION_CREATED, async (created, isRepeated) => {
-      await recorder.conversationCreated(created, isRepeated);
-      await triggers.onConversationCreated(created);
-    }),
-    handle(PLATFORM_EVENT, async ({ event_id, traceparent }, isRepeated) => {
-      const [event] = await readEvents(database, [event_id]);
-      if (event === undefined) return;
-      const trace = parseTraceparent(traceparent);
-      await recorder.raised(event, trace, isRepeated);
-      await triggers.onPlatformEvent(event, trace);
-    }),
-    handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
-      const mail = await readMailHead(database, mail_id);
-      if (mail === undefined) return;
-      await recorder.emailReceived(mail, isRepeated);
-      await triggers.onEmail(mail);
-    }),
-    handle(CONVERSATION_DELETED, (deleted) => afterDeleted(database, deleted)),
+    handle(CONVERSATION_CREATED, ofFeatures.conversationCreated),
+    handle(CONVERSATION_DELETED, ofFeatures.conversationDeleted),
     handle(CONVERSATION_ASSIGNED, (assigned) => notifyAssigned(database, assigned)),
     handle(CONVERSATION_READ, (read) => markConversationRead({ database, timeline }, read)),
     handle(CONVERSATIONS_READ, async ({ read }) => {
@@ -239,20 +175,14 @@ export function openMessaging(
     }),
     handle(MESSAGE_DELETED, async (deleted) => {
       await contentChanged(deleted);
-      const message = await readMessage(database, deleted.message_id);
-      const subjects = [deleted.conversation_id, message?.author_id ?? []].flat();
-      await database.transaction((tx) => endExportsOf(tx, subjects));
+      await ofFeatures.messageDeleted(deleted);
     }),
   ];
-  const retention = new RetentionSweep({
-    ...{ database, signingKey, metrics, log },
-    nodeId: engine.nodeId,
-    everyMs: config.retentionSweepMs,
-  });
-  disposer.add('retention sweep', retention, (it) => it.close());
-  disposer.add('search index', new Indexer({ database, watch, metrics, log }), (it) => it.close());
-  return { outbox, handlers, timeline, encoded, lockedWrites, writePath, sender, retention };
+  const jobs = [
+    handle(SEND_SCHEDULED, (job) => scheduled.deliver(job)),
+    handle(REMOVE_WITHDRAWN, () => removeUnattached(database, store)),
+  ];
+  return { outbox, handlers, jobs, timeline, encoded, lockedWrites, writePath, sender };
 }
 
 const RECOVER_EVERY_MS = 1_000;
-const REMOVE_EVERY_MS = 60 * 1_000;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { providersOf } from '../features/agents/models/tiers.ts';
+import { installed } from '../core/features/installed.ts';
 import { BUILD } from '../platform/build.ts';
 import type { Config } from '../platform/config.ts';
 import { placeOf } from '../platform/db/connection-options.ts';
@@ -25,7 +25,9 @@ export function describeNode(config: Config, { database, databaseUrl, engineDesc
     database: `${place}, PostgreSQL ${database.serverVersion}`,
     engine: engineDescription,
     files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
-    models: providersOf(config.models).join(', '),
+    models: installed()
+      .flatMap((feature) => feature.providers?.(config) ?? [])
+      .join(', '),
     ...BUILD,
   };
 }

@@ -4,10 +4,6 @@ import { fileRoutes } from '../core/attachments/file-routes.ts';
 import { isDeleted, purgeUploads } from '../core/attachments/uploads.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
 import { upgradeRoutes } from '../edge/gateway/routes.ts';
-import { removeOldOccurrences } from '../features/agents/triggers/occurrence-store.ts';
-import { tidyJobs } from '../features/compliance/jobs/job-store.ts';
-import { purgeEvents } from '../features/platform-events/event-store.ts';
-import { workerRoutes } from '../features/push/worker-routes.ts';
 import { Idempotency } from '../platform/access/idempotency.ts';
 import { sharedSecret } from '../platform/db/shared-secret.ts';
 import type { Engine } from '../platform/engine/engine.ts';
@@ -23,6 +19,7 @@ import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import { type DemoFile, demoCommands, demoSession } from './demo.ts';
+import type { OpenedFeatures } from './opened-features.ts';
 import type { PartOptions } from './part.ts';
 import type { RunsOn } from './runs-on.ts';
 import type { Urls } from './urls.ts';
@@ -32,15 +29,14 @@ export type Serving = Awaited<ReturnType<typeof openServing>>;
 export interface ServingOptions extends PartOptions {
   readonly urls: Urls;
   readonly runsOn: RunsOn;
-  /** What the mail bridge serves without a credential. */
-  readonly mailRoutes: PublicRoutes;
+  readonly features: OpenedFeatures;
   /** The demo account, if the console has a page for it. Undefined until the server listens. */
   readonly demo: (() => DemoFile | undefined) | undefined;
 }
 
 /** The HTTP API with its documents, console and files. It serves once the server listens. */
 export async function openServing(
-  { config, log, metrics, disposer, urls, runsOn, mailRoutes, demo }: ServingOptions,
+  { config, log, metrics, disposer, urls, runsOn, features, demo }: ServingOptions,
   { database, engine, store, files, avatars }: Data,
   { authenticator, rateLimits, tokens }: Access,
   routes: readonly Route[],
@@ -51,10 +47,8 @@ export async function openServing(
     run: async () => {
       await idempotency.purge();
       await purgeRefreshTokens(database);
-      await tidyJobs(database);
-      await removeOldOccurrences(database);
       await purgeUploads(database, store);
-      await purgeEvents(database);
+      await features.tidy();
     },
     onError: (error) => log.warn({ err: error }, 'purging expired data failed'),
   });
@@ -68,7 +62,6 @@ export async function openServing(
     publicRoutes: {
       ...docsRoutes({ routes, docsUrl: urls.docs }),
       ...clientRoutes(),
-      ...workerRoutes(),
       ...consoleRoutes({
         version: runsOn.version,
         runsOn: () => ({ ...runsOn }),
@@ -85,7 +78,7 @@ export async function openServing(
       ...upgradeRoutes(),
       ...(files === undefined ? {} : fileRoutes(files, metrics, (key) => isDeleted(database, key))),
       ...avatarRoutes(avatars),
-      ...mailRoutes,
+      ...features.publicRoutes,
       ...health,
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },

@@ -1,3 +1,4 @@
+import '../../src/app/features.ts';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { RunTrigger } from '../../src/contract/protocol/resources/agent-run.ts';

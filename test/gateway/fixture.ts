@@ -1,3 +1,4 @@
+import '../../src/app/features.ts';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';

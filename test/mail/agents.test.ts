@@ -10,12 +10,14 @@ import type { Conversation } from '../../src/contract/protocol/resources/convers
 import type { MailReceipt } from '../../src/contract/protocol/resources/mail-receipt.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
 import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import { mail, mailBy } from '../../src/features/mail/feature.ts';
 import { LOOP_LIMIT } from '../../src/features/mail/incoming/loop-limit.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
 import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
 import { accepted, createdAgent } from '../agents/bodies.ts';
 import { Runs } from '../agents/runs.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { featuresWith } from '../support/features-with.ts';
 import { MailServer } from '../support/mail-server.ts';
 import { ModelServer } from '../support/model-server.ts';
 import { log } from '../support/timeline.ts';
@@ -224,7 +226,7 @@ async function openSide(address: string): Promise<Side> {
       ...{ PARLEY_SMTP_URL: relay.url, PARLEY_MAIL_SECRET: SECRET, PARLEY_FETCH_ALLOW: '127.0.0.1' },
     },
     log,
-    { sendSchedule: new SendSchedule({ lookEveryMs: 50 }) },
+    { features: featuresWith(mail, mailBy(new SendSchedule({ lookEveryMs: 50 }))) },
   );
   const { database, demo } = app;
   const inbox = await addInbox(

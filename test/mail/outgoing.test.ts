@@ -14,6 +14,7 @@ import type { Email } from '../../src/contract/protocol/resources/email.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createActor } from '../../src/core/accounts/actors.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
+import { mail, mailBy } from '../../src/features/mail/feature.ts';
 import { readMailOfMessage } from '../../src/features/mail/mail-store.ts';
 import { readBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
 import { composeMail } from '../../src/features/mail/outgoing/compose-mail.ts';
@@ -29,6 +30,7 @@ import { closed, gatesOf } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
 import { insertRow, newReader } from '../notifications/readers.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
+import { featuresWith } from '../support/features-with.ts';
 import { MailServer, type ReceivedMail } from '../support/mail-server.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
@@ -36,7 +38,7 @@ import { addBridgedCase, addGroup, addInbox, addMail, type BridgedCase } from '.
 
 const server = await MailServer.start(t);
 const app = await startTestApp(t, { PARLEY_SMTP_URL: server.url }, log, {
-  sendSchedule: new SendSchedule({ lookEveryMs: 50 }),
+  features: featuresWith(mail, mailBy(new SendSchedule({ lookEveryMs: 50 }))),
 });
 const { database, demo } = app;
 const owner = { database, accountId: demo.account_id, actorId: demo.users.ada.id };

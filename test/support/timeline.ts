@@ -1,3 +1,4 @@
+import '../../src/app/features.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';

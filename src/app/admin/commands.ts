@@ -5,6 +5,7 @@
 
 import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
 import type { AccountList } from '../../core/accounts/account-list.ts';
+import type { Feature } from '../../core/features/feature.ts';
 import type { Config } from '../../platform/config.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tx } from '../../platform/db/handle.ts';
@@ -129,15 +130,13 @@ export const COMMANDS: Commands<AdminContext> = {
         throw new UsageError(`--confirm must be ${id}, the id of the account`);
       const { countMembers, findAccount } = await import('../../core/accounts/accounts.ts');
       const { readHead } = await import('../../core/audit/chain-store.ts');
-      const { beginAccountRemoval, requireUnheld } = await import(
-        '../../features/compliance/account-removal.ts'
-      );
+      const removal = await ofFeature('accountRemoval');
       const { name } = await findAccount(tx, id);
-      await requireUnheld(tx, id);
+      await removal.check(tx, id);
       const shown = { object: 'account_deletion', account_id: id, name, ...(await countMembers(tx, id)) };
       if (confirm === undefined)
         return { ...shown, deleted_at: null, to_delete: `account delete --id ${id} --confirm ${id}` };
-      const { deleted_at } = await beginAccountRemoval(tx, id);
+      const { deleted_at } = await removal.begin(tx, id);
       const { head } = await readHead(tx, id);
       return { ...shown, deleted_at, audit_head: head };
     }),
@@ -255,7 +254,7 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'List the digests of unseen notifications that wait for mail, the oldest first, without their text',
     options: { limit: LIMIT },
     run: async ({ database }, { limit }) => {
-      const { readDigests } = await import('../../features/push/digest-store.ts');
+      const readDigests = await ofFeature('waitingDigests');
       return listOf('digest', limit, async (fetch) =>
         (await readDigests(database, fetch)).map(({ actor_id, notification_ids, ...digest }) => ({
           ...{ user_id: actor_id, notifications: notification_ids.length, ...digest },
@@ -267,8 +266,8 @@ export const COMMANDS: Commands<AdminContext> = {
     help: 'Show the mail that a digest would be now',
     options: { user: USER },
     async run({ database }, { user = '' }) {
-      const { readDigestMail } = await import('../../features/push/digests.ts');
-      const mail = await readDigestMail(database, user);
+      const digest = await (await ofFeature('digestOf'))(database, user);
+      const mail = await digest?.write();
       if (mail === undefined) throw new Error(`nothing is to be mailed to the user ${user}`);
       return { object: 'digest_mail', user_id: user, ...mail };
     },
@@ -296,7 +295,7 @@ export const COMMANDS: Commands<AdminContext> = {
     offline: true,
     async run({ config }, { file = '', key }) {
       const { SigningKey, TrustedKeys } = await import('../../core/audit/signing-key.ts');
-      const { verifyArchive } = await import('../../features/compliance/exports/verify-archive.ts');
+      const verifyArchive = await ofFeature('verifyExport');
       const { auditKey, auditOldKeys: oldKeys, dataDir } = config;
       const keys =
         key === undefined
@@ -342,6 +341,15 @@ export const COMMANDS: Commands<AdminContext> = {
     run: async ({ database }) => ({ object: 'database', ...(await schemaOf(database)) }),
   },
 };
+
+/** Returns what a feature gives to a command, which it loads with all of them. */
+async function ofFeature<Name extends keyof Feature>(name: Name): Promise<NonNullable<Feature[Name]>> {
+  await import('../features.ts');
+  const { provided } = await import('../../core/features/installed.ts');
+  const found = provided(name);
+  if (found === undefined) throw new Error('this build has no such feature');
+  return found;
+}
 
 function inTransaction(run: (tx: Tx, options: Options) => Promise<object>) {
   return ({ database }: AdminContext, options: Options) => database.transaction((tx) => run(tx, options));

@@ -13,12 +13,9 @@ import { writePin } from '../../core/messages/pins/pin-store.ts';
 import { insertReaction, lockReactions } from '../../core/messages/reactions/reaction-store.ts';
 import { insertMessages, type NumberedMessage } from '../../core/messages/timeline/insert-store.ts';
 import type { NewAttachment } from '../../core/messages/timeline/new-message.ts';
-import { RUN_ENDED } from '../../features/agents/runs/outbox-topics.ts';
-import { updateThread } from '../../features/mail/thread-store.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tx } from '../../platform/db/handle.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
-import { addDay, type DemoRows, lockDemo } from '../demo.ts';
+import { addDay, type DemoRows, demoParts, lockDemo } from '../demo.ts';
 import {
   CUSTOMERS,
   DAY,
@@ -239,7 +236,7 @@ class DayWriter {
         ...{ provider: 'demo', model: 'demo', cost_usd: 0, ...times },
       })
       .execute();
-    await enqueue(tx, RUN_ENDED, { run_id: id });
+    await demoParts().ended?.(tx, id);
     return id;
   }
 
@@ -303,7 +300,7 @@ class DayWriter {
             }),
       })
       .execute();
-    await updateThread(this.#tx, message.conversation_id, {
+    await demoParts().mailed?.(this.#tx, message.conversation_id, {
       subject: SUBJECT,
       ...(isIn ? { last_in_id: id } : { last_out_id: id }),
     });

@@ -1,13 +1,13 @@
 import type { EventReads } from '../../core/conversations/event-source.ts';
 import type { ResourcesChanged } from '../../core/conversations/outbox-topics.ts';
-import { sourceOf } from '../../features/event-sources.ts';
-import type { EventRecorder } from '../../features/webhooks/record-events.ts';
+import { sourceOf } from '../../core/features/event-sources.ts';
+import type { Effects } from '../../core/features/feature.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { publish } from '../../platform/engine/publish.ts';
 
 export interface ChangedEffectsOptions extends EventReads {
   readonly engine: Engine;
-  readonly recorder?: Pick<EventRecorder, 'changed'>;
+  readonly onPublished?: NonNullable<Effects['published']>;
   /** Handles messages whose streaming has ended, with every effect other than the event. */
   readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
 }
@@ -28,11 +28,11 @@ export class ChangedEffects {
    * before.
    */
   async publish({ changes }: ResourcesChanged, isRepeated: boolean): Promise<void> {
-    const { engine, recorder, onFinished } = this.#options;
+    const { engine, onPublished, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
-      const events = await sourceOf(event).read(this.#options, ofEvent);
+      const events = (await sourceOf(event)?.read(this.#options, ofEvent)) ?? [];
       const published = events.map((one) => publish(engine, one));
-      await Promise.all([...published, recorder?.changed(events, ofEvent, isRepeated)]);
+      await Promise.all([...published, onPublished?.(events, ofEvent, isRepeated)]);
     }
     const finished = changes.filter(
       ({ event, attempt }) => event === 'message.updated' && attempt !== undefined,

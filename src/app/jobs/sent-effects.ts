@@ -1,6 +1,7 @@
 import { readRosterVersions } from '../../core/conversations/conversation-store.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { showAgain } from '../../core/conversations/own-state.ts';
+import type { Effects, SentMessage } from '../../core/features/feature.ts';
 import type { MessagesSent } from '../../core/messages/outbox-topics.ts';
 import { readSentMessages } from '../../core/messages/store.ts';
 import {
@@ -15,14 +16,8 @@ import { planNotifications } from '../../core/notifications/notify.ts';
 import { publishNew } from '../../core/notifications/publish-new.ts';
 import type { SettingsOfUsers } from '../../core/notifications/settings.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
-import {
-  type MessageRow,
-  type MessageWithParts,
-  messageEvent,
-  withParts,
-} from '../../core/resources/message.ts';
+import { type MessageRow, messageEvent, withParts } from '../../core/resources/message.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
-import type { EventRecorder } from '../../features/webhooks/record-events.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { InFlightRows } from '../../platform/db/in-flight-rows.ts';
 import type { ListenersRevision } from '../../platform/db/listeners-revision.ts';
@@ -43,13 +38,10 @@ export interface SentEffectsOptions {
    * Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called
    * again.
    */
-  readonly onMessages?: (messages: readonly Caused[]) => Promise<void>;
-  readonly recorder?: Pick<EventRecorder, 'sent'>;
-  /**
-   * Effects of new notifications, in groups of one account each. Called like `onMessages`. Returns
-   * undefined if there is nothing to wait for.
-   */
-  readonly onNotified?: (groups: readonly (readonly NotificationRow[])[]) => Promise<void> | undefined;
+  readonly onMessages?: NonNullable<Effects['completed']>;
+  /** Effects that may take long: a row waits for them beside the next rows. */
+  readonly onSent?: NonNullable<Effects['sent']>;
+  readonly onNotified?: NonNullable<Effects['notified']>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -120,7 +112,7 @@ export class SentEffects {
       messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
     }
     const isPublished = await this.#publish(messages);
-    await Promise.all([this.#options.recorder?.sent(messages, true), this.#cause(messages)]);
+    await Promise.all([this.#options.onSent?.(messages, true), this.#cause(messages)]);
     // The other node may have ended between making notifications and comparing them with what was
     // read.
     await markReadAlready(
@@ -185,10 +177,10 @@ export class SentEffects {
   }
 
   async #run(rows: readonly PublishedRow[]): Promise<void> {
-    const { inFlight, recorder } = this.#options;
+    const { inFlight, onSent } = this.#options;
     const { revision } = inFlight;
     const messages = rows.flatMap((row) => row.messages);
-    const recorded = recorder?.sent(messages, false);
+    const recorded = onSent?.(messages, false);
     // Where the other effects fail too, theirs is the failure that is logged.
     recorded?.catch(() => {});
     await this.#cause(messages);
@@ -275,7 +267,7 @@ function idsOf(rows: readonly PublishedRow[]): number[] {
 }
 
 /** A message whose effects are due. */
-type Caused = MessageWithParts & Pick<CommittedMessage, 'rosterVersion' | 'notifications' | 'trace'>;
+type Caused = SentMessage & Pick<CommittedMessage, 'notifications'>;
 
 interface PublishedRow {
   readonly outboxId: number;

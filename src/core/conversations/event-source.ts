@@ -12,7 +12,7 @@ export interface EventReads {
 
 /**
  * A family of durable events: how they are read for publication, and how readers that may have
- * missed them catch up. src/features/event-sources.ts lists all of them. Resources are read in
+ * missed them catch up. core/features/event-sources.ts lists all of them. Resources are read in
  * their current state. Resources that are deleted, or do not match any more, are left out: the
  * change that made them so has an event of its own.
  */
@@ -86,17 +86,3 @@ export function eventSource<const Event extends ChangeEventName>(
 ): CompleteSource<Event> {
   return source;
 }
-
-/** The durable events that none of these sources has. */
-export type Unsourced<Sources extends readonly EventSource[]> = Exclude<
-  ChangeEventName,
-  Sources[number]['events'][number]
->;
-
-/**
- * These sources, if every durable event has one; otherwise a type that they do not have, which
- * names the missing events.
- */
-export type Complete<Sources extends readonly EventSource[]> = [Unsourced<Sources>] extends [never]
-  ? Sources
-  : { readonly missing: Unsourced<Sources> };

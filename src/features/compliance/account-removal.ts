@@ -7,13 +7,13 @@ import {
   readConversationIdsOf,
   readHeldIdsOf,
 } from '../../core/conversations/conversation-store.ts';
+import { installed } from '../../core/features/installed.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
 import type { AccountRow } from '../../core/resources/account.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tx } from '../../platform/db/handle.ts';
 import { removeJob } from '../../platform/db/queue.ts';
 import type { Logger } from '../../platform/log.ts';
-import { cancelAllOf } from '../agents/runs/cancel-all.ts';
 import { ACCOUNT, AGENTS, emptyTables, hasUploads, RECORDS, withdrawAllUploads } from './account-store.ts';
 import { purgeConversation } from './purge.ts';
 
@@ -67,8 +67,10 @@ export async function removeAccounts(options: AccountRemovalOptions, signal: Abo
 async function removeOne(options: AccountRemovalOptions, id: string, signal: AbortSignal): Promise<void> {
   const { database, store, log } = options;
   await emptyTables(database, AGENTS, id, signal);
-  const running = await database.transaction((tx) => cancelAllOf(tx, id));
-  if (running.length > 0 || !(await removeConversations(options, id, signal))) return;
+  for (const { holdings } of installed()) {
+    if (await database.transaction(async (tx) => holdings?.endWorkOf?.(tx, id))) return;
+  }
+  if (!(await removeConversations(options, id, signal))) return;
   await emptyTables(database, RECORDS, id, signal);
   await withdrawAllUploads(database, id);
   await removeUnattached(database, store);

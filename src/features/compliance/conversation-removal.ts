@@ -17,6 +17,7 @@ import {
 } from '../../core/conversations/outbox-topics.ts';
 import { readAllParticipants, touchMembers } from '../../core/conversations/participant-store.ts';
 import { moveWorkflow } from '../../core/conversations/workflow.ts';
+import { installed } from '../../core/features/installed.ts';
 import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
 import { conclude } from '../../core/messages/sending/message-outcome.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
@@ -28,8 +29,6 @@ import type { Database } from '../../platform/db/database.ts';
 import type { Tx } from '../../platform/db/handle.ts';
 import { enqueue } from '../../platform/db/outbox.ts';
 import { isUniqueViolation } from '../../platform/db/unique-violation.ts';
-import { cancelRunsById } from '../agents/runs/cancel-all.ts';
-import { readOpenRunsOf } from '../agents/runs/store.ts';
 import { endExportsOf } from './jobs/job-store.ts';
 
 /**
@@ -92,9 +91,7 @@ export async function afterDeleted(
   database: Database,
   { conversation_id: id, account_id, by }: ConversationDeleted,
 ): Promise<void> {
-  // Not with the deletion: a run that is ending locks its own row before the conversation.
-  const open = await readOpenRunsOf(database, { id, account_id });
-  await database.transaction((tx) => cancelRunsById(tx, by, open));
+  for (const { holdings } of installed()) await holdings?.endWorkIn?.(database, { id, account_id, by });
   for (let isMore = true; isMore; ) {
     const withdrawn = await database.transaction((tx) => withdrawSome(tx, id));
     isMore = withdrawn === WITHDRAWN_AT_ONCE;

@@ -8,12 +8,11 @@ import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { deleteBlocksOf } from '../../core/conversations/block-store.ts';
 import { readHeldConversationsOf } from '../../core/conversations/participant-store.ts';
+import { installed } from '../../core/features/installed.ts';
 import { forgetSettings } from '../../core/notifications/settings.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
 import type { Tx } from '../../platform/db/handle.ts';
-import { deleteDigestOf } from '../push/digest-store.ts';
-import { deleteSubscriptionsOf } from '../push/subscription-store.ts';
 import { type ComplianceJobRow, endExportsOf, insertComplianceJob } from './jobs/job-store.ts';
 import { withoutPerson } from './without-person.ts';
 
@@ -54,8 +53,7 @@ export async function eraseUser(
   };
   await blankPerson(tx, id);
   await forgetSettings(tx, { id, accountId });
-  await deleteSubscriptionsOf(tx, id);
-  await deleteDigestOf(tx, id);
+  for (const { holdings } of installed()) await holdings?.forgetPerson?.(tx, id);
   await deleteBlocksOf(tx, id);
   await endExportsOf(tx, [id]);
   await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));

@@ -1,13 +1,13 @@
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
 import { userIds } from '../../core/accounts/persons.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
-import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { audit, eventsNaming } from '../../core/audit/audit.ts';
 import { blankDetails } from '../../core/audit/retention.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
 import { lockConversationOf } from '../../core/conversations/conversation-store.ts';
 import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
 import { muteErased, readMembershipsOf } from '../../core/conversations/participant-store.ts';
+import { installed } from '../../core/features/installed.ts';
 import { rejectDraft } from '../../core/messages/drafts/drafts.ts';
 import { withdrawContent, withdrawOutside } from '../../core/messages/editing/withdraw-content.ts';
 import { MESSAGE_EDITED } from '../../core/messages/outbox-topics.ts';
@@ -22,20 +22,10 @@ import {
 } from '../../core/messages/whole-store.ts';
 import { deleteFeed, eraseFromFeed } from '../../core/notifications/erase-store.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
-import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Tx } from '../../platform/db/handle.ts';
 import { enqueue } from '../../platform/db/outbox.ts';
-import { clearInputs, readRunsAbout } from '../agents/runs/person-store.ts';
-import { withdrawRunTexts } from '../agents/runs/withdraw-texts.ts';
-import {
-  eraseFromCopies,
-  eraseFromThreads,
-  erasePersonFromMails,
-  mailsOfPerson,
-} from '../mail/person-store.ts';
-import { blankEventsNaming } from '../platform-events/event-store.ts';
 import type { ErasureOptions } from './erase.ts';
 import {
   type ComplianceJobRow,
@@ -85,11 +75,11 @@ export class Eraser {
       if (await this.#eraseIn(conversationId, job, patterns, signal)) held.push(conversationId);
     }
     progress(conversations.length, total);
-    await this.#eraseFromMails(job, names, signal);
     await this.#eraseFromFeeds(job, patterns, signal);
     const texts = names.filter(({ length }) => length >= SEARCHED_LENGTH);
-    await this.#eraseFromEvents(job, texts, signal);
-    await this.#eraseFromRuns(job, texts, signal);
+    const { messages } = job.options as unknown as ErasureOptions;
+    const person = { accountId, id, names, texts, removesMessages: messages === 'remove', signal };
+    for (const { holdings } of installed()) await holdings?.erasePerson?.(database, person);
     await this.#eraseFromAudit(job, texts, signal);
     await database.transaction(async (tx) => {
       await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
@@ -196,34 +186,6 @@ export class Eraser {
     return false;
   }
 
-  /** After the messages: a mail whose message was removed has no content any more. */
-  async #eraseFromMails(
-    { account_id: accountId, subject_id: id, options }: ComplianceJobRow,
-    names: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const database = this.#database;
-    const { messages } = options as unknown as ErasureOptions;
-    const addresses = addressesAmong(names);
-    const person = { accountId, id, addresses };
-    for await (const mails of mailsOfPerson(database, person)) {
-      signal.throwIfAborted();
-      const mailIds = mails.map((mail) => mail.id);
-      const messageIds = mails.flatMap(({ message_id }) => message_id ?? []);
-      await database.transaction(async (tx) => {
-        const changed = await eraseFromCopies(tx, addresses, messageIds);
-        await enqueueChanged(
-          tx,
-          changed.map(({ id, conversation_id: stream }) => ({ event: 'message.updated', id, stream })),
-        );
-        const keys = await erasePersonFromMails(tx, person, mailIds, messages === 'remove');
-        await withdrawUploads(tx, keys);
-        await forgetAnswers(tx, mailIds);
-      });
-    }
-    if (addresses.length > 0) await database.transaction((tx) => eraseFromThreads(tx, accountId, addresses));
-  }
-
   async #eraseFromFeeds(
     { account_id, subject_id }: ComplianceJobRow,
     patterns: Patterns,
@@ -254,42 +216,6 @@ export class Eraser {
     }
   }
 
-  /**
-   * Empties the events of producers that name the person, before the runs that they have started.
-   */
-  async #eraseFromEvents(
-    { account_id, subject_id }: ComplianceJobRow,
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (let blanked = EVENTS_AT_ONCE; blanked === EVENTS_AT_ONCE; ) {
-      signal.throwIfAborted();
-      blanked = await this.#database.transaction(async (tx) => {
-        const ids = await blankEventsNaming(tx, account_id, [subject_id, ...texts], EVENTS_AT_ONCE);
-        await forgetAnswers(tx, ids);
-        return ids.length;
-      });
-    }
-  }
-
-  async #eraseFromRuns(
-    { account_id, subject_id }: ComplianceJobRow,
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    for await (const runs of readRunsAbout(this.#database, account_id, subject_id, texts)) {
-      signal.throwIfAborted();
-      await this.#database.transaction(async (tx) => {
-        await clearInputs(
-          tx,
-          runs.flatMap(({ id, whole }) => (whole ? id : [])),
-        );
-        const { notificationIds } = await withdrawRunTexts(tx, runs, texts);
-        if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
-      });
-    }
-  }
-
   /** Details contain no names but for titles and topics that people have given. */
   async #eraseFromAudit(
     { account_id }: ComplianceJobRow,
@@ -313,10 +239,6 @@ async function lockHold(tx: Tx, { account_id }: ComplianceJobRow, conversationId
   return conversation?.legal_hold === 'held';
 }
 
-function addressesAmong(names: readonly string[]): string[] {
-  return [...new Set(names.flatMap((name) => (name.includes('@') ? name.toLowerCase() : [])))];
-}
-
 /** The conversation is locked and not held. */
 async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Promise<void> {
   let current = await lockMessage(tx, row);
@@ -338,6 +260,5 @@ async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Pr
 const NUMBERS_AT_ONCE = 5_000;
 const MESSAGES_AT_ONCE = 20;
 const FEED_AT_ONCE = 500;
-const EVENTS_AT_ONCE = 500;
 /** A shorter name would be found within other words. */
 const SEARCHED_LENGTH = 3;

@@ -1,6 +1,6 @@
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { enqueuePurged } from '../../core/conversations/outbox-topics.ts';
+import { installed } from '../../core/features/installed.ts';
 import {
   deleteOutside,
   deletePartsOf,
@@ -12,9 +12,6 @@ import {
 import { deleteNotificationsAbout, deleteNotificationsOf } from '../../core/notifications/store.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Tx } from '../../platform/db/handle.ts';
-import { clearRunsOf, deleteRunsOf, type RunEnding } from '../agents/runs/purge-store.ts';
-import { clearEndings } from '../agents/runs/withdraw-texts.ts';
-import { deleteMailsOf, deleteMailsOfConversation } from '../mail/purge-store.ts';
 
 /** How many rows and files a purge has removed. */
 export interface Purged {
@@ -75,12 +72,13 @@ export async function purgeConversation(
   if (through !== undefined) return { purged: sent, more: true };
   const outside = await readOutsideIds(tx, conversationId, PURGE_BATCH);
   if (outside.length > 0) return { purged: await purgeOutside(tx, conversationId, outside), more: true };
-  const mails = await deleteMailsOfConversation(tx, conversationId, PURGE_BATCH);
-  await withdrawUploads(tx, mails.keys);
-  if (mails.deleted > 0) return { purged: { ...NOTHING_PURGED, files: mails.keys.length }, more: true };
-  const { deleted: runs, keys } = await deleteRunsOf(tx, conversationId, PURGE_BATCH);
-  await withdrawUploads(tx, keys);
-  if (runs > 0) return { purged: { ...NOTHING_PURGED, runs, files: keys.length }, more: true };
+  for (const { holdings } of installed()) {
+    const removed = await holdings?.purgeConversation?.(tx, conversationId, PURGE_BATCH);
+    if (removed === undefined || removed.rows === 0) continue;
+    const { runs, keys } = removed;
+    await withdrawUploads(tx, keys);
+    return { purged: { ...NOTHING_PURGED, runs, files: keys.length }, more: true };
+  }
   const notifications = await deleteNotificationsAbout(tx, conversationId);
   return { purged: { ...NOTHING_PURGED, notifications }, more: false };
 }
@@ -102,19 +100,13 @@ async function purgePartsOf(
 ): Promise<Purged> {
   if (messages.length === 0) return NOTHING_PURGED;
   const ids = messages.map(({ id }) => id);
-  const cleared = await clearRunsOf(tx, conversationId, ids);
-  const keys = [...(await deletePartsOf(tx, ids)), ...(await deleteMailsOf(tx, ids)), ...cleared.keys];
+  const keys: string[] = [];
+  for (const { holdings } of installed()) {
+    keys.push(...((await holdings?.purgeMessages?.(tx, conversationId, ids)) ?? []));
+  }
+  keys.push(...(await deletePartsOf(tx, ids)));
   await withdrawUploads(tx, keys);
-  await withdrawEndings(tx, cleared.runs);
   await forgetAnswers(tx, ids);
   const notifications = await deleteNotificationsOf(tx, conversationId, messages);
   return { messages: messages.length, files: keys.length, notifications, runs: 0 };
-}
-
-/**
- * Removes what the notifications of the ends of these runs quote of them, also from the memory of
- * every node.
- */
-export async function withdrawEndings(tx: Tx, runs: readonly RunEnding[]): Promise<void> {
-  await enqueueRightsChanged(tx, await clearEndings(tx, runs));
 }

@@ -3,6 +3,8 @@ import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { lockAgainstHold } from '../../core/conversations/conversation-store.ts';
 import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import type { Copies, WithdrawnTexts } from '../../core/features/holdings.ts';
+import { installed } from '../../core/features/installed.ts';
 import type { EditRequest } from '../../core/messages/editing/edit-message.ts';
 import { checkRedact } from '../../core/messages/editing/edit-rules.ts';
 import { withdrawContent } from '../../core/messages/editing/withdraw-content.ts';
@@ -16,10 +18,6 @@ import type { Database } from '../../platform/db/database.ts';
 import type { Tx } from '../../platform/db/handle.ts';
 import { addJob } from '../../platform/db/queue.ts';
 import { defineTopic } from '../../platform/db/topic.ts';
-import { cancelRunsById } from '../agents/runs/cancel-all.ts';
-import { readReadingRuns } from '../agents/runs/withdraw-store.ts';
-import { withdrawRunTexts } from '../agents/runs/withdraw-texts.ts';
-import { readMailOfMessage } from '../mail/mail-store.ts';
 
 /**
  * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from
@@ -44,26 +42,27 @@ export async function redactMessage(
   const { id, account_id: accountId, conversation_id: conversationId } = current;
   const by = principal.actor.id;
   const attachmentIds = current.has_attachments ? await readAttachmentIds(tx, current) : [];
-  const mail = await readMailOfMessage(tx, id);
-  const mailIds = mail === undefined ? [] : [mail.id];
+  const copies: Copies[] = [];
+  for (const { holdings } of installed()) copies.push((await holdings?.copiesOf?.(tx, id)) ?? NO_COPIES);
+  const copyIds = copies.flatMap(({ ids }) => ids);
   const tombstone = await withdrawContent(tx, current, { by, reason });
   const previewIds = await withdrawPreviews(tx, current);
 
-  const ids = [id, ...attachmentIds, ...mailIds];
-  const texts = storedFormsOf([
-    current.body,
-    current.subject,
-    ...(mail === undefined ? [] : [mail.subject, mail.body_text, mail.body_html]),
-  ]);
-  const runs = await readReadingRuns(tx, { accountId, conversationId, ids, since: current.created_at });
-  const { runIds, notificationIds } = await withdrawRunTexts(tx, runs, texts);
+  const ids = [id, ...attachmentIds, ...copyIds];
+  const texts = storedFormsOf([current.body, current.subject, ...copies.flatMap(({ texts }) => texts)]);
+  const content = { accountId, conversationId, ids, since: current.created_at };
+  const withdrawn: WithdrawnTexts[] = [];
+  for (const { holdings } of installed()) {
+    withdrawn.push((await holdings?.withdrawTexts?.(tx, content, texts)) ?? NOTHING_WITHDRAWN);
+  }
+  const notificationIds = withdrawn.flatMap((one) => one.notificationIds);
 
   const removed: RemovedContent = {
     account_id: accountId,
-    ids: [id, ...mailIds, ...runIds],
+    ids: [id, ...copyIds, ...withdrawn.flatMap(({ ids }) => ids)],
     notification_ids: [...previewIds, ...notificationIds],
     since: current.created_at,
-    open_runs: runs.flatMap((run) => (run.is_open ? run.id : [])),
+    open_runs: withdrawn.flatMap(({ openIds }) => openIds),
     by,
   };
   await removeFromAnswers(tx, removed);
@@ -102,13 +101,17 @@ export interface RemovedContent {
 export async function finishRedaction(database: Database, removed: RemovedContent): Promise<void> {
   await database.transaction(async (tx) => {
     await removeFromAnswers(tx, removed);
-    const running = await cancelRunsById(tx, removed.by, removed.open_runs);
-    if (running.length > 0) await addJob(tx, FINISH_REDACTION, removed, { runAt: later(RUNS_END_MS) });
+    let isUnderWay = false;
+    for (const { holdings } of installed()) {
+      if (await holdings?.endReaders?.(tx, removed.by, removed.open_runs)) isUnderWay = true;
+    }
+    if (isUnderWay) await addJob(tx, FINISH_REDACTION, removed, { runAt: later(RUNS_END_MS) });
   });
   await database.transaction(async (tx) => {
-    const runs = removed.open_runs.map((id) => ({ id, whole: true }));
-    const { notificationIds } = await withdrawRunTexts(tx, runs, []);
-    if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
+    for (const { holdings } of installed()) {
+      const changed = (await holdings?.withdrawReaders?.(tx, removed.open_runs)) ?? [];
+      if (changed.length > 0) await enqueueRightsChanged(tx, changed);
+    }
   });
 }
 
@@ -149,6 +152,9 @@ function quoted(text: string): string {
 function later(ms: number): string {
   return new Date(Date.now() + ms).toISOString();
 }
+
+const NO_COPIES: Copies = { ids: [], texts: [] };
+const NOTHING_WITHDRAWN: WithdrawnTexts = { ids: [], notificationIds: [], openIds: [] };
 
 /** A node ends a run that was cancelled at once. */
 const RUNS_END_MS = 2_000;

@@ -6,6 +6,8 @@ import { readAuditAge } from '../../core/audit/chain-store.ts';
 import { purgeAudit } from '../../core/audit/retention.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
 import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import type { Expiring } from '../../core/features/holdings.ts';
+import { installed } from '../../core/features/installed.ts';
 import {
   type ConversationAges,
   markFilesRemoved,
@@ -20,22 +22,7 @@ import { statement } from '../../platform/db/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import {
-  deleteArtifactsByKey,
-  deleteEndedRuns,
-  deleteOldArtifacts,
-  readRunAges,
-} from '../agents/runs/purge-store.ts';
-import { readSourceAge, removeOldSources } from '../mail/purge-store.ts';
-import {
-  addPurged,
-  NOTHING_PURGED,
-  PURGE_BATCH,
-  type Purged,
-  purgeOutside,
-  purgePrefix,
-  withdrawEndings,
-} from './purge.ts';
+import { addPurged, NOTHING_PURGED, PURGE_BATCH, type Purged, purgeOutside, purgePrefix } from './purge.ts';
 import { noteSwept, type PolicyRow, readPolicies } from './retention-policy.ts';
 
 export interface SweepOptions {
@@ -178,33 +165,28 @@ class Round {
     for await (const page of this.#pages()) {
       for (const conversation of page) await this.#sweepConversation(conversation);
     }
-    if (files_days !== null) {
-      await this.#repeat(async (tx) => {
-        const keys = await deleteOldArtifacts(tx, accountId, files_days, PURGE_BATCH);
-        await withdrawUploads(tx, keys);
-        return { ...NOTHING_PURGED, files: keys.length };
-      });
-      await this.#repeat(async (tx) => {
-        const keys = await removeOldSources(tx, accountId, files_days, PURGE_BATCH);
-        await withdrawUploads(tx, keys);
-        return { ...NOTHING_PURGED, files: keys.length };
-      });
-    }
+    await this.#expire('files', files_days);
     if (notifications_days !== null) {
       await this.#repeat(async (tx) => ({
         ...NOTHING_PURGED,
         notifications: await deleteOldNotifications(tx, accountId, notifications_days, PURGE_BATCH),
       }));
     }
-    if (runs_days !== null) {
+    await this.#expire('runs', runs_days);
+    this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;
+  }
+
+  async #expire(kind: Expiring, days: number | null): Promise<void> {
+    if (days === null) return;
+    for (const { holdings } of installed()) {
+      const expire = holdings?.expire?.[kind];
+      if (expire === undefined) continue;
       await this.#repeat(async (tx) => {
-        const { deleted, keys } = await deleteEndedRuns(tx, accountId, runs_days, PURGE_BATCH);
+        const { runs, keys } = await expire(tx, this.#policy.account_id, days, PURGE_BATCH);
         await withdrawUploads(tx, keys);
-        await withdrawEndings(tx, deleted);
-        return { ...NOTHING_PURGED, runs: deleted.length, files: keys.length };
+        return { ...NOTHING_PURGED, runs, files: keys.length };
       });
     }
-    this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;
   }
 
   /**
@@ -272,7 +254,7 @@ class Round {
     const removed = await markFilesRemoved(tx, conversationId, days, PURGE_BATCH);
     if (removed === undefined) return false;
     const { keys, messageIds, more } = removed;
-    await deleteArtifactsByKey(tx, keys);
+    for (const { holdings } of installed()) await holdings?.forgetFiles?.(tx, keys);
     await withdrawUploads(tx, keys);
     await enqueueChanged(
       tx,
@@ -338,11 +320,12 @@ async function readPast(
     note('notifications', await readNotificationAge(database, accountId), notifications_days);
   }
   if (runs_days !== null || files_days !== null) {
-    const { run_age, file_age } = await readRunAges(database, accountId);
-    note('runs', run_age, runs_days);
-    note('files', file_age, files_days);
+    for (const { holdings } of installed()) {
+      const { runs = null, files = null } = (await holdings?.readAges?.(database, accountId)) ?? {};
+      note('runs', runs, runs_days);
+      note('files', files, files_days);
+    }
   }
-  if (files_days !== null) note('files', await readSourceAge(database, accountId), files_days);
   if (audit_days !== null) note('audit', await readAuditAge(database, accountId), audit_days);
   return past;
 }

@@ -1,3 +1,4 @@
+import type { MailText } from '../../core/features/feature.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
 import { escapeHtml, oneLine } from '../../core/resources/plain-text.ts';
 
@@ -8,14 +9,6 @@ export interface DigestContent {
   readonly more: number;
   /** IANA timezone in which times are shown. */
   readonly timezone: string;
-}
-
-/** A mail without its addresses. */
-export interface MailText {
-  /** On one line. */
-  readonly subject: string;
-  readonly text: string;
-  readonly html: string;
 }
 
 /** Characters of a subject that readers of mail show. */

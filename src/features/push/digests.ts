@@ -1,19 +1,19 @@
 import { newId } from '../../contract/protocol/ids.ts';
 import type { NotificationSettings } from '../../contract/protocol/resources/notification-settings.ts';
+import type { MailText } from '../../core/features/feature.ts';
 import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Db, Tx } from '../../platform/db/handle.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { digestMail, type MailText } from './digest-mail.ts';
+import { digestMail } from './digest-mail.ts';
 import {
   addToDigest,
   type DigestRow,
   isDue,
   lockUndigested,
   markDigested,
-  readDigest,
   readDigested,
   readDueUsers,
   tidyDigests,
@@ -67,12 +67,6 @@ export class Digests {
     }
     metrics.digestsWaiting.set(await tidyDigests(database));
   }
-}
-
-/** Writes the mail of the digest that waits for a user; undefined where nothing is to be mailed. */
-export async function readDigestMail(db: Db, userId: string): Promise<MailText | undefined> {
-  const digest = await readDigest(db, userId);
-  return digest && writeDigestMail(db, digest);
 }
 
 /**

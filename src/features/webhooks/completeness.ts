@@ -1,17 +1,14 @@
 import { CONVERSATION_CREATED, RESOURCES_CHANGED } from '../../core/conversations/outbox-topics.ts';
+import { installed } from '../../core/features/installed.ts';
 import { MESSAGES_SENT } from '../../core/messages/outbox-topics.ts';
 import type { Timeline } from '../../core/messages/timeline/timeline.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { KeysetPage } from '../../platform/db/keyset.ts';
 import type { Logger } from '../../platform/log.ts';
-import { RUN_ENDED } from '../agents/runs/outbox-topics.ts';
-import { PLATFORM_EVENT } from '../platform-events/outbox-topics.ts';
 import { type Progress, prove, proveAll, readListed } from './completeness-store.ts';
 
-/** The topics of the outbox rows that become events of webhooks. */
-const EVENT_TOPICS = [MESSAGES_SENT, RESOURCES_CHANGED, CONVERSATION_CREATED, RUN_ENDED, PLATFORM_EVENT].map(
-  ({ name }) => name,
-);
+/** The topics of the core's outbox rows that become events of webhooks. */
+const CORE_TOPICS = [MESSAGES_SENT, RESOURCES_CHANGED, CONVERSATION_CREATED].map(({ name }) => name);
 
 export interface CompletenessOptions {
   readonly database: Database;
@@ -32,7 +29,8 @@ export class Completeness {
 
   /** Returns the time before which every event was delivered. */
   allThrough(webhookId: string): Promise<string> {
-    return proveAll(this.#options.database, webhookId, EVENT_TOPICS);
+    const topics = [...CORE_TOPICS, ...installed().flatMap(({ eventTopics = [] }) => eventTopics)];
+    return proveAll(this.#options.database, webhookId, topics);
   }
 
   /**

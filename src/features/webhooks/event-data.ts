@@ -1,33 +1,19 @@
-import type { TSchema } from 'typebox';
 import { formAt } from '../../contract/protocol/forms.ts';
-import { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
-import { Email } from '../../contract/protocol/resources/email.ts';
-import { PlatformEvent } from '../../contract/protocol/resources/platform-event.ts';
 import { EVENT_DATA } from '../../contract/protocol/socket/event-data.ts';
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
-import type { WebhookEventName } from '../../contract/protocol/webhook-events.ts';
-import type { EventReads, EventSource } from '../../core/conversations/event-source.ts';
+import type { EventReads } from '../../core/conversations/event-source.ts';
 import { conversationEvents } from '../../core/conversations/events.ts';
 import type { Change } from '../../core/conversations/outbox-topics.ts';
+import type { EventData, ReadEventData } from '../../core/features/account-event.ts';
+import { sourceOf } from '../../core/features/event-sources.ts';
+import { installed } from '../../core/features/installed.ts';
 import { readSentMessages } from '../../core/messages/store.ts';
-import type { Downloads } from '../../core/resources/attachment.ts';
 import { messageEvent, withParts } from '../../core/resources/message.ts';
-import { readRuns } from '../../core/resources/run.ts';
 import { GatheredReads } from '../../platform/db/gathered-reads.ts';
 import { ownerOf } from '../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
-import { sourceOf } from '../event-sources.ts';
-import { type MailRow, presentEmail, readMails } from '../mail/mail-store.ts';
-import { readEvents } from '../platform-events/event-store.ts';
-import { presentEvent } from '../platform-events/platform-event.ts';
 import type { Delivery, ReadData } from './delivery.ts';
-
-/** The `data` of a payload: what the team gets on sockets, in the form of the newest version. */
-export interface EventData {
-  readonly schema: TSchema;
-  readonly value: object;
-}
 
 /** Returns the JSON in the form of a version. */
 export function encodeData(version: Version, { schema, value }: EventData): string {
@@ -76,8 +62,7 @@ async function readAll(
   const found = new Map<string, ReadonlyMap<string, EventData>>();
   await Promise.all(
     [...byType].map(async ([type, ofType]) => {
-      const read = Object.hasOwn(READERS, type) ? READERS[type as WebhookEventName] : readPlatformEvents;
-      found.set(type, await read(from, ofType));
+      found.set(type, await readerOf(type)(from, ofType));
     }),
   );
   return deliveries.map(({ event_type, resource_id }) => found.get(event_type)!.get(resource_id!));
@@ -86,7 +71,8 @@ async function readAll(
 /** Returns the data of each resource that still exists. */
 type Read = (from: EventReads, deliveries: readonly Delivery[]) => Promise<ReadonlyMap<string, EventData>>;
 
-const READERS: Readonly<Record<WebhookEventName, Read>> = {
+/** The events of features, and those that applications name, are read by the faces. */
+const READERS: Readonly<Partial<Record<string, Read>>> = {
   'message.created': async ({ database, files }, deliveries) => {
     const rows = await readSentMessages(database, idsOf(deliveries));
     const messages = await withParts(database, files, rows);
@@ -105,33 +91,14 @@ const READERS: Readonly<Record<WebhookEventName, Read>> = {
   'participant.added': changed('participant.added'),
   'participant.updated': changed('participant.updated'),
   'participant.removed': changed('participant.removed'),
-  'agent_run.completed': async ({ database }, deliveries) => {
-    const runs = await readRuns(database, idsOf(deliveries));
-    return new Map([...runs].map(([id, value]) => [id, { schema: AgentRun, value }]));
-  },
-  'email.received': async ({ database, files }, deliveries) => {
-    const mails = await readMails(database, idsOf(deliveries));
-    const data = await Promise.all(
-      mails.map(async (mail) => [mail.id, await emailData(files, mail)] as const),
-    );
-    return new Map(data);
-  },
 };
 
-async function readPlatformEvents(
-  { database }: EventReads,
-  deliveries: readonly Delivery[],
-): Promise<ReadonlyMap<string, EventData>> {
-  const rows = await readEvents(database, idsOf(deliveries));
-  return new Map(rows.map((row) => [row.id, { schema: PlatformEvent, value: presentEvent(row) }]));
-}
-
-/**
- * A mail as the team sees it, without the HTML: receivers that show it read it where they sandbox
- * it.
- */
-export async function emailData(files: Downloads, mail: MailRow): Promise<EventData> {
-  return { schema: Email, value: { ...(await presentEmail(files, mail)), html: null } };
+/** Nothing is found of the events of a feature that is left out. */
+function readerOf(type: string): Read {
+  if (Object.hasOwn(READERS, type)) return READERS[type]!;
+  const all = Object.assign({}, ...installed().map(({ eventData }) => eventData));
+  const read: ReadEventData = all[Object.hasOwn(all, type) ? type : '*'] ?? (async () => new Map());
+  return (from, deliveries) => read(from, idsOf(deliveries));
 }
 
 /** Conversations as the team sees them, by id. */
@@ -144,7 +111,6 @@ export async function readConversations(
 }
 
 function changed(event: ChangeEventName): Read {
-  const source: EventSource = sourceOf(event);
   return async (from, deliveries) => {
     const changes = deliveries.map(
       ({ resource_id, conversation_id, change }): Change => ({
@@ -152,7 +118,7 @@ function changed(event: ChangeEventName): Read {
         ...change,
       }),
     );
-    return byResource(await source.read(from, changes));
+    return byResource((await sourceOf(event)?.read(from, changes)) ?? []);
   };
 }
 

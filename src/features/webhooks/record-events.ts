@@ -1,34 +1,20 @@
 import { LRUCache } from 'lru-cache';
 import { timedId } from '../../contract/protocol/ids.ts';
-import { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
-import { PlatformEvent } from '../../contract/protocol/resources/platform-event.ts';
 import { EVENT_DATA } from '../../contract/protocol/socket/event-data.ts';
 import { formatTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import type { Change, ConversationCreated } from '../../core/conversations/outbox-topics.ts';
+import type { AccountEvent, EventData } from '../../core/features/account-event.ts';
 import { readHeads } from '../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { type MessageWithParts, presentForTeam } from '../../core/resources/message.ts';
-import { readRuns } from '../../core/resources/run.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
-import type { RunEnded } from '../agents/runs/outbox-topics.ts';
-import { readCompletedRun } from '../agents/runs/store.ts';
-import { type MailHead, readMail } from '../mail/mail-store.ts';
-import { type PlatformEventRow, presentEvent } from '../platform-events/platform-event.ts';
 import { insertProgress } from './completeness-store.ts';
 import type { Deliveries, Delivery, FirstTry } from './delivery.ts';
 import { DUE, insertDeliveries } from './delivery-store.ts';
-import {
-  dataOf,
-  type EventData,
-  emailData,
-  encodeData,
-  isOfConversation,
-  readConversations,
-  resourceOf,
-} from './event-data.ts';
+import { dataOf, encodeData, isOfConversation, readConversations, resourceOf } from './event-data.ts';
 import { type ListeningWebhooks, wants } from './listening-webhooks.ts';
 
 export interface EventRecorderOptions {
@@ -105,47 +91,22 @@ export class EventRecorder {
     await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
   }
 
-  /** Records an event of a producer. */
-  async raised(row: PlatformEventRow, trace: TraceContext | undefined, isRepeated: boolean): Promise<void> {
-    const { id, account_id: accountId, type, created_at: at } = row;
-    const place = { accountId, conversationId: null, isDirect: false };
-    const data = { schema: PlatformEvent, value: presentEvent(row) };
-    await this.#record(
-      [{ type, at, ...place, sequence: null, eventId: id, resourceId: id, change: null, trace, data }],
-      isRepeated,
-    );
-  }
-
-  /** Records a mail that became a message of a customer. */
-  async emailReceived(head: MailHead, isRepeated: boolean): Promise<void> {
-    const { id, account_id: accountId, conversation_id, created_at: at } = head;
-    if (conversation_id === null || !this.#options.listeners.found.webhooks.has(accountId)) return;
-    const { database, files } = this.#options;
-    const [place, mail] = await Promise.all([this.#placeOf(conversation_id), readMail(database, id)]);
-    if (place === undefined || mail === undefined) return;
-    const data = await emailData(files, mail);
-    const event = { type: 'email.received', at, ...place, sequence: null, resourceId: id, data };
-    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
-  }
-
-  /** Records the end of a run if it is completed. */
-  async runEnded({ run_id: id }: RunEnded, isRepeated: boolean): Promise<void> {
-    const { database, listeners } = this.#options;
-    if (listeners.found.webhooks.size === 0) return;
-    const ended = await readCompletedRun(database, id);
-    if (ended === undefined || !listeners.found.webhooks.has(ended.account_id)) return;
-    const { account_id: accountId, conversation_id: conversationId, completed_at: at } = ended;
-    const [place, runs] = await Promise.all([
+  /** Records an event that is no change of a conversation. */
+  async happened(event: AccountEvent, isRepeated: boolean): Promise<void> {
+    const { type, accountId, conversationId, resourceId, at, trace, eventId } = event;
+    if (!this.#options.listeners.found.webhooks.has(accountId)) return;
+    const [place, data] = await Promise.all([
       conversationId === null
         ? { accountId, conversationId, isDirect: false }
         : this.#placeOf(conversationId),
-      readRuns(database, [id]),
+      event.data(),
     ]);
-    const value = runs.get(id);
-    if (place === undefined || value === undefined) return;
-    const data = { schema: AgentRun, value };
-    const event = { type: 'agent_run.completed', at, ...place, sequence: null, resourceId: id, data };
-    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
+    if (place === undefined || data === undefined) return;
+    const recorded: RecordedEvent = {
+      ...{ type, at, ...place, sequence: null, resourceId, change: null, trace, data },
+      ...(eventId !== undefined && { eventId }),
+    };
+    await this.#record(await this.#withHeads([recorded]), isRepeated);
   }
 
   async #recordSent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> {

@@ -74,7 +74,7 @@ export type DurableEventName = Exclude<EventName, EphemeralEventName>;
 
 /**
  * Durable events but for a new message, which is found by its number. Each has a source
- * (src/features/event-sources.ts), from which it is published and, where it may have been missed,
+ * (core/features/event-sources.ts), from which it is published and, where it may have been missed,
  * read again.
  */
 export type ChangeEventName = {

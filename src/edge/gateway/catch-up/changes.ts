@@ -2,11 +2,10 @@ import type {
   CatchUp,
   ChangedArm,
   EventReads,
-  EventSource,
   Since,
   Stream,
 } from '../../../core/conversations/event-source.ts';
-import { EVENT_SOURCES } from '../../../features/event-sources.ts';
+import { eventSources } from '../../../core/features/event-sources.ts';
 import { statement } from '../../../platform/db/statement.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
@@ -29,7 +28,7 @@ export interface Changes {
 
 /**
  * What readers of these streams may have missed, as the events of every source
- * (src/features/event-sources.ts). New messages are not among them: they are replayed by number.
+ * (core/features/event-sources.ts). New messages are not among them: they are replayed by number.
  * One query where nothing changed.
  */
 export async function readChanges(
@@ -38,8 +37,9 @@ export async function readChanges(
   since: Since,
   limit = NO_LIMIT,
 ): Promise<Changes> {
+  const { catchUps, readChanged } = reading();
   const rows = await from.database.query(
-    READ_CHANGED,
+    readChanged,
     conversationIds,
     actorIds,
     since.xid,
@@ -49,7 +49,7 @@ export async function readChanges(
   const isTooMany = ({ count, bytes }: Changed) => count > limit || (limit < NO_LIMIT && bytes > MAX_BYTES);
   const tooMany = new Set(rows.filter(isTooMany).map(({ stream }) => stream));
   const frames = new Map<string, CommittedFrame[]>();
-  for (const { arm, catchUp } of CATCH_UPS) {
+  for (const { arm, catchUp } of catchUps) {
     const changed = rows.filter(({ part, stream }) => part === arm.part && !tooMany.has(stream));
     if (changed.length === 0) continue;
     const streamIds = changed.map(({ stream }) => stream);
@@ -74,13 +74,6 @@ const MAX_BYTES = 2 * 1024 * 1024;
 
 const NO_LIMIT = 2 ** 31 - 1;
 
-const CATCH_UPS = (['conversation', 'actor'] as const).flatMap((stream) =>
-  EVENT_SOURCES.flatMap(({ changed }: EventSource) => {
-    const catchUp: CatchUp | undefined = changed[stream];
-    return catchUp === undefined ? [] : { stream, arm: catchUp.arm, catchUp };
-  }),
-);
-
 const STREAMS: Readonly<Record<Stream, string>> = { conversation: '$1', actor: '$2' };
 
 /** $4: how many rows of a stream are looked at, at most. */
@@ -90,21 +83,46 @@ function streamsWith(stream: Stream, { part, rows, bytes = '0' }: ChangedArm): s
         SELECT ${bytes} AS bytes FROM ${rows} LIMIT $4) AS changed`;
 }
 
-const READ_CHANGED = statement<
-  [
-    conversationIds: readonly string[],
-    actorIds: readonly string[],
-    xid: string,
-    limit: number,
-    began: string,
-  ],
-  Changed
->({
-  name: 'read-changed',
-  text: `
-    SELECT stream, part, count(*), coalesce(sum(bytes), 0) AS bytes FROM (${[
-      ...new Set(CATCH_UPS.map(({ stream, arm }) => streamsWith(stream, arm))),
-    ].join(`
+interface Reading {
+  readonly catchUps: readonly {
+    readonly stream: Stream;
+    readonly arm: ChangedArm;
+    readonly catchUp: CatchUp;
+  }[];
+  readonly readChanged: ReturnType<typeof readChangedBy>;
+}
+
+let known: Reading | undefined;
+
+/** Made at the first use, by when the features are installed. */
+function reading(): Reading {
+  if (known !== undefined) return known;
+  const catchUps = (['conversation', 'actor'] as const).flatMap((stream) =>
+    eventSources().flatMap(({ changed }) => {
+      const catchUp = changed[stream];
+      return catchUp === undefined ? [] : { stream, arm: catchUp.arm, catchUp };
+    }),
+  );
+  const parts = new Set(catchUps.map(({ stream, arm }) => streamsWith(stream, arm)));
+  known = { catchUps, readChanged: readChangedBy([...parts]) };
+  return known;
+}
+
+function readChangedBy(parts: readonly string[]) {
+  return statement<
+    [
+      conversationIds: readonly string[],
+      actorIds: readonly string[],
+      xid: string,
+      limit: number,
+      began: string,
+    ],
+    Changed
+  >({
+    name: 'read-changed',
+    text: `
+    SELECT stream, part, count(*), coalesce(sum(bytes), 0) AS bytes FROM (${parts.join(`
       UNION ALL`)}
     ) AS changed GROUP BY stream, part`,
-});
+  });
+}

@@ -1,7 +1,7 @@
 import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
+import { provided } from '../../../core/features/installed.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { Db } from '../../../platform/db/handle.ts';
-import { readMail } from '../../mail/mail-store.ts';
 import { type HistoryRow, readHistory } from './history-store.ts';
 import { labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
@@ -112,7 +112,7 @@ function inputText({ input, trigger_type: trigger }: HistoryAsk['run']): string 
 async function mailText(db: Db, { trigger_type, input }: HistoryAsk['run']): Promise<string | undefined> {
   // The input of a manual run is the caller's own, and may name anything.
   if (trigger_type !== 'event' || input === null || typeof input !== 'object') return undefined;
-  const mail = 'email_id' in input ? await readMail(db, String(input.email_id)) : undefined;
+  const mail = 'email_id' in input ? await provided('mailContent')?.(db, String(input.email_id)) : undefined;
   if (mail === undefined) return undefined;
   const { from_name, from_address, subject, verdict, body_text: text } = mail;
   return `${MAILED}\n${JSON.stringify({ ...input, from_name, from_address, subject, verdict, text })}`;

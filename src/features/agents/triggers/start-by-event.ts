@@ -15,19 +15,7 @@ export interface TriggerEvent {
    * The ids of the resources that the event is about; of a producer's event, what the producer says
    * of it.
    */
-  readonly input:
-    | {
-        readonly email_id?: string;
-        readonly conversation_id?: string;
-        readonly message_id?: string;
-        readonly run_id?: string;
-      }
-    | {
-        readonly event_id: string;
-        readonly resource_type: string | null;
-        readonly resource_id: string | null;
-        readonly data: object;
-      };
+  readonly input: object;
 }
 
 /**

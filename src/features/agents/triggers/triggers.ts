@@ -1,13 +1,10 @@
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
 import type { Change, ConversationCreated } from '../../../core/conversations/outbox-topics.ts';
+import type { AccountEvent } from '../../../core/features/account-event.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Rights } from '../../../platform/access/rights.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { MailHead } from '../../mail/mail-store.ts';
-import type { PlatformEventRow } from '../../platform-events/platform-event.ts';
-import type { RunEnded } from '../runs/outbox-topics.ts';
-import { readCompletedRun } from '../runs/store.ts';
 import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';
 import { startByEvent, type TriggerEvent } from './start-by-event.ts';
@@ -99,37 +96,12 @@ export class Triggers {
     }
   }
 
-  /** Handles the end of a run; only completed runs matter here. */
-  async runEnded({ run_id }: RunEnded): Promise<void> {
-    const run = await readCompletedRun(this.#database, run_id);
-    if (run === undefined) return;
-    const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
+  /** Handles an event of the account. */
+  async happened({ type, accountId, resourceId, by, runId, at, trace, input }: AccountEvent): Promise<void> {
+    if (input === null) return;
     await this.#startByEvent({
-      ...{ event: 'agent_run.completed', accountId, key: run_id },
-      cause: { by, runId: run_id, at },
-      input: { run_id, ...(conversation_id !== null && { conversation_id }) },
-    });
-  }
-
-  /** Handles an event of a producer. `trace` is that of the request that raised it. */
-  async onPlatformEvent(event: PlatformEventRow, trace: TraceContext | undefined): Promise<void> {
-    const { id, account_id: accountId, type, created_by: by, created_at: at } = event;
-    const { resource_type, resource_id, data } = event;
-    await this.#startByEvent({
-      ...{ event: type, accountId, key: id },
-      cause: { by, runId: null, at, trace },
-      input: { event_id: id, resource_type, resource_id, data },
-    });
-  }
-
-  /** Handles a mail that became a message of a customer. Its text is read when the run begins. */
-  async onEmail(mail: MailHead): Promise<void> {
-    const { id, account_id: accountId, actor_id: by, conversation_id, message_id, created_at: at } = mail;
-    if (conversation_id === null || message_id === null) return;
-    await this.#startByEvent({
-      ...{ event: 'email.received', accountId, key: id },
-      cause: { by, runId: null, at },
-      input: { email_id: id, conversation_id, message_id },
+      ...{ event: type, accountId, key: resourceId, input },
+      cause: { by, runId, at, trace },
     });
   }
 

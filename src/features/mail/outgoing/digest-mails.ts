@@ -1,10 +1,9 @@
 import { derivedId } from '../../../contract/protocol/ids.ts';
+import { provided } from '../../../core/features/installed.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { statement } from '../../../platform/db/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
-import { readDigest, settleDigest } from '../../push/digest-store.ts';
-import { writeDigestMail } from '../../push/digests.ts';
 import { domainOf } from '../inboxes/inbox-address.ts';
 import type { MailRow } from '../mail-store.ts';
 import { hexOf } from './message-ids.ts';
@@ -64,10 +63,10 @@ export class DigestMails {
 
 /** Writes the mail of a digest: about what is unseen now, and to the user's address. */
 export async function writeDigest(database: Database, mail: MailRow): Promise<WrittenMail> {
-  const digest = await readDigest(database, mail.actor_id!);
+  const digest = await provided('digestOf')?.(database, mail.actor_id!);
   if (digest === undefined || derivedId('mail', digest.id) !== mail.id) return NOTHING_UNSEEN;
-  const onEnd: WrittenMail['onEnd'] = (tx) => settleDigest(tx, digest);
-  const written = await writeDigestMail(database, digest);
+  const onEnd: WrittenMail['onEnd'] = (tx) => digest.settle(tx);
+  const written = await digest.write();
   if (written === undefined) return { ...NOTHING_UNSEEN, onEnd };
   return {
     sender: mail.from_address!,

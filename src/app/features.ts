@@ -1,0 +1,25 @@
+import type { Feature } from '../core/features/feature.ts';
+import { install } from '../core/features/installed.ts';
+import { agents } from '../features/agents/feature.ts';
+import { compliance } from '../features/compliance/feature.ts';
+import { mail } from '../features/mail/feature.ts';
+import { platformEvents } from '../features/platform-events/feature.ts';
+import { push } from '../features/push/feature.ts';
+import { search } from '../features/search/feature.ts';
+import { webhooks } from '../features/webhooks/feature.ts';
+
+/**
+ * The features of this build. A feature is its folder, its import and its entry: without them the
+ * node starts, and its endpoints are not found. Endpoints, effects and removals follow this order.
+ */
+export const FEATURES: readonly Feature[] = [
+  compliance, // One entry a line, which begins with the name: this comment keeps the lines apart.
+  mail,
+  search,
+  platformEvents,
+  push,
+  agents,
+  webhooks,
+];
+
+install(FEATURES);

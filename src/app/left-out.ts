@@ -1,0 +1,37 @@
+import type { TopicHandler } from '../platform/db/topic.ts';
+import type { Logger } from '../platform/log.ts';
+
+/**
+ * The outbox topics and tasks of the job queue that features handle, by name: the folder of one that
+ * is left out is not there to ask. Topics that are in neither list are of a later version, whose
+ * nodes handle them.
+ */
+export const TOPICS_OF_FEATURES: readonly string[] = [
+  'agent_runs.approval',
+  'agent_runs.due',
+  'agent_runs.ended',
+  'mail.received',
+  'messages.email_due',
+  'platform_events.raised',
+];
+export const TASKS_OF_FEATURES: readonly string[] = ['compliance_job', 'finish_redaction'];
+
+/** Adds handlers for those of the names that have none: they drop the rows, with one log line each. */
+export function withDropped(
+  handlers: readonly TopicHandler[],
+  names: readonly string[],
+  log: Logger,
+): TopicHandler[] {
+  const handled = new Set(handlers.map(({ topic }) => topic));
+  const dropped = names.filter((name) => !handled.has(name));
+  const logged = new Set<string>();
+  const drop = (topic: string): TopicHandler => ({
+    topic,
+    async run() {
+      if (logged.has(topic)) return;
+      logged.add(topic);
+      log.warn({ topic }, 'rows of a topic are dropped: this build is without the feature that handles them');
+    },
+  });
+  return [...handlers, ...dropped.map(drop)];
+}

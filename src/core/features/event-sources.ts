@@ -1,0 +1,39 @@
+import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
+import type { EventSource } from '../conversations/event-source.ts';
+import {
+  conversationEvents,
+  membershipEvents,
+  participantEvents,
+  purgeEvents,
+} from '../conversations/events.ts';
+import { messageEvents, unsentEvents } from '../messages/events.ts';
+import { pinEvents } from '../messages/pins/pin-events.ts';
+import { reactionEvents } from '../messages/reactions/reaction-events.ts';
+import { notificationEvents } from '../notifications/events.ts';
+import { installed } from './installed.ts';
+
+const OF_CORE: readonly EventSource[] = [
+  messageEvents,
+  reactionEvents,
+  pinEvents,
+  conversationEvents,
+  purgeEvents,
+  participantEvents,
+  membershipEvents,
+  notificationEvents,
+  unsentEvents,
+];
+
+/**
+ * Returns the sources of every durable event (contract/protocol/socket/events.ts), in the order in
+ * which readers catch up. Publishing (app/jobs/changed-effects.ts) and catch-up
+ * (edge/gateway/catch-up/changes.ts) both use them.
+ */
+export function eventSources(): readonly EventSource[] {
+  return [...OF_CORE, ...installed().flatMap(({ events = [] }) => events)];
+}
+
+/** Returns undefined for an event of a feature that is left out. */
+export function sourceOf(event: ChangeEventName): EventSource | undefined {
+  return eventSources().find(({ events }) => events.includes(event));
+}

@@ -1,0 +1,248 @@
+import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
+import type { TraceContext } from '../../contract/protocol/traceparent.ts';
+import type { Authenticator } from '../../platform/access/authenticate.ts';
+import type { RateLimits } from '../../platform/access/rate-limit.ts';
+import type { Rights } from '../../platform/access/rights.ts';
+import type { Tokens } from '../../platform/access/tokens.ts';
+import type { Config } from '../../platform/config.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { DueWatch } from '../../platform/db/due-watch.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { TopicHandler } from '../../platform/db/topic.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import type { DomainEvent } from '../../platform/engine/publish.ts';
+import type { Http } from '../../platform/http/pipeline.ts';
+import type { PublicRoutes } from '../../platform/http/public-routes.ts';
+import type { Route } from '../../platform/http/route.ts';
+import type { HttpServer } from '../../platform/http/server.ts';
+import type { TlsTexts } from '../../platform/http/tls-files.ts';
+import type { Disposer } from '../../platform/lifecycle.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { Metrics } from '../../platform/metrics.ts';
+import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
+import type { Avatars } from '../accounts/avatars/avatars.ts';
+import type { ObjectStore } from '../attachments/storage.ts';
+import type { SigningKey, TrustedKeys } from '../audit/signing-key.ts';
+import type { ConversationDirectory } from '../conversations/directory.ts';
+import type { EventSource } from '../conversations/event-source.ts';
+import type {
+  Change,
+  ConversationCreated,
+  ConversationDeleted,
+  ResourcesChanged,
+} from '../conversations/outbox-topics.ts';
+import type { ContentChanged } from '../messages/outbox-topics.ts';
+import type { LockedWrites } from '../messages/timeline/locked-write.ts';
+import type { CommittedMessage } from '../messages/timeline/outgoing.ts';
+import type { Timeline } from '../messages/timeline/timeline.ts';
+import type { WritePath } from '../messages/timeline/write-path.ts';
+import type { SettingsOfUsers } from '../notifications/settings.ts';
+import type { AccountRow } from '../resources/account.ts';
+import type { MessageWithParts } from '../resources/message.ts';
+import type { NotificationRow } from '../resources/notification.ts';
+import type { AccountEvent, ReadEventData } from './account-event.ts';
+import type { Holdings } from './holdings.ts';
+
+/**
+ * The one face of a folder of features/: everything that the rest of a node has of it. A node
+ * without the feature is one without its face in the list (app/features.ts). Each field says what
+ * is the case where no feature has it.
+ */
+export interface Feature {
+  /** Sources of durable events; events without one are not published. */
+  readonly events?: readonly EventSource[];
+  /**
+   * Reads the data of account events again, by their type; `*` stands for the types that
+   * applications name. Nothing is delivered of a type without one.
+   */
+  readonly eventData?: Readonly<Record<string, ReadEventData>>;
+  /** Outbox topics whose rows become account events, for the proof of completeness. */
+  readonly eventTopics?: readonly string[];
+  readonly holdings?: Holdings;
+  /** Reads a mail for the model of a run that the mail started; without it the run has its id. */
+  mailContent?(db: Db, id: string): Promise<MailContent | undefined>;
+  /** Returns the digest that waits for a user; without it there is none. */
+  digestOf?(db: Db, userId: string): Promise<Digest | undefined>;
+  /** Returns digests that wait, the oldest first; a command lists them. */
+  waitingDigests?(db: Db, limit: number): Promise<readonly WaitingDigest[]>;
+  /** Begins to remove an account, which running nodes complete; without it no account can be. */
+  readonly accountRemoval?: AccountRemoval;
+  /** Checks an export offline. */
+  verifyExport?(file: string, keys: TrustedKeys): Promise<object>;
+  /** Providers of models that this node may ask, for the log line of its start. */
+  providers?(config: Config): readonly string[];
+  /** Adds its part to the demo account. */
+  readonly demo?: DemoParts;
+  /**
+   * Opens its part of a node. Called before anything can write into the outbox; what is opened here
+   * is closed behind the handlers of the outbox.
+   */
+  open(node: NodeParts): Opened | Promise<Opened>;
+}
+
+/** What a node has before anything can be sent. */
+export interface NodeParts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Parts register in the order in which they start. */
+  readonly disposer: Disposer;
+  readonly urls: { readonly public: string };
+  /** Decides which hosts this node may connect to. */
+  readonly guard: AddressGuard;
+  readonly database: Database;
+  readonly watch: DueWatch;
+  readonly engine: Engine;
+  readonly store: ObjectStore;
+  readonly avatars: Avatars;
+  readonly signingKey: SigningKey;
+  readonly rights: Rights;
+  readonly tokens: Tokens;
+  readonly authenticator: Authenticator;
+  readonly rateLimits: RateLimits;
+  readonly directory: ConversationDirectory;
+  readonly settings: SettingsOfUsers;
+}
+
+export interface Opened {
+  readonly effects?: Effects;
+  /** Reads again what listens to events (core/accounts/listeners.ts), at first before the start. */
+  renew?(): Promise<void>;
+  /** Opens what writes messages or is called over HTTP. */
+  join(core: Core): Joined | Promise<Joined>;
+}
+
+/** The paths by which messages enter timelines. */
+export interface Core {
+  readonly timeline: Timeline;
+  readonly writePath: WritePath;
+  readonly lockedWrites: LockedWrites;
+  /** Every endpoint of the node, once all features have joined. */
+  routes(): readonly Route[];
+  /** Hands an account event to every feature. `isRepeated`: it may have been handed before. */
+  happened(event: AccountEvent, isRepeated: boolean): Promise<void>;
+}
+
+export interface Joined {
+  /** By the endpoints of the core that they stand behind in the table. */
+  readonly routes?: Readonly<Partial<Record<RoutePlace, readonly Route[]>>>;
+  readonly publicRoutes?: PublicRoutes;
+  /** Handlers of its outbox topics. */
+  readonly handlers?: readonly TopicHandler[];
+  /** Handlers of its tasks of the job queue. */
+  readonly jobs?: readonly TopicHandler[];
+  /** Removes what is old; called every hour. */
+  tidy?(): Promise<void>;
+  /** Called once the API can be called. */
+  serve?(serving: { readonly http: Http; readonly server: HttpServer }): void;
+  /** Called once the node serves connections. */
+  listen?(): Promise<void>;
+  /** New connections are secured with this certificate. */
+  renewCertificate?(certificate: TlsTexts): void;
+  /** Begins nothing more; what is under way has `ms`. */
+  drain?(ms: number): Promise<void>;
+}
+
+export type RoutePlace = 'audit' | 'messages' | 'attachments' | 'settings';
+
+/**
+ * What follows from what was committed. Called before the outbox row is deleted, and perhaps again
+ * for the same row.
+ */
+export interface Effects {
+  /** Of messages that are in the timeline. Returns undefined where there is nothing to wait for. */
+  sent?(messages: readonly SentMessage[], isRepeated: boolean): Promise<void> | undefined;
+  /** Of complete messages: those that were sent, and those whose streaming has ended. */
+  completed?(messages: readonly SentMessage[]): Promise<void>;
+  /** Of new notifications, in groups of one account each; returns as `sent` does. */
+  notified?(groups: readonly (readonly NotificationRow[])[]): Promise<void> | undefined;
+  /** Of changes that all have the same event, with what was published of them. */
+  published?(
+    events: readonly DomainEvent[],
+    changes: readonly Change<ChangeEventName>[],
+    isRepeated: boolean,
+  ): Promise<void>;
+  changed?(changes: ResourcesChanged): Promise<void>;
+  conversationCreated?(created: ConversationCreated, isRepeated: boolean): Promise<void>;
+  conversationDeleted?(deleted: ConversationDeleted): Promise<void>;
+  messageDeleted?(deleted: ContentChanged): Promise<void>;
+  rightsChanged?(subjects: readonly string[]): Promise<void>;
+  happened?(event: AccountEvent, isRepeated: boolean): Promise<void>;
+}
+
+/** A message, with the trace of the request that sent it if known. */
+export type SentMessage = MessageWithParts &
+  Pick<CommittedMessage, 'rosterVersion'> & { readonly trace?: TraceContext | undefined };
+
+/** A mail that somebody sent. */
+export interface MailContent {
+  readonly from_name: string | null;
+  readonly from_address: string | null;
+  readonly subject: string | null;
+  readonly verdict: unknown;
+  readonly body_text: string | null;
+}
+
+/** A mail about unseen notifications that waits for its transport. */
+export interface Digest {
+  readonly id: string;
+  /** Returns undefined where nothing of it is unseen. */
+  write(): Promise<MailText | undefined>;
+  /** Removes from the digest what its mail had. */
+  settle(tx: Tx): Promise<void>;
+}
+
+export interface WaitingDigest {
+  readonly id: string;
+  readonly actor_id: string;
+  readonly notification_ids: readonly string[];
+}
+
+export interface AccountRemoval {
+  /** Throws if a conversation of the account is under legal hold. */
+  check(tx: Tx, accountId: string): Promise<void>;
+  /** Checks as well. */
+  begin(tx: Tx, accountId: string): Promise<AccountRow>;
+}
+
+/** A mail without its addresses. */
+export interface MailText {
+  /** On one line. */
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+/** What features add to the demo account; without them it has ids that name nothing. */
+export interface DemoParts {
+  agent?(tx: Tx, agent: DemoAgent): Promise<{ readonly id: string; readonly actorId: string }>;
+  /** Attaches the tools to an agent that has none. */
+  attachTools?(tx: Tx, agentId: string): Promise<void>;
+  /** Adds an inbox; rejects if its address is taken. */
+  inbox?(tx: Tx, inbox: DemoInbox): Promise<{ readonly id: string }>;
+  /** A mail of a conversation was written. */
+  mailed?(tx: Tx, conversationId: string, last: DemoMails): Promise<void>;
+  /** A run was written that has ended. */
+  ended?(tx: Tx, runId: string): Promise<void>;
+}
+
+export interface DemoAgent {
+  readonly accountId: string;
+  readonly roleId: string;
+  readonly name: string;
+  readonly slug: string;
+}
+
+export interface DemoInbox {
+  readonly account_id: string;
+  /** Actor id. */
+  readonly created_by: string;
+  readonly name: string;
+  readonly address: string;
+}
+
+export interface DemoMails {
+  readonly subject: string;
+  readonly last_in_id?: string;
+  readonly last_out_id?: string;
+}

@@ -1,0 +1,120 @@
+import type { Database } from '../../platform/db/database.ts';
+import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Downloads, StoredFile } from '../resources/attachment.ts';
+
+/**
+ * What a feature holds of conversations, messages, persons and accounts: how it goes, and how it is
+ * exported. Retention, redaction, erasure and removal walk the holdings of all features; each
+ * function runs in the transaction of its caller and bounds its own work.
+ */
+export interface Holdings {
+  /**
+   * Removes what belongs to messages that were deleted. Returns the keys of the files that nothing
+   * refers to any more.
+   */
+  purgeMessages?(tx: Tx, conversationId: string, messageIds: readonly string[]): Promise<readonly string[]>;
+  /** Removes up to `limit` rows of a conversation that is removed as a whole. */
+  purgeConversation?(tx: Tx, conversationId: string, limit: number): Promise<RemovedRows>;
+  /** Removes up to `limit` rows of an account that are older than its policy. */
+  readonly expire?: Readonly<Partial<Record<Expiring, Expire>>>;
+  /** Returns how old the oldest of each kind is, in seconds; null: there is none. */
+  readAges?(db: Db, accountId: string): Promise<Readonly<Partial<Record<Expiring, number | null>>>>;
+  /** Forgets files whose content is removed. */
+  forgetFiles?(tx: Tx, keys: readonly string[]): Promise<void>;
+  /** Ends all work of an account. Returns whether a node has yet to end some. */
+  endWorkOf?(tx: Tx, accountId: string): Promise<boolean>;
+  /** Ends all work of a conversation that was deleted by this actor. May be called again. */
+  endWorkIn?(database: Database, conversation: DeletedConversation): Promise<void>;
+  /** Returns the copies of a message whose content is removed. */
+  copiesOf?(tx: Tx, messageId: string): Promise<Copies>;
+  /** Removes the texts of a message from what may have read it. */
+  withdrawTexts?(tx: Tx, content: WithdrawnContent, texts: readonly string[]): Promise<WithdrawnTexts>;
+  /** Ends the work that may have read a message. Returns whether a node has yet to end some. */
+  endReaders?(tx: Tx, by: string, ids: readonly string[]): Promise<boolean>;
+  /** Removes everything that work which has ended wrote. Returns the notifications that changed. */
+  withdrawReaders?(tx: Tx, ids: readonly string[]): Promise<readonly string[]>;
+  /** Removes what a person alone has, with its profile. */
+  forgetPerson?(tx: Tx, userId: string): Promise<void>;
+  /**
+   * Removes what is known of a person from everything else, in transactions that can be repeated.
+   */
+  erasePerson?(database: Database, person: ErasedPerson): Promise<void>;
+  /** What exports contain, by the noun of its file. */
+  readonly exportsOfPerson?: Readonly<Record<string, ExportLines<ExportedPerson>>>;
+  readonly exportsOfConversation?: Readonly<Record<string, ExportLines<{ readonly id: string }>>>;
+}
+
+export type Expiring = 'files' | 'runs';
+
+export type Expire = (tx: Tx, accountId: string, days: number, limit: number) => Promise<RemovedRows>;
+
+export interface RemovedRows {
+  readonly rows: number;
+  /** Those of `rows` that are runs. */
+  readonly runs: number;
+  /** Of the files that nothing refers to any more. */
+  readonly keys: readonly string[];
+}
+
+export interface DeletedConversation {
+  readonly id: string;
+  readonly account_id: string;
+  /** Actor id. */
+  readonly by: string;
+}
+
+export interface Copies {
+  readonly ids: readonly string[];
+  readonly texts: readonly (string | null)[];
+}
+
+/** A message whose content is removed. */
+export interface WithdrawnContent {
+  readonly accountId: string;
+  readonly conversationId: string;
+  /** The ids of the message, of its attachments and its copies. */
+  readonly ids: readonly string[];
+  /** ISO 8601: when the message was written. What had ended by then cannot contain it. */
+  readonly since: string;
+}
+
+export interface WithdrawnTexts {
+  /** The resources and the notifications that changed. */
+  readonly ids: readonly string[];
+  readonly notificationIds: readonly string[];
+  /** What may have read the message and had not ended. */
+  readonly openIds: readonly string[];
+}
+
+export interface ErasedPerson {
+  readonly accountId: string;
+  /** Actor id. */
+  readonly id: string;
+  /** Name and addresses. */
+  readonly names: readonly string[];
+  /** Those of the names that are long enough to be found within texts. */
+  readonly texts: readonly string[];
+  /** The messages that the person wrote go as well. */
+  readonly removesMessages: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ExportedPerson {
+  readonly account_id: string;
+  readonly id: string;
+  readonly handle: string | null;
+  readonly email: string | null;
+}
+
+export type ExportLines<About> = (
+  db: Db,
+  files: ExportFiles,
+  about: About,
+) => AsyncIterable<readonly object[]>;
+
+export interface ExportFiles {
+  /** Stands for the store of files where resources are presented. */
+  readonly downloads: Downloads;
+  /** Has the archive contain the file. Returns its path there. */
+  refer(file: Pick<StoredFile, 'key'>): string;
+}

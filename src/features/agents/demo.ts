@@ -1,0 +1,35 @@
+import type { DemoParts } from '../../core/features/feature.ts';
+import { enqueue } from '../../platform/db/outbox.ts';
+import { RUN_ENDED } from './runs/outbox-topics.ts';
+import { insertAgent, updateAgent } from './store.ts';
+import type { ToolSetting } from './tools/rules.ts';
+
+/** A mutating tool, so that each call waits for an approval. */
+const TOOLS: readonly ToolSetting[] = [
+  { tool: 'create_artifact', review_requirement: 'required', config: null, sort_order: 0 },
+];
+
+/** The agent of the demo account. */
+export const demo: DemoParts = {
+  async agent(tx, agent) {
+    const { id, actor_id: actorId } = await insertAgent(tx, {
+      ...agent,
+      description: 'Answers when it is mentioned.',
+      categoryCode: 'general',
+      triggerType: 'chat',
+      systemPrompt: 'You are a helpful colleague. Answer briefly.',
+      tools: TOOLS,
+    });
+    return { id, actorId };
+  },
+  async attachTools(tx, agentId) {
+    const agent = await tx.kysely
+      .selectFrom('agent_definitions')
+      .selectAll()
+      .where('id', '=', agentId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (agent?.tools.length === 0) await updateAgent(tx, agent, { fields: {}, tools: TOOLS });
+  },
+  ended: (tx, runId) => enqueue(tx, RUN_ENDED, { run_id: runId }),
+};

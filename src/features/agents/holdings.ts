@@ -1,0 +1,97 @@
+import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import type { ErasedPerson, Holdings } from '../../core/features/holdings.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Tx } from '../../platform/db/handle.ts';
+import { cancelAllOf, cancelRunsById } from './runs/cancel-all.ts';
+import { clearInputs, readArtifactsOf, readRunsAbout, readRunsStartedBy } from './runs/person-store.ts';
+import {
+  clearRunsOf,
+  deleteArtifactsByKey,
+  deleteEndedRuns,
+  deleteOldArtifacts,
+  deleteRunsOf,
+  type RunEnding,
+  readRunAges,
+} from './runs/purge-store.ts';
+import { readOpenRunsOf } from './runs/store.ts';
+import { readReadingRuns } from './runs/withdraw-store.ts';
+import { clearEndings, withdrawRunTexts } from './runs/withdraw-texts.ts';
+
+/** What runs of agents hold: what they quote, and the files that they made. */
+export const holdings: Holdings = {
+  async purgeMessages(tx, conversationId, messageIds) {
+    const { runs, keys } = await clearRunsOf(tx, conversationId, messageIds);
+    await withdrawEndings(tx, runs);
+    return keys;
+  },
+  async purgeConversation(tx, conversationId, limit) {
+    const { deleted, keys } = await deleteRunsOf(tx, conversationId, limit);
+    return { rows: deleted, runs: deleted, keys };
+  },
+  expire: {
+    async files(tx, accountId, days, limit) {
+      const keys = await deleteOldArtifacts(tx, accountId, days, limit);
+      return { rows: keys.length, runs: 0, keys };
+    },
+    async runs(tx, accountId, days, limit) {
+      const { deleted, keys } = await deleteEndedRuns(tx, accountId, days, limit);
+      await withdrawEndings(tx, deleted);
+      return { rows: deleted.length, runs: deleted.length, keys };
+    },
+  },
+  async readAges(db, accountId) {
+    const { run_age: runs, file_age: files } = await readRunAges(db, accountId);
+    return { runs, files };
+  },
+  forgetFiles: deleteArtifactsByKey,
+  endWorkOf: async (tx, accountId) => (await cancelAllOf(tx, accountId)).length > 0,
+  async endWorkIn(database, { id, account_id, by }) {
+    // Not with the deletion: a run that is ending locks its own row before the conversation.
+    const open = await readOpenRunsOf(database, { id, account_id });
+    await database.transaction((tx) => cancelRunsById(tx, by, open));
+  },
+  async withdrawTexts(tx, content, texts) {
+    const runs = await readReadingRuns(tx, content);
+    const { runIds, notificationIds } = await withdrawRunTexts(tx, runs, texts);
+    return { ids: runIds, notificationIds, openIds: runs.flatMap((run) => (run.is_open ? run.id : [])) };
+  },
+  endReaders: async (tx, by, ids) => (await cancelRunsById(tx, by, ids)).length > 0,
+  async withdrawReaders(tx, ids) {
+    const runs = ids.map((id) => ({ id, whole: true }));
+    return (await withdrawRunTexts(tx, runs, [])).notificationIds;
+  },
+  erasePerson: eraseFromRuns,
+  exportsOfPerson: {
+    agent_runs: (db, _files, { id }) => readRunsStartedBy(db, id),
+    async *artifacts(db, files, { id }) {
+      for await (const rows of readArtifactsOf(db, id)) {
+        yield rows.map(({ s3_key: key, ...row }) => ({ ...row, url: files.refer({ key }) }));
+      }
+    },
+  },
+};
+
+/**
+ * Removes what the notifications of the ends of these runs quote of them, also from the memory of
+ * every node.
+ */
+async function withdrawEndings(tx: Tx, runs: readonly RunEnding[]): Promise<void> {
+  await enqueueRightsChanged(tx, await clearEndings(tx, runs));
+}
+
+async function eraseFromRuns(
+  database: Database,
+  { accountId, id, texts, signal }: ErasedPerson,
+): Promise<void> {
+  for await (const runs of readRunsAbout(database, accountId, id, texts)) {
+    signal.throwIfAborted();
+    await database.transaction(async (tx) => {
+      await clearInputs(
+        tx,
+        runs.flatMap(({ id, whole }) => (whole ? id : [])),
+      );
+      const { notificationIds } = await withdrawRunTexts(tx, runs, texts);
+      if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import type { Feature } from '../../core/features/feature.ts';
+import { readMessage } from '../../core/resources/message.ts';
+import { handle } from '../../platform/db/topic.ts';
+import { Loop } from '../../platform/lifecycle.ts';
+import { beginAccountRemoval, removeAccounts, requireUnheld } from './account-removal.ts';
+import { afterDeleted } from './conversation-removal.ts';
+import { Eraser } from './eraser.ts';
+import { erasureRoutes } from './erasure-routes.ts';
+import { exportRoutes } from './exports/export-routes.ts';
+import { Exporter } from './exports/exporter.ts';
+import { verifyArchive } from './exports/verify-archive.ts';
+import { COMPLIANCE_JOB_DUE, endExportsOf, tidyJobs } from './jobs/job-store.ts';
+import { JobRunner } from './jobs/runner.ts';
+import { policyRoutes } from './policy-routes.ts';
+import { purgeDeleted } from './purge-deleted.ts';
+import { FINISH_REDACTION, finishRedaction } from './redact.ts';
+import { removalRoutes } from './removal-routes.ts';
+import { RetentionSweep } from './sweep.ts';
+
+/** What is kept and what is removed. */
+export const compliance: Feature = {
+  accountRemoval: { check: requireUnheld, begin: beginAccountRemoval },
+  verifyExport: verifyArchive,
+  open: ({ config, database, watch, store, signingKey, directory, engine, metrics, log, disposer }) => ({
+    effects: {
+      conversationDeleted: (deleted) => afterDeleted(database, deleted),
+      async messageDeleted({ message_id, conversation_id }) {
+        const message = await readMessage(database, message_id);
+        const subjects = [conversation_id, message?.author_id ?? []].flat();
+        await database.transaction((tx) => endExportsOf(tx, subjects));
+      },
+    },
+    join({ timeline }) {
+      const exporter = new Exporter({ database, store, timeline, signingKey });
+      const runner = new JobRunner({
+        ...{ database, watch, log },
+        work: {
+          conversation_export: exporter.run,
+          user_export: exporter.run,
+          user_erasure: new Eraser({ database, signingKey }).run,
+        },
+      });
+      disposer.add('compliance jobs', runner, (it) => it.close());
+      const removals = new Loop({
+        intervalMs: REMOVE_EVERY_MS,
+        run: async (signal) => {
+          await purgeDeleted({ database, signingKey, log, restoreDays: config.restoreDays }, signal);
+          await removeAccounts({ database, store, log }, signal);
+        },
+        onError: (error) => log.warn({ err: error }, 'removing deleted conversations and accounts failed'),
+      });
+      disposer.add('removals', removals, (it) => it.close());
+      const retention = new RetentionSweep({
+        ...{ database, signingKey, metrics, log },
+        nodeId: engine.nodeId,
+        everyMs: config.retentionSweepMs,
+      });
+      disposer.add('retention sweep', retention, (it) => it.close());
+      return {
+        routes: {
+          audit: policyRoutes(database, retention),
+          messages: removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),
+          attachments: [...exportRoutes({ database, files: store }), ...erasureRoutes({ database })],
+        },
+        jobs: [
+          handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
+          handle(COMPLIANCE_JOB_DUE, (due) => runner.due(due)),
+        ],
+        tidy: () => tidyJobs(database),
+        // The job that is under way is given back before the workers of the queue wait for it.
+        drain: () => runner.close(),
+      };
+    },
+  }),
+};
+
+const REMOVE_EVERY_MS = 60 * 1_000;

@@ -1,0 +1,231 @@
+import { readFile } from 'node:fs/promises';
+import { Email } from '../../contract/protocol/resources/email.ts';
+import type { ReadEventData } from '../../core/features/account-event.ts';
+import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
+import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
+import { handle } from '../../platform/db/topic.ts';
+import { isLoopbackAddress } from '../../platform/http/loopback.ts';
+import { readTlsFiles, type TlsTexts } from '../../platform/http/tls-files.ts';
+import { conversationEmailRoutes } from './conversation-email-routes.ts';
+import { holdings } from './holdings.ts';
+import { inboxRoutes } from './inboxes/inbox-routes.ts';
+import { insertInbox } from './inboxes/inbox-store.ts';
+import { acceptMail } from './incoming/accept.ts';
+import { authenticateMail } from './incoming/authentication.ts';
+import { openMailRemoval } from './mail-removal.ts';
+import {
+  type MailHead,
+  type MailRow,
+  presentEmail,
+  readMail,
+  readMailHead,
+  readMails,
+} from './mail-store.ts';
+import { EMAIL_RECEIVED } from './outbox-topics.ts';
+import { DigestMails, writeDigest } from './outgoing/digest-mails.ts';
+import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
+import { FileLinks } from './outgoing/file-links.ts';
+import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
+import { makeReply } from './outgoing/outgoing.ts';
+import { resendRoutes } from './outgoing/resend-routes.ts';
+import { SendSchedule } from './outgoing/send-schedule.ts';
+import { MailSender } from './outgoing/sender.ts';
+import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
+import { writeReply } from './outgoing/write-reply.ts';
+import type { MailWriter } from './outgoing/written-mail.ts';
+import { parseMail } from './reading/parse-mail.ts';
+import { updateThread } from './thread-store.ts';
+import { ImapPoller } from './transports/imap-poller.ts';
+import { inboundRoutes } from './transports/inbound-routes.ts';
+import { type Arrival, Intake } from './transports/intake.ts';
+import { Places } from './transports/places.ts';
+import type { SmtpListener } from './transports/smtp-listener.ts';
+
+/**
+ * Mails as the team sees them, without the HTML: receivers that show it read it where they sandbox
+ * it.
+ */
+const readEmailData: ReadEventData = async ({ database, files }, ids) => {
+  const mails = await readMails(database, ids);
+  const shown = mails.map(async (mail) => {
+    const value = { ...(await presentEmail(files, mail)), html: null };
+    return [mail.id, { schema: Email, value }] as const;
+  });
+  return new Map(await Promise.all(shown));
+};
+
+/** Mailboxes; mail that is sent and received. */
+export const mail: Feature = mailBy(new SendSchedule());
+
+/** `schedule`: the times of tries; tests have them run faster. */
+export function mailBy(schedule: SendSchedule): Feature {
+  return {
+    eventData: { 'email.received': readEmailData },
+    holdings,
+    mailContent: readMail,
+    demo: { inbox: insertInbox, mailed: updateThread },
+    open: (node) => ({
+      async join(core) {
+        const { config, database, store, directory, disposer, log } = node;
+        const key = await openMailKey(database);
+        const { outgoing, links, drain } = await openSender(node, schedule, key);
+        const removal = openMailRemoval({ database, keepDays: config.mailDays, log });
+        disposer.add('removal of mails', removal, (it) => it.close());
+        const intake = openIntake(node, core, key);
+        const domains = { domains: config.mailDomains, isAny: config.registration === 'closed' };
+        return {
+          ...intake,
+          routes: {
+            messages: [
+              ...conversationEmailRoutes({ database, directory, files: store }),
+              ...resendRoutes({ database, directory, files: store, outgoing }),
+              ...inboxRoutes({ database, domains }),
+            ],
+          },
+          publicRoutes: { ...fileLinkRoutes(links, { database, store }), ...intake.publicRoutes },
+          handlers: [
+            handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),
+            handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
+              const head = await readMailHead(database, mail_id);
+              if (head === undefined || head.conversation_id === null) return;
+              const data = async () =>
+                (await readEmailData({ database, files: store }, [mail_id])).get(mail_id);
+              await core.happened({ ...receivedEvent(head), data }, isRepeated);
+            }),
+          ],
+          drain: async (ms) => void (await Promise.all([drain(ms), intake.drain(ms)])),
+        };
+      },
+    }),
+  };
+}
+
+/** The text of the mail is read when a run begins. */
+function receivedEvent({
+  id,
+  account_id: accountId,
+  actor_id: by,
+  conversation_id,
+  message_id,
+  created_at: at,
+}: MailHead) {
+  return {
+    ...{ type: 'email.received', accountId, conversationId: conversation_id, resourceId: id, at, by },
+    runId: null,
+    input: message_id === null ? null : { email_id: id, conversation_id, message_id },
+  };
+}
+
+/** Opens what writes and sends mails. */
+async function openSender(
+  { config, database, store, urls, metrics, log, disposer }: NodeParts,
+  schedule: SendSchedule,
+  key: MailKey,
+) {
+  const links = new FileLinks({ key, baseUrl: () => urls.public });
+  const reply: MailWriter = (mail) => writeReply({ database, store, key, links }, mail);
+  const { smtpUrl } = config;
+  let sender: MailSender | undefined;
+  if (smtpUrl !== null) {
+    const transport = new SmtpTransport({
+      url: smtpUrl,
+      requireTls: needsTls(smtpUrl),
+      dkim: await readDkim(config),
+    });
+    const writers = { reply, digest: (mail: MailRow) => writeDigest(database, mail) };
+    const running = new MailSender({ database, transport, schedule, writers, metrics, log });
+    sender = disposer.add('mail that goes out', running, (it) => it.close());
+    const digests = new DigestMails({ database, from: config.mailFrom, onDue: () => running.wake(), log });
+    disposer.add('mails of digests', digests, (it) => it.close());
+  }
+  const onDue = async (mailId: string) => {
+    if (sender !== undefined) sender.wake();
+    else if (config.demo) await show({ database, log, reply }, mailId);
+  };
+  const outgoing = { database, key, hasTransport: sender !== undefined, onDue };
+  return { outgoing, links, drain: async (ms: number) => sender?.drain(ms) };
+}
+
+/**
+ * Opens the ways in which mail arrives: HTTP, and where they are configured SMTP or LMTP, and IMAP.
+ */
+function openIntake(
+  { config, database, store, engine, rateLimits, urls, metrics, log, disposer }: NodeParts,
+  { lockedWrites }: Core,
+  key: MailKey,
+) {
+  const { mailAuthserv: authserv } = config;
+  const accepting = {
+    ...{ database, store, lockedWrites, key },
+    authenticate: (arrival: Arrival) => authenticateMail({ store, authserv }, arrival),
+  };
+  const intake = new Intake({
+    ...{ database, store, key, parseMail, metrics, log },
+    acceptMail: (arrival) => acceptMail(accepting, arrival),
+  });
+  let listener: SmtpListener | undefined;
+  return {
+    publicRoutes: inboundRoutes({ intake, places: new Places(), secrets: config.mailSecrets, metrics }),
+    /** Listens and polls from now on: everything that mail causes can be handled. */
+    async listen(): Promise<void> {
+      if (config.smtpListen !== null) {
+        // Loaded here, since a node without it needs none of its library.
+        const library = await import('./transports/smtp-listener.ts');
+        listener = new library.SmtpListener({
+          ...config.smtpListen,
+          name: new URL(urls.public).hostname,
+          tls: config.tls && readTlsFiles(config.tls),
+          ...{ intake, places: new Places(), limiter: rateLimits.mails, metrics, log },
+        });
+        const port = await listener.listen();
+        disposer.add('mail listener', listener, (it) => it.drain(0));
+        log.info(
+          { protocol: config.smtpListen.protocol, host: config.smtpListen.host, port },
+          'listening for mail',
+        );
+      }
+      if (config.imap !== null) {
+        const poller = new ImapPoller({
+          mailbox: config.imap,
+          // A password never travels in the clear, but on this machine.
+          requireTls: !isLoopbackAddress(config.imap.host),
+          ...{ database, intake, nodeId: engine.nodeId, metrics, log },
+        });
+        disposer.add('mailbox', poller, (it) => it.close());
+      }
+    },
+    /** Accepts no more mails; those that are on their way in have `ms`. */
+    drain: async (ms: number) => listener?.drain(ms),
+    renewCertificate: (certificate: TlsTexts) => listener?.renewCertificate(certificate),
+  };
+}
+
+/** A password never travels in the clear, but on this machine. */
+function needsTls(smtpUrl: string): boolean {
+  const url = URL.parse(smtpUrl);
+  return (
+    url?.protocol === 'smtp:' &&
+    url.password !== '' &&
+    !isLoopbackAddress(url.hostname.replace(/^\[(.*)\]$/, '$1'))
+  );
+}
+
+async function readDkim({ dkim }: NodeParts['config']): Promise<DkimOptions | null> {
+  if (dkim === null) return null;
+  const privateKey = await readFile(dkim.keyFile, 'utf8').catch((cause: unknown) => {
+    throw new Error(`PARLEY_DKIM_KEY: ${dkim.keyFile} cannot be read`, { cause });
+  });
+  return { domainName: dkim.domain, keySelector: dkim.selector, privateKey };
+}
+
+/** Writes a mail that would leave to the log: the demo account has no SMTP server. */
+async function show(
+  { database, log, reply }: Pick<NodeParts, 'database' | 'log'> & { readonly reply: MailWriter },
+  mailId: string,
+): Promise<void> {
+  const mail = await readMail(database, mailId);
+  const written = mail && (await reply(mail));
+  if (written === undefined || 'unsent' in written) return;
+  const { from, to, cc, subject, text } = written.content;
+  log.info({ from: from.address, to, cc, subject, text }, 'mail stays here: PARLEY_SMTP_URL is not set');
+}

@@ -1,0 +1,81 @@
+import { withdrawUploads } from '../../core/attachments/uploads.ts';
+import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import type { ErasedPerson, ExportFiles, Holdings } from '../../core/features/holdings.ts';
+import { forgetAnswers } from '../../platform/access/idempotency.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { type MailRow, presentEmail, readMailOfMessage, readMailsOfConversation } from './mail-store.ts';
+import { eraseFromCopies, eraseFromThreads, erasePersonFromMails, mailsOfPerson } from './person-store.ts';
+import { deleteMailsOf, deleteMailsOfConversation, readSourceAge, removeOldSources } from './purge-store.ts';
+
+/** What mails hold: copies of messages, names and addresses, and their sources. */
+export const holdings: Holdings = {
+  purgeMessages: (tx, _conversationId, messageIds) => deleteMailsOf(tx, messageIds),
+  async purgeConversation(tx, conversationId, limit) {
+    const { deleted, keys } = await deleteMailsOfConversation(tx, conversationId, limit);
+    return { rows: deleted, runs: 0, keys };
+  },
+  expire: {
+    async files(tx, accountId, days, limit) {
+      const keys = await removeOldSources(tx, accountId, days, limit);
+      return { rows: keys.length, runs: 0, keys };
+    },
+  },
+  readAges: async (db, accountId) => ({ files: await readSourceAge(db, accountId) }),
+  async copiesOf(tx, messageId) {
+    const mail = await readMailOfMessage(tx, messageId);
+    if (mail === undefined) return { ids: [], texts: [] };
+    return { ids: [mail.id], texts: [mail.subject, mail.body_text, mail.body_html] };
+  },
+  erasePerson: eraseFromMails,
+  exportsOfPerson: {
+    async *emails(db, files, { account_id: accountId, id, handle, email }) {
+      const addresses = [handle, email].flatMap((address) => address?.toLowerCase() ?? []);
+      for await (const rows of mailsOfPerson(db, { accountId, id, addresses })) yield shown(files, rows);
+    },
+  },
+  exportsOfConversation: {
+    async *emails(db, files, { id }) {
+      let last: MailRow | undefined;
+      do {
+        const rows = await readMailsOfConversation(db, id, last ?? null, EMAILS_AT_ONCE);
+        yield await shown(files, rows);
+        last = rows.length < EMAILS_AT_ONCE ? undefined : rows.at(-1);
+      } while (last !== undefined);
+    },
+  },
+};
+
+function shown({ downloads }: ExportFiles, rows: readonly MailRow[]): Promise<object[]> {
+  return Promise.all(rows.map((row) => presentEmail(downloads, row)));
+}
+
+/** After the messages: a mail whose message was removed has no content any more. */
+async function eraseFromMails(
+  database: Database,
+  { accountId, id, names, removesMessages, signal }: ErasedPerson,
+): Promise<void> {
+  const addresses = addressesAmong(names);
+  const person = { accountId, id, addresses };
+  for await (const mails of mailsOfPerson(database, person)) {
+    signal.throwIfAborted();
+    const mailIds = mails.map((mail) => mail.id);
+    const messageIds = mails.flatMap(({ message_id }) => message_id ?? []);
+    await database.transaction(async (tx) => {
+      const changed = await eraseFromCopies(tx, addresses, messageIds);
+      await enqueueChanged(
+        tx,
+        changed.map(({ id, conversation_id: stream }) => ({ event: 'message.updated', id, stream })),
+      );
+      const keys = await erasePersonFromMails(tx, person, mailIds, removesMessages);
+      await withdrawUploads(tx, keys);
+      await forgetAnswers(tx, mailIds);
+    });
+  }
+  if (addresses.length > 0) await database.transaction((tx) => eraseFromThreads(tx, accountId, addresses));
+}
+
+function addressesAmong(names: readonly string[]): string[] {
+  return [...new Set(names.flatMap((name) => (name.includes('@') ? name.toLowerCase() : [])))];
+}
+
+const EMAILS_AT_ONCE = 100;

@@ -1,0 +1,52 @@
+import type { Feature } from '../../core/features/feature.ts';
+import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
+import { PushAudience } from './audience.ts';
+import { deleteDigestOf, readDigest, readDigests, settleDigest } from './digest-store.ts';
+import { Digests, writeDigestMail } from './digests.ts';
+import { Pushes } from './pushes.ts';
+import { subscriptionRoutes } from './subscription-routes.ts';
+import { deleteOfDeactivated, deleteSubscriptionsOf, readSubscriptionsOf } from './subscription-store.ts';
+import { Vapid } from './vapid.ts';
+import { workerRoutes } from './worker-routes.ts';
+
+/** What reaches users while no page is open: web push, and the digest. */
+export const push: Feature = {
+  holdings: {
+    async forgetPerson(tx, userId) {
+      await deleteSubscriptionsOf(tx, userId);
+      await deleteDigestOf(tx, userId);
+    },
+    exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
+  },
+  async digestOf(db, userId) {
+    const digest = await readDigest(db, userId);
+    if (digest === undefined) return undefined;
+    return {
+      id: digest.id,
+      write: () => writeDigestMail(db, digest),
+      settle: (tx) => settleDigest(tx, digest),
+    };
+  },
+  waitingDigests: readDigests,
+  async open({ config, database, watch, rights, settings, guard, metrics, log, disposer }) {
+    const vapid = await Vapid.open({ database, subject: config.vapidSubject });
+    const audience = disposer.add('users with push subscriptions', new PushAudience(database, rights), (it) =>
+      it.close(),
+    );
+    const post = disposer.add('requests to push services', new GuardedPost(guard), (it) => it.close());
+    const pushes = new Pushes({ database, watch, audience, settings, post, vapid, metrics, log });
+    disposer.add('pushes', pushes, (it) => it.close());
+    disposer.add('digests', new Digests({ database, metrics, log }), (it) => it.close());
+    return {
+      effects: {
+        notified: (groups) => pushes.notified(groups),
+        changed: (changes) => pushes.changed(changes),
+        rightsChanged: (subjects) => deleteOfDeactivated(database, subjects),
+      },
+      join: () => ({
+        routes: { settings: subscriptionRoutes({ database, guard, vapid }) },
+        publicRoutes: workerRoutes(),
+      }),
+    };
+  },
+};

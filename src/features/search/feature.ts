@@ -1,0 +1,13 @@
+import type { Feature } from '../../core/features/feature.ts';
+import { Indexer } from './indexer.ts';
+import { searchRoutes } from './search-routes.ts';
+
+/** Messages by their words. */
+export const search: Feature = {
+  open: ({ database, watch, store, directory, metrics, log, disposer }) => ({
+    join() {
+      disposer.add('search index', new Indexer({ database, watch, metrics, log }), (it) => it.close());
+      return { routes: { settings: searchRoutes({ database, files: store, directory }) } };
+    },
+  }),
+};

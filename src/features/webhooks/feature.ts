@@ -1,0 +1,73 @@
+import type { Feature } from '../../core/features/feature.ts';
+import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
+import { Completeness } from './completeness.ts';
+import { completenessRoutes } from './completeness-routes.ts';
+import { Deliverer } from './deliverer.ts';
+import { deliveryRoutes } from './delivery-routes.ts';
+import { eventDataReader } from './event-data.ts';
+import { Health } from './health.ts';
+import { type ListeningWebhooks, readListeningWebhooks } from './listening-webhooks.ts';
+import { Receivers } from './receivers.ts';
+import { EventRecorder } from './record-events.ts';
+import { openRemoval } from './removal.ts';
+import { Replays } from './replays.ts';
+import { RetrySchedule } from './retry-schedule.ts';
+import { webhookRoutes } from './webhook-routes.ts';
+
+/** Where an account has its events sent. */
+export const webhooks: Feature = webhooksBy(new RetrySchedule());
+
+/** `schedule`: the times of retries; campaigns have them run faster. */
+export function webhooksBy(schedule: RetrySchedule): Feature {
+  return {
+    open({ config, database, watch, store, rights, directory, guard, metrics, log, disposer }) {
+      const listeners = { found: { webhooks: new Map() as ListeningWebhooks } };
+      const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());
+      const health = disposer.add('health of webhooks', new Health({ database, schedule, log }), (it) =>
+        it.close(),
+      );
+      const receivers = disposer.add('receivers', new Receivers({ database, rights }), (it) => it.close());
+      const deliverer = new Deliverer({
+        ...{ database, watch, receivers, posts, schedule, metrics, log },
+        readData: eventDataReader({ database, files: store }),
+        onWritten: (written) => health.note(written),
+      });
+      disposer.add('webhook deliveries', deliverer, (it) => it.close());
+      const removal = openRemoval({ database, schedule, keepDays: config.webhookDays, log });
+      disposer.add('removal of webhook deliveries', removal, (it) => it.close());
+      const recorder = new EventRecorder({
+        ...{ database, files: store, directory, listeners, deliveries: deliverer },
+      });
+      const onDue = () => deliverer.wake();
+      const replays = disposer.add(
+        'replays of webhooks',
+        new Replays({ database, watch, onDue, log }),
+        (it) => it.close(),
+      );
+      return {
+        effects: {
+          sent: (messages, isRepeated) => recorder.sent(messages, isRepeated),
+          published: (events, changes, isRepeated) => recorder.changed(events, changes, isRepeated),
+          conversationCreated: (created, isRepeated) => recorder.conversationCreated(created, isRepeated),
+          happened: (event, isRepeated) => recorder.happened(event, isRepeated),
+        },
+        async renew() {
+          listeners.found = { webhooks: await readListeningWebhooks(database) };
+        },
+        join({ timeline }) {
+          const completeness = new Completeness({ database, timeline, log });
+          return {
+            routes: {
+              settings: [
+                ...webhookRoutes({ database, guard }),
+                ...deliveryRoutes({ database, deliverer }),
+                ...completenessRoutes({ database, completeness, replays }),
+              ],
+            },
+            drain: (ms) => deliverer.drain(ms),
+          };
+        },
+      };
+    },
+  };
+}

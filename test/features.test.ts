@@ -1,0 +1,78 @@
+/** That each feature can be left out: its folder, and its two lines in src/app/features.ts. */
+
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { FEATURES } from '../src/app/features.ts';
+import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../src/app/left-out.ts';
+import { WEBHOOK_EVENTS } from '../src/contract/protocol/webhook-events.ts';
+import { copyWithout } from './support/copy-without.ts';
+import type { Teardown } from './support/teardown.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const FOLDERS = readdirSync(join(ROOT, 'src/features'));
+
+t.test('each folder of features/ has a face, and the list has each face once', async (t) => {
+  const list = readFileSync(join(ROOT, 'src/app/features.ts'), 'utf8');
+  const imports = [...list.matchAll(/^import \{ (\w+) \} from '\.\.\/features\/([\w-]+)\/feature\.ts';$/gm)];
+  t.strictSame(imports.map(([, , folder]) => folder).sort(), FOLDERS.sort());
+  for (const [, name] of imports) {
+    t.equal(list.match(new RegExp(`^  ${name},`, 'gm'))?.length, 1, `the entry of ${name}`);
+  }
+  t.equal(FEATURES.length, FOLDERS.length);
+});
+
+t.test('without any one of them the others compile', async (t) => {
+  for (const folder of FOLDERS) t.equal(await compileWithout(t, folder), '', `without ${folder}`);
+});
+
+t.test('a file that needs a feature does not compile without it', async (t) => {
+  const needy = "import { Vapid } from './features/push/vapid.ts';\nexport const vapid = Vapid;\n";
+  t.match(await compileWithout(t, 'push', { 'src/needy.ts': needy }), /src\/needy\.ts.*TS2307/);
+});
+
+t.test('what a feature handles is dropped by name in a build without it', async (t) => {
+  const files = readdirSync(join(ROOT, 'src/features'), { recursive: true, encoding: 'utf8' });
+  const text = files
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(join(ROOT, 'src/features', path), 'utf8'))
+    .join('\n');
+  const defined = [...text.matchAll(/= defineTopic<.+>\('([^']+)'\)/g)].map(([, name]) => name);
+  // The core enqueues it.
+  const expected = [...defined, 'messages.email_due'];
+  t.strictSame([...TOPICS_OF_FEATURES, ...TASKS_OF_FEATURES].sort(), expected.sort());
+});
+
+t.test('each event of webhooks that is none of a conversation has a feature that reads it', async (t) => {
+  const read = FEATURES.flatMap(({ eventData = {} }) => Object.keys(eventData));
+  t.strictSame(read.sort(), ['*', 'agent_run.completed', 'email.received']);
+  for (const name of read.filter((name) => name !== '*')) t.ok(WEBHOOK_EVENTS.some((it) => it === name));
+});
+
+/** Returns what the compiler finds. */
+async function compileWithout(
+  t: Teardown,
+  folder: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const copy = mkdtempSync(join(tmpdir(), 'parley-without-'));
+  t.teardown(() => rmSync(copy, { recursive: true }));
+  copyWithout(folder, copy);
+  for (const [path, text] of Object.entries(more)) writeFileSync(join(copy, path), text);
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'));
+  cpSync(join(ROOT, 'package.json'), join(copy, 'package.json'));
+  writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
+  // Without the test runner's NODE_OPTIONS, which load its hooks.
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+  return run(process.execPath, [TSC, '--noEmit', '-p', copy], { env }).then(
+    ({ stdout }) => stdout,
+    ({ stdout, stderr }) => `${stdout}${stderr}`,
+  );
+}
+
+const TSC = join(ROOT, 'node_modules/typescript/lib/tsc.js');
+const run = promisify(execFile);
