@@ -2,9 +2,9 @@ import type { TopicHandler } from '../platform/db/topic.ts';
 import type { Logger } from '../platform/log.ts';
 
 /**
- * The outbox topics and tasks of the job queue that features handle, by name: the folder of one that
- * is left out is not there to ask. Topics that are in neither list are of a later version, whose
- * nodes handle them.
+ * The outbox topics and tasks of the job queue that features handle, by name: the folder of one
+ * that is left out is not there to ask. Topics that are in neither list are of a later version,
+ * whose nodes handle them.
  */
 export const TOPICS_OF_FEATURES: readonly string[] = [
   'agent_runs.approval',
@@ -16,7 +16,9 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
 ];
 export const TASKS_OF_FEATURES: readonly string[] = ['compliance_job', 'finish_redaction'];
 
-/** Adds handlers for those of the names that have none: they drop the rows, with one log line each. */
+/**
+ * Adds handlers for those of the names that have none: they drop the rows, with one log line each.
+ */
 export function withDropped(
   handlers: readonly TopicHandler[],
   names: readonly string[],

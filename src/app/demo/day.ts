@@ -102,6 +102,7 @@ class DayWriter {
   async #create(said: DayConversation): Promise<string> {
     const tx = this.#tx;
     const { accountId, users, inbox } = this.#demo;
+    const hasInbox = demoParts().mailed !== undefined;
     const participants: NewParticipant[] = [
       { type: 'user', actorId: users.ada.id, role: 'owner' },
       { type: 'user', actorId: users.grace.id },
@@ -113,7 +114,7 @@ class DayWriter {
       type: 'group',
       audience: said.customer === undefined ? 'internal' : 'customer',
       title: said.title,
-      inboxId: said.customer?.byMail ? inbox.id : null,
+      inboxId: said.customer?.byMail && hasInbox ? inbox.id : null,
       assigneeId: said.assignee === undefined ? null : this.#of(said.assignee),
       participants,
     });
@@ -246,7 +247,7 @@ class DayWriter {
   async #follow({ message, said }: Written): Promise<void> {
     const tx = this.#tx;
     const { id, conversation_id: conversationId } = message;
-    if (said.mail !== undefined) await this.#mail(message, said);
+    if (said.mail !== undefined && demoParts().mailed !== undefined) await this.#mail(message, said);
     if (said.external) {
       const isReply = message.sender_id === this.#persona;
       const conversation = {
