@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { List } from '../src/contract/protocol/lists.ts';
 import type { Notification } from '../src/contract/protocol/resources/notification.ts';
-import { FEED as FEED_LIST } from '../src/core/notifications/feed-store.ts';
+import { FEED as FEED_LIST } from '../src/core/notifications/feed/feed-store.ts';
 import type { Listening } from './controls/delivery-loop.ts';
 import type { NotificationsStart } from './controls/fastify-notifications.ts';
 import { compareWith } from './lib/compare.ts';

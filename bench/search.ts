@@ -6,7 +6,7 @@ import { indexSome } from '../src/features/search/index-round.ts';
 import { parseQuery } from '../src/features/search/query.ts';
 import { searchMessages } from '../src/features/search/search-messages.ts';
 import type { Principal } from '../src/platform/access/principal.ts';
-import { migrate } from '../src/platform/db/migrate.ts';
+import { migrate } from '../src/platform/db/migration/migrate.ts';
 import { createLog } from '../src/platform/log.ts';
 import { type Comparison, comparePairs, type Side } from './lib/pairs.ts';
 import { type BenchDatabase, checkpoint, startPostgres } from './lib/postgres.ts';

@@ -54,6 +54,9 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
  */
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models']],
+  http: [['documents'], ['pipeline'], ['connection']],
+  db: [['migration'], ['queue'], ['connection'], ['tables']],
+  notifications: [['causes'], ['feed'], ['settings']],
 };
 
 const SLICES = ['core', 'features'];
@@ -65,7 +68,7 @@ const BOTTOM = (ROWS.platform ?? []).length - 1;
 
 /** Package → where alone it may be imported. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  'uWebSockets.js': /^src\/(platform\/http\/(server|uws)|edge\/gateway\/socket\/server)\.ts$/,
+  'uWebSockets.js': /^src\/(platform\/http\/connection\/(server|uws)|edge\/gateway\/socket\/server)\.ts$/,
   ioredis: /^src\/platform\/engine\/redis-[a-z]+\.ts$/,
   pg: /^src\/platform\/db\//,
   undici: /^src\/platform\/outbound\//,
@@ -95,7 +98,7 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
   },
   {
     what: 'a change of `changed_in`, which touched() of db/touched.ts makes together with `updated_at`',
-    where: /^src\/(?!platform\/db\/(touched|columns|renewed-rows)\.ts$)/,
+    where: /^src\/(?!platform\/db\/(tables\/(touched|columns)|migration\/renewed-rows)\.ts$)/,
     pattern: /\bchanged_in\s*(:|=)\s*(sql|pg_)/,
   },
   {
@@ -563,8 +566,8 @@ t.test('finds nothing in what is right', async (t) => {
       "import { Redis } from 'ioredis';\nimport { m } from '../metrics.ts';",
     ],
     [
-      'src/platform/db/database.ts',
-      "import pg from 'pg';\nimport { newId } from '../../contract/protocol/ids.ts';",
+      'src/platform/db/connection/database.ts',
+      "import pg from 'pg';\nimport { newId } from '../../../contract/protocol/ids.ts';",
     ],
     [
       'src/core/messages/routes.ts',

@@ -6,7 +6,7 @@
 
 import Fastify from 'fastify';
 import pg from 'pg';
-import { connectionOptions } from '../../src/platform/db/connection-options.ts';
+import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
 import { listening } from './delivery-loop.ts';
 
 /** The runner's first message. */

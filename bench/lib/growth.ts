@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import type { Schema } from '../../src/platform/db/schema.ts';
+import type { Schema } from '../../src/platform/db/tables/schema.ts';
 import { type BenchDatabase, checkpoint } from './postgres.ts';
 import type { Session } from './work.ts';
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import { measureOutbox } from '../../src/platform/db/outbox.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
+import { measureOutbox } from '../../src/platform/db/queue/outbox.ts';
 import type { Disposer } from '../../src/platform/lifecycle.ts';
 import { createLog } from '../../src/platform/log.ts';
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../../src/platform/db/database.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { SampleRow, SendSample } from './insert-script.ts';
 
 /** Reads what the send of this message left, whatever columns the schema has. */

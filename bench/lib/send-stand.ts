@@ -1,8 +1,8 @@
 import { findRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import type { Tx } from '../../src/platform/db/handle.ts';
-import { measureOutbox } from '../../src/platform/db/outbox.ts';
+import type { Tx } from '../../src/platform/db/connection/handle.ts';
+import { measureOutbox } from '../../src/platform/db/queue/outbox.ts';
 import { parleyDialect } from './dialects.ts';
 import { GENERATORS, type GeneratorName } from './generators.ts';
 import { seedHistory } from './history.ts';

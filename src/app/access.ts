@@ -1,5 +1,5 @@
 import { ConversationDirectory } from '../core/conversations/directory.ts';
-import { SettingsOfUsers } from '../core/notifications/settings.ts';
+import { SettingsOfUsers } from '../core/notifications/settings/settings.ts';
 import { Authenticator } from '../platform/access/authenticate.ts';
 import { createRateLimits } from '../platform/access/rate-limit.ts';
 import { RateSharing } from '../platform/access/rate-sharing.ts';

@@ -19,8 +19,8 @@ import { createConversation, directKeyOf } from '../core/conversations/conversat
 import type { NewParticipant } from '../core/conversations/participant-store.ts';
 import type { DemoParts } from '../core/features/feature.ts';
 import type { Tokens } from '../platform/access/tokens.ts';
-import type { Database } from '../platform/db/database.ts';
-import type { Db, Tx } from '../platform/db/handle.ts';
+import type { Database } from '../platform/db/connection/database.ts';
+import type { Db, Tx } from '../platform/db/connection/handle.ts';
 import { FEATURES } from './features.ts';
 
 /** The content of `demo.json`. */

@@ -1,4 +1,4 @@
-import type { TopicHandler } from '../platform/db/topic.ts';
+import type { TopicHandler } from '../platform/db/queue/topic.ts';
 import type { Logger } from '../platform/log.ts';
 
 /**

@@ -8,9 +8,9 @@ import type {
   Opened,
   RoutePlace,
 } from '../core/features/feature.ts';
-import type { TopicHandler } from '../platform/db/topic.ts';
-import type { PublicRoutes } from '../platform/http/public-routes.ts';
-import type { Route } from '../platform/http/route.ts';
+import type { TopicHandler } from '../platform/db/queue/topic.ts';
+import type { PublicRoutes } from '../platform/http/pipeline/public-routes.ts';
+import type { Route } from '../platform/http/pipeline/route.ts';
 
 /** The features of this node, which are opened with it in two steps. */
 export class OpenedFeatures {

@@ -6,7 +6,7 @@
 
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { nearestName } from '../contract/protocol/nearest-name.ts';
+import { nearestName } from '../contract/protocol/schema/nearest-name.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '../contract/protocol/socket/socket-limits.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
-import type { Database } from './db/database.ts';
-import { statement } from './db/statement.ts';
+import type { Database } from './db/connection/database.ts';
+import { statement } from './db/connection/statement.ts';
 import type { Engine } from './engine/engine.ts';
-import type { PublicRoutes } from './http/public-routes.ts';
+import type { PublicRoutes } from './http/pipeline/public-routes.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface HealthOptions {

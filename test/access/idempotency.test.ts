@@ -6,7 +6,7 @@ import {
   type IdempotencyClaim,
   type IdempotencyScope,
 } from '../../src/platform/access/idempotency.ts';
-import type { Database } from '../../src/platform/db/database.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { refusal, refused } from './refusal.ts';

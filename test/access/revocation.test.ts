@@ -3,7 +3,7 @@ import t from 'tap';
 import { Authenticator } from '../../src/platform/access/authenticate.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
-import type { Database } from '../../src/platform/db/database.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startRedis } from '../support/redis.ts';

@@ -1,7 +1,7 @@
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { newApiKey } from '../../src/platform/access/api-keys.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Engine } from '../../src/platform/engine/engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -16,7 +16,7 @@ import { untilBack } from '../../src/features/agents/runs/until-back.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import type { RunTool } from '../../src/features/agents/tools/tool.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
-import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createGround } from '../support/timeline.ts';
 

@@ -3,7 +3,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
 import type { AgentRun } from '../../src/contract/protocol/resources/agent-run.ts';
 import { findRole } from '../../src/core/accounts/roles.ts';
-import type { Schema } from '../../src/platform/db/schema.ts';
+import type { Schema } from '../../src/platform/db/tables/schema.ts';
 import type { CallOptions, TestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, createdAgent } from './bodies.ts';

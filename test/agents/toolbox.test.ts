@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { Type } from 'typebox';
-import { Body, Id, Nullable } from '../../src/contract/protocol/schema.ts';
+import { Body, Id, Nullable } from '../../src/contract/protocol/schema/schema.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
@@ -14,7 +14,7 @@ import type { EndpointCaller } from '../../src/features/agents/tools/endpoint-to
 import { ToolRefusal } from '../../src/features/agents/tools/tool.ts';
 import { parseArguments, Toolbox } from '../../src/features/agents/tools/toolbox.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import type { AttachedTool } from '../../src/platform/db/schema.ts';
+import type { AttachedTool } from '../../src/platform/db/tables/schema.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { AddressGuard } from '../../src/platform/outbound/address-guard.ts';
 import { GuardedFetch } from '../../src/platform/outbound/guarded-fetch.ts';

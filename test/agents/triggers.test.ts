@@ -16,7 +16,7 @@ import { endRun } from '../../src/features/agents/runs/end-run.ts';
 import { hasKeyword } from '../../src/features/agents/triggers/keywords.ts';
 import { Triggers } from '../../src/features/agents/triggers/triggers.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import { enqueue } from '../../src/platform/db/outbox.ts';
+import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { type CallOptions, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -9,7 +9,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { fileRoutes } from '../../src/core/attachments/file-routes.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
-import { AllowedOrigins } from '../../src/platform/http/origins.ts';
+import { AllowedOrigins } from '../../src/platform/http/connection/origins.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { type FixtureOptions, serve } from '../http/fixture.ts';
 import { freshDirectory } from '../start/parley.ts';

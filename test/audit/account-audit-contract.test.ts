@@ -8,7 +8,7 @@ import { audit } from '../../src/core/audit/audit.ts';
 import { exportAudit } from '../../src/core/audit/export.ts';
 import { TrustedKeys } from '../../src/core/audit/signing-key.ts';
 import { verifyExport } from '../../src/core/audit/verify.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

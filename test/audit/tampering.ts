@@ -10,8 +10,8 @@ import {
 } from '../../src/core/audit/chain.ts';
 import { readCheckpoints, readHead, readLinks } from '../../src/core/audit/chain-store.ts';
 import type { Signed, SigningKey } from '../../src/core/audit/signing-key.ts';
-import type { Database } from '../../src/platform/db/database.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import type { Random } from '../support/random.ts';
 
 /** What the database has of a chain. `number` null: the row is as if it had never been sealed. */

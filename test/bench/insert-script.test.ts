@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { CONVERSATIONS, insertScripts, type SendSample } from '../../bench/lib/insert-script.ts';
 import { readSendSample } from '../../bench/lib/sample-row.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 

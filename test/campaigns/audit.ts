@@ -3,7 +3,7 @@ import { createActor } from '../../src/core/accounts/actors.ts';
 import { blankDetails, purgeAudit } from '../../src/core/audit/retention.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';
 import { TamperedError, verifyExport } from '../../src/core/audit/verify.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { log, newSigningKey, openStand, TestChain } from '../audit/fixture.ts';
 import {
   type Attacker,

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { InboxRow } from '../../src/core/resources/inbox.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { signed } from '../mail/arrivals.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { freePort } from '../support/free-port.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { addBridgedCase, addInbox } from '../mail/fixture.ts';
 import { ROOT } from '../start/parley.ts';
 import { startNode, type TestNode } from '../support/node.ts';

@@ -8,7 +8,7 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -15,7 +15,7 @@ import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { SigningKey } from '../../src/core/audit/signing-key.ts';
 import { RetentionSweep } from '../../src/features/compliance/sweep.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { closed, gatesOf, TIME } from '../accounts/fixture.ts';
 import { TestChain } from '../audit/fixture.ts';

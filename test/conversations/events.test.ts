@@ -13,7 +13,7 @@ import {
   membershipEvents,
   participantEvents,
 } from '../../src/core/conversations/events.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';

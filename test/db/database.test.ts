@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import t from 'tap';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import { migrate } from '../../src/platform/db/migrate.ts';
-import { DatabaseUnavailableError, isUnavailable } from '../../src/platform/db/unavailable.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import { DatabaseUnavailableError, isUnavailable } from '../../src/platform/db/connection/unavailable.ts';
+import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

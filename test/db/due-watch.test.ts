@@ -1,12 +1,12 @@
 /**
  * One statement finds out which loops of a node have something to do
- * (src/platform/db/due-watch.ts).
+ * (src/platform/db/queue/due-watch.ts).
  */
 
 import t from 'tap';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import { type Due, DueWatch } from '../../src/platform/db/due-watch.ts';
-import type { Querier } from '../../src/platform/db/handle.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Querier } from '../../src/platform/db/connection/handle.ts';
+import { type Due, DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

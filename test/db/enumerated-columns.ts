@@ -4,7 +4,7 @@
  */
 
 import type { Selectable } from 'kysely';
-import type { Schema } from '../../src/platform/db/schema.ts';
+import type { Schema } from '../../src/platform/db/tables/schema.ts';
 
 type IsEnumerated<T> = [T] extends [never]
   ? false

@@ -143,7 +143,7 @@ async function loadStatements(): Promise<Sql[]> {
   Object.assign(globalThis, {
     [COLLECT]: ({ name, text }: { name: string; text: string }) => found.set(name, text),
   });
-  const url = pathToFileURL(join(ROOT, 'src/platform/db/statement.ts')).href;
+  const url = pathToFileURL(join(ROOT, 'src/platform/db/connection/statement.ts')).href;
   let isHooked = false;
   const hooks = module.registerHooks({
     load(loaded, context, next) {

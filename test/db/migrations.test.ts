@@ -6,10 +6,10 @@ import { FileMigrationProvider, type Migration, Migrator } from 'kysely/migratio
 import pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import { INDEXES } from '../../src/platform/db/indexes.ts';
-import { migrate } from '../../src/platform/db/migrate.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
+import { INDEXES } from '../../src/platform/db/migration/indexes.ts';
+import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

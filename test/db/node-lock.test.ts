@@ -1,6 +1,10 @@
 import pg from 'pg';
 import t from 'tap';
-import { acquireNodeLock, type NodeLock, type NodeLockOptions } from '../../src/platform/db/node-lock.ts';
+import {
+  acquireNodeLock,
+  type NodeLock,
+  type NodeLockOptions,
+} from '../../src/platform/db/connection/node-lock.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startChild } from '../support/child.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';

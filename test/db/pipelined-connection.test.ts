@@ -1,7 +1,7 @@
 import t from 'tap';
-import { PipelinedConnection } from '../../src/platform/db/pipelined-connection.ts';
-import { statement } from '../../src/platform/db/statement.ts';
-import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { PipelinedConnection } from '../../src/platform/db/connection/pipelined-connection.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -6,10 +6,10 @@
 import { connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 import t from 'tap';
-import { connectionOptions } from '../../src/platform/db/connection-options.ts';
-import { PipelinedConnection } from '../../src/platform/db/pipelined-connection.ts';
-import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
-import { MessageReader } from '../../src/platform/db/wire/message-reader.ts';
+import { connectionOptions } from '../../src/platform/db/connection/connection-options.ts';
+import { PipelinedConnection } from '../../src/platform/db/connection/pipelined-connection.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
+import { MessageReader } from '../../src/platform/db/connection/wire/message-reader.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import { type Statement, statement } from '../../src/platform/db/statement.ts';
+import { type Statement, statement } from '../../src/platform/db/connection/statement.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground } from './fixture.ts';
 

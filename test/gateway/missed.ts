@@ -1,6 +1,6 @@
 import { type Insertable, sql } from 'kysely';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
-import type { Schema } from '../../src/platform/db/schema.ts';
+import type { Schema } from '../../src/platform/db/tables/schema.ts';
 import type { Client, Ground, ReceivedFrame } from './fixture.ts';
 
 /** The changes that a socket missed, made of rows: nothing here is published. */

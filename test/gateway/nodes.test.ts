@@ -10,7 +10,7 @@ import type { Participant } from '../../src/contract/protocol/resources/particip
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { enqueueRightsChanged } from '../../src/core/accounts/rights-changed.ts';
 import { setActive } from '../../src/core/accounts/users.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { testRedisUrl } from '../support/redis.ts';

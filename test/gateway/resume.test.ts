@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { testRedisUrl } from '../support/redis.ts';
 import { until } from '../support/until.ts';

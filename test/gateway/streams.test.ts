@@ -8,7 +8,7 @@ import { bytesFor } from '../../src/edge/gateway/stream/forms.ts';
 import { type Reader, topics } from '../../src/edge/gateway/stream/reader.ts';
 import { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { publish, toFrame } from '../../src/platform/engine/publish.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

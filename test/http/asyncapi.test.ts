@@ -13,7 +13,7 @@ import { COMMANDS } from '../../src/contract/protocol/socket/commands.ts';
 import { EVENTS } from '../../src/contract/protocol/socket/events.ts';
 import { SERVER_FRAMES } from '../../src/contract/protocol/socket/server-frames.ts';
 import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
-import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
+import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import { freshDirectory, ROOT, runProgram } from '../start/parley.ts';
 import { startTestApp } from '../support/app.ts';
 import { muteFields, THREE_WORDS } from '../support/mute-fields.ts';

@@ -4,17 +4,17 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { Type } from 'typebox';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { Body } from '../../src/contract/protocol/schema.ts';
+import { Body } from '../../src/contract/protocol/schema/schema.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Idempotency } from '../../src/platform/access/idempotency.ts';
-import type { Database } from '../../src/platform/db/database.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
 import {
   type ChangeRoute,
   type CommittingRoute,
   defineRoute,
   type ReadRoute,
   type Route,
-} from '../../src/platform/http/route.ts';
+} from '../../src/platform/http/pipeline/route.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Teardown } from '../support/teardown.ts';

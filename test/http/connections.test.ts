@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { Type } from 'typebox';
-import { Body } from '../../src/contract/protocol/schema.ts';
-import { defineRoute } from '../../src/platform/http/route.ts';
+import { Body } from '../../src/contract/protocol/schema/schema.ts';
+import { defineRoute } from '../../src/platform/http/pipeline/route.ts';
 import { until } from '../support/until.ts';
 import { HEADERS, principal, serve } from './fixture.ts';
 

@@ -5,7 +5,11 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import { connect } from '../../src/contract/client/index.ts';
-import { isLoopbackAddress, isLoopbackHost, isLoopbackOrigin } from '../../src/platform/http/loopback.ts';
+import {
+  isLoopbackAddress,
+  isLoopbackHost,
+  isLoopbackOrigin,
+} from '../../src/platform/http/connection/loopback.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

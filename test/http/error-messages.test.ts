@@ -4,8 +4,8 @@ import t from 'tap';
 import { Type } from 'typebox';
 import { ApiError, notFound } from '../../src/contract/protocol/errors.ts';
 import { SendMessageBody } from '../../src/contract/protocol/resources/chat-message.ts';
-import { Body, Label, Nullable, OneOf } from '../../src/contract/protocol/schema.ts';
-import { compile, compileQuery, parseObject } from '../../src/contract/protocol/validation.ts';
+import { Body, Label, Nullable, OneOf } from '../../src/contract/protocol/schema/schema.ts';
+import { compile, compileQuery, parseObject } from '../../src/contract/protocol/schema/validation.ts';
 import { startTestApp } from '../support/app.ts';
 
 /** Begins with a capital, a value or a name in backticks, and ends like a sentence. */

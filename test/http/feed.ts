@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { List } from '../../src/contract/protocol/lists.ts';
-import { compileQuery } from '../../src/contract/protocol/validation.ts';
+import { compileQuery } from '../../src/contract/protocol/schema/validation.ts';
 import {
   defineList,
   type Key,
@@ -8,8 +8,8 @@ import {
   readPage,
   SearchQuery,
   toList,
-} from '../../src/platform/http/pagination.ts';
-import { parseQuery } from '../../src/platform/http/query.ts';
+} from '../../src/platform/http/pipeline/pagination.ts';
+import { parseQuery } from '../../src/platform/http/pipeline/query.ts';
 import type { Random } from '../support/random.ts';
 
 export interface Row {

@@ -7,8 +7,8 @@
 
 import t from 'tap';
 import { VERSIONS } from '../../src/contract/protocol/versions.ts';
-import { asyncApiDocument } from '../../src/platform/http/openapi/asyncapi.ts';
-import { openApiDocument } from '../../src/platform/http/openapi/openapi.ts';
+import { asyncApiDocument } from '../../src/platform/http/documents/openapi/asyncapi.ts';
+import { openApiDocument } from '../../src/platform/http/documents/openapi/openapi.ts';
 import { startTestApp } from '../support/app.ts';
 import { Golden } from './golden.ts';
 import { type AsyncApi, type OpenApi, shapesAt } from './shapes.ts';

@@ -11,9 +11,9 @@ import { VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { createAccount, updateAccount } from '../../src/core/accounts/accounts.ts';
 import { createApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
-import { bodyExampleOf } from '../../src/platform/http/openapi/examples.ts';
-import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
-import type { Route } from '../../src/platform/http/route.ts';
+import { bodyExampleOf } from '../../src/platform/http/documents/openapi/examples.ts';
+import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { GUIDES, pathOf } from '../../src/platform/http/docs/guides/guides.ts';
+import { GUIDES, pathOf } from '../../src/platform/http/documents/pages/guides/guides.ts';
 import { startTestApp } from '../support/app.ts';
 
 const PATHS = [
@@ -88,7 +88,10 @@ t.test('every example can be copied, and shows where its lines go on', async (t)
 });
 
 t.test('text has enough contrast, in light and dark', async (t) => {
-  const style = readFileSync(new URL('../../src/platform/http/docs/docs.css', import.meta.url), 'utf8');
+  const style = readFileSync(
+    new URL('../../src/platform/http/documents/pages/docs.css', import.meta.url),
+    'utf8',
+  );
   const colors = new Map(
     [...style.matchAll(/--(\w+): light-dark\((#\w{6}), (#\w{6})\)/g)].map(([, name, light, dark]) => [
       name!,

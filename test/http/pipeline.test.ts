@@ -2,7 +2,7 @@ import t from 'tap';
 import { VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { Idempotency } from '../../src/platform/access/idempotency.ts';
 import { createRateLimits } from '../../src/platform/access/rate-limit.ts';
-import { AllowedOrigins } from '../../src/platform/http/origins.ts';
+import { AllowedOrigins } from '../../src/platform/http/connection/origins.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

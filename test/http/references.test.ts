@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { derivedId, newId, timedId } from '../../src/contract/protocol/ids.ts';
-import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
+import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import { startTestApp } from '../support/app.ts';
 
 const { routes, call } = await startTestApp(t);

@@ -3,8 +3,8 @@
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import type { SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
-import type { Route } from '../../src/platform/http/route.ts';
+import type { SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
+import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { bodyViolations, queryViolations } from '../support/violations.ts';
 

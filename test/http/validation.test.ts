@@ -1,11 +1,11 @@
 import t from 'tap';
 import { Type } from 'typebox';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { isDateTime, isEmail } from '../../src/contract/protocol/formats.ts';
 import { SendMessageBody } from '../../src/contract/protocol/resources/chat-message.ts';
-import { Body, Label, Nullable, OneOf, Text } from '../../src/contract/protocol/schema.ts';
-import { compile, compileQuery, parseObject } from '../../src/contract/protocol/validation.ts';
-import { parseQuery } from '../../src/platform/http/query.ts';
+import { isDateTime, isEmail } from '../../src/contract/protocol/schema/formats.ts';
+import { Body, Label, Nullable, OneOf, Text } from '../../src/contract/protocol/schema/schema.ts';
+import { compile, compileQuery, parseObject } from '../../src/contract/protocol/schema/validation.ts';
+import { parseQuery } from '../../src/platform/http/pipeline/query.ts';
 
 const NOTE = Body({
   title: Type.String({ minLength: 1, maxLength: 5 }),

@@ -1,18 +1,18 @@
 /**
- * The effects of `Since` (src/contract/protocol/since.ts), on resources of the test and on those of
- * the service.
+ * The effects of `Since` (src/contract/protocol/schema/since.ts), on resources of the test and on
+ * those of the service.
  */
 
 import t from 'tap';
 import { type TSchema, Type } from 'typebox';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
-import { formAt, shapeOf } from '../../src/contract/protocol/forms.ts';
 import { isMention, mentioned } from '../../src/contract/protocol/mentions.ts';
-import { Body, Include, Nullable } from '../../src/contract/protocol/schema.ts';
-import { Since, schemaAt } from '../../src/contract/protocol/since.ts';
+import { formAt, shapeOf } from '../../src/contract/protocol/schema/forms.ts';
+import { Body, Include, Nullable } from '../../src/contract/protocol/schema/schema.ts';
+import { Since, schemaAt } from '../../src/contract/protocol/schema/since.ts';
+import { compile, compileQuery } from '../../src/contract/protocol/schema/validation.ts';
 import { EVENT_DATA } from '../../src/contract/protocol/socket/event-data.ts';
 import { SERVER_FRAMES } from '../../src/contract/protocol/socket/server-frames.ts';
-import { compile, compileQuery } from '../../src/contract/protocol/validation.ts';
 import { bytesFor } from '../../src/edge/gateway/stream/forms.ts';
 import {
   cutMarked,
@@ -22,7 +22,7 @@ import {
   unmarkedForm,
 } from '../../src/platform/engine/marked-json.ts';
 import { toFrame } from '../../src/platform/engine/publish.ts';
-import { SchemaComponents, type SchemaObject } from '../../src/platform/http/openapi/schemas.ts';
+import { SchemaComponents, type SchemaObject } from '../../src/platform/http/documents/openapi/schemas.ts';
 import { startTestApp } from '../support/app.ts';
 
 const [FIRST, MIDDLE, NEWEST] = ['1.0.harbor', '1.1.harbor', '1.3.harbor-preview.1'] as const;

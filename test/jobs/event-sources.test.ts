@@ -7,7 +7,7 @@ import type { CompleteSource } from '../../src/core/conversations/event-source.t
 import type { conversationEvents } from '../../src/core/conversations/events.ts';
 import { eventSources } from '../../src/core/features/event-sources.ts';
 import type { runEvents } from '../../src/features/agents/runs/events.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log } from '../support/timeline.ts';
 

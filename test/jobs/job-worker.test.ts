@@ -1,11 +1,11 @@
 import t from 'tap';
 import { JobWorker } from '../../src/app/jobs/job-worker.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import { DueWatch } from '../../src/platform/db/due-watch.ts';
-import { migrate } from '../../src/platform/db/migrate.ts';
-import { addJob, purgeJobs, removeJob } from '../../src/platform/db/queue.ts';
-import { statement } from '../../src/platform/db/statement.ts';
-import { defineTopic, handle } from '../../src/platform/db/topic.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
+import { migrate } from '../../src/platform/db/migration/migrate.ts';
+import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
+import { addJob, purgeJobs, removeJob } from '../../src/platform/db/queue/queue.ts';
+import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log, NO_WATCH } from '../support/timeline.ts';

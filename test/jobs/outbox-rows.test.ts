@@ -5,9 +5,9 @@
 
 import t from 'tap';
 import { OverdueRows } from '../../src/app/jobs/overdue-rows.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { InFlightRows } from '../../src/platform/db/in-flight-rows.ts';
-import { takeOverdue } from '../../src/platform/db/outbox.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
+import { takeOverdue } from '../../src/platform/db/queue/outbox.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log, NO_LISTENERS } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
-import { byTopic, defineTopic, handle } from '../../src/platform/db/topic.ts';
+import { byTopic, defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
 
 const SOURCE = resolve(import.meta.dirname, '../../src');
 const text = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap';
 import { startApp } from '../../src/app/app.ts';
 import { demoFilePath, readDemoFile } from '../../src/app/demo.ts';
 import { readConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { startPostgres } from '../support/postgres.ts';

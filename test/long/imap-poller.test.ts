@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { ImapPoller, REFUSED_KEYWORD } from '../../src/features/mail/transports/imap-poller.ts';
-import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { mailTo, openArrivals } from '../mail/arrivals.ts';
 import { startDovecot } from '../support/dovecot.ts';
 import { log } from '../support/timeline.ts';

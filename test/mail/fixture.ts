@@ -5,8 +5,8 @@ import { createConversation } from '../../src/core/conversations/conversation-st
 import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
 import type { InboxRow } from '../../src/core/resources/inbox.ts';
 import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
-import type { Database } from '../../src/platform/db/database.ts';
-import type { Schema } from '../../src/platform/db/schema.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
+import type { Schema } from '../../src/platform/db/tables/schema.ts';
 
 /** An account and an actor of it: `demo` of a test app, or a Ground. */
 export interface Owner {

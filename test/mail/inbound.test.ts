@@ -12,7 +12,7 @@ import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-addre
 import { inboundRoutes } from '../../src/features/mail/transports/inbound-routes.ts';
 import { Places } from '../../src/features/mail/transports/places.ts';
 import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
-import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { serve } from '../http/fixture.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';

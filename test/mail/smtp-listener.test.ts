@@ -13,7 +13,7 @@ import type { Envelope } from '../../src/features/mail/transports/envelope.ts';
 import { Places } from '../../src/features/mail/transports/places.ts';
 import { SmtpListener, type SmtpListenerOptions } from '../../src/features/mail/transports/smtp-listener.ts';
 import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
-import { DatabaseUnavailableError } from '../../src/platform/db/unavailable.ts';
+import { DatabaseUnavailableError } from '../../src/platform/db/connection/unavailable.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { RawClient } from '../support/raw-client.ts';
 import { log } from '../support/timeline.ts';

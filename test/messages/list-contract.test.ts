@@ -9,7 +9,7 @@ import {
   IncludeInMessage,
   type MessageInclude,
 } from '../../src/contract/protocol/resources/chat-message.ts';
-import { schemaAt } from '../../src/contract/protocol/since.ts';
+import { schemaAt } from '../../src/contract/protocol/schema/since.ts';
 import { NEWEST_VERSION, VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';

@@ -3,8 +3,8 @@
 import t from 'tap';
 import { readTimeline, readTimelineKeys } from '../../src/core/messages/reading/list.ts';
 import type { TimelineRange } from '../../src/core/messages/timeline/timeline-store.ts';
-import type { Database } from '../../src/platform/db/database.ts';
-import type { Querier } from '../../src/platform/db/handle.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
+import type { Querier } from '../../src/platform/db/connection/handle.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { addConversation, createGround, newMessage, openWritePath } from '../support/timeline.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import {

@@ -13,11 +13,11 @@ import { addParticipant, writeParticipant } from '../../src/core/conversations/p
 import type { MessagesSent } from '../../src/core/messages/outbox-topics.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
-import { planNotifications } from '../../src/core/notifications/notify.ts';
-import { SettingsOfUsers } from '../../src/core/notifications/settings.ts';
+import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
+import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import type { Tx } from '../../src/platform/db/handle.ts';
-import { InFlightRows } from '../../src/platform/db/in-flight-rows.ts';
+import type { Tx } from '../../src/platform/db/connection/handle.ts';
+import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { NO_FILES } from '../support/files.ts';

@@ -6,7 +6,7 @@
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { keyOf, Resends } from '../../src/core/messages/timeline/resends.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createGround, type Ground, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

@@ -10,7 +10,7 @@ import type { ChatMessage } from '../../src/contract/protocol/resources/chat-mes
 import type { MessageOutcome } from '../../src/contract/protocol/resources/message-outcome.ts';
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';

@@ -16,10 +16,10 @@ import { ScheduledDelivery } from '../../src/core/messages/schedules/scheduled-d
 import { lockMessage } from '../../src/core/messages/store.ts';
 import type { NewMessage } from '../../src/core/messages/timeline/new-message.ts';
 import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import type { Tx } from '../../src/platform/db/handle.ts';
-import { statement } from '../../src/platform/db/statement.ts';
-import { handle } from '../../src/platform/db/topic.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Tx } from '../../src/platform/db/connection/handle.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
+import { handle } from '../../src/platform/db/queue/topic.ts';
 import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

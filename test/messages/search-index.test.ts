@@ -13,7 +13,7 @@ import { Indexer } from '../../src/features/search/indexer.ts';
 import { matchFields } from '../../src/features/search/match.ts';
 import { parseQuery } from '../../src/features/search/query.ts';
 import { readWindow, type WalkOptions } from '../../src/features/search/walk.ts';
-import { DueWatch } from '../../src/platform/db/due-watch.ts';
+import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';

@@ -7,7 +7,7 @@ import type { Notification } from '../../src/contract/protocol/resources/notific
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import { enqueueAdded, type ParticipantAdded } from '../../src/core/conversations/outbox-topics.ts';
 import { addParticipant, type NewParticipant } from '../../src/core/conversations/participant-store.ts';
-import { notifyAdded } from '../../src/core/notifications/added.ts';
+import { notifyAdded } from '../../src/core/notifications/causes/added.ts';
 import type { ParticipantRow } from '../../src/core/resources/participant.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

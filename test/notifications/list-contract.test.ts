@@ -10,8 +10,8 @@ import type { Notification } from '../../src/contract/protocol/resources/notific
 import { VERSIONS } from '../../src/contract/protocol/versions.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
-import { FEED } from '../../src/core/notifications/feed-store.ts';
-import { CursorSeal } from '../../src/platform/http/cursor-seal.ts';
+import { FEED } from '../../src/core/notifications/feed/feed-store.ts';
+import { CursorSeal } from '../../src/platform/http/pipeline/cursor-seal.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { Random } from '../support/random.ts';
 import { until } from '../support/until.ts';

@@ -12,7 +12,7 @@ import type {
   NotificationSummary,
 } from '../../src/contract/protocol/resources/notification.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
-import { MARK_ALL_BATCH } from '../../src/core/notifications/mark.ts';
+import { MARK_ALL_BATCH } from '../../src/core/notifications/feed/mark.ts';
 import { type CallAnswer, type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { insertRow, newReader, openSocket, type Reader } from './readers.ts';

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Actor, ActorType } from '../../src/contract/protocol/resources/actor.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import type { ConversationFacts, Member } from '../../src/core/conversations/directory.ts';
-import { planNotifications } from '../../src/core/notifications/notify.ts';
+import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
 import type { MessageRow } from '../../src/core/resources/message.ts';
 import { preview } from '../../src/core/resources/preview.ts';
 

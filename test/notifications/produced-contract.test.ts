@@ -14,7 +14,7 @@ import type { Notification } from '../../src/contract/protocol/resources/notific
 import { findRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
 import { MESSAGES_SENT } from '../../src/core/messages/outbox-topics.ts';
-import { enqueue } from '../../src/platform/db/outbox.ts';
+import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { accepted, asNeighbour } from '../agents/bodies.ts';
 import { Runs } from '../agents/runs.ts';

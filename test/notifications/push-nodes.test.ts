@@ -1,7 +1,7 @@
 /** Web push over two nodes, of which one is killed while it sends. */
 
 import t from 'tap';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createGroup, Load, startCluster } from '../support/cluster.ts';
 import { startPushService } from '../support/push-service.ts';
 import { log } from '../support/timeline.ts';

@@ -16,7 +16,7 @@ import {
   type PushSubscription,
 } from '../../src/contract/protocol/resources/push-subscription.ts';
 import { updateAccount } from '../../src/core/accounts/accounts.ts';
-import { SettingsOfUsers } from '../../src/core/notifications/settings.ts';
+import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { readNotifications } from '../../src/core/resources/notification.ts';
 import type { Pushed } from '../../src/features/push/delivery-store.ts';
 import { MAX_PAYLOAD_BYTES, payloadOf } from '../../src/features/push/payload.ts';

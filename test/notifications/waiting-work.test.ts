@@ -9,7 +9,7 @@ import type { ChatMessage } from '../../src/contract/protocol/resources/chat-mes
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
 import { RUN_APPROVAL } from '../../src/features/agents/runs/outbox-topics.ts';
-import { enqueue } from '../../src/platform/db/outbox.ts';
+import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { Runs } from '../agents/runs.ts';
 import { Cases, message } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';

@@ -9,7 +9,7 @@ import type { PlatformEvent } from '../../src/contract/protocol/resources/platfo
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { purgeEvents } from '../../src/features/platform-events/event-store.ts';
 import { PLATFORM_EVENT } from '../../src/features/platform-events/outbox-topics.ts';
-import { enqueue } from '../../src/platform/db/outbox.ts';
+import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { personWith } from '../accounts/fixture.ts';
 import { AGENTS, accepted, asNeighbour } from '../agents/bodies.ts';
 import { Runs } from '../agents/runs.ts';

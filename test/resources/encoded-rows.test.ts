@@ -1,9 +1,9 @@
 /** Rows that are kept as JSON: what a page gets, what is kept, what is removed. */
 
 import t from 'tap';
-import { formAt } from '../../src/contract/protocol/forms.ts';
 import { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import { Notification } from '../../src/contract/protocol/resources/notification.ts';
+import { formAt } from '../../src/contract/protocol/schema/forms.ts';
 import { VERSIONS, type Version } from '../../src/contract/protocol/versions.ts';
 import {
   EncodedRows,

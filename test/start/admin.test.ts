@@ -9,7 +9,7 @@ import { isValidApiKey } from '../../src/core/accounts/keys.ts';
 import { refreshTokenPair } from '../../src/core/accounts/sessions/token-pairs.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { readConfig } from '../../src/platform/config.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';

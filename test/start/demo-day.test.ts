@@ -16,7 +16,7 @@ import type { Notification } from '../../src/contract/protocol/resources/notific
 import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { openObjectStore } from '../../src/core/attachments/open-store.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
-import { openDatabase } from '../../src/platform/db/database.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { callsAt, startTestApp, type TestApp } from '../support/app.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -6,7 +6,7 @@ import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '
 import { isValidApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
 import { readInbox } from '../../src/features/mail/inboxes/inbox-store.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';

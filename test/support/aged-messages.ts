@@ -1,5 +1,5 @@
-import type { Db } from '../../src/platform/db/handle.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import type { Db } from '../../src/platform/db/connection/handle.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 
 /**
  * Makes messages of a conversation and their notifications so many days older, those up to this

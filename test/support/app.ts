@@ -3,8 +3,8 @@ import { type DemoFile, demoFilePath, readDemoFile } from '../../src/app/demo.ts
 import type { ErrorObject } from '../../src/contract/protocol/errors.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { readConfig } from '../../src/platform/config.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import type { Route } from '../../src/platform/http/route.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { createLog, type Logger } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';
 import { Contract } from './contract.ts';

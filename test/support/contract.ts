@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { codeOf } from '../../src/contract/protocol/error-envelope.ts';
 import { ERRORS, type ErrorCondition } from '../../src/contract/protocol/errors.ts';
-import { schemaAt, sinceOf } from '../../src/contract/protocol/since.ts';
+import { schemaAt, sinceOf } from '../../src/contract/protocol/schema/since.ts';
 import {
   NEWEST_VERSION,
   VERSIONS,

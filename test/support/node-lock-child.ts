@@ -3,7 +3,7 @@
  * `{held}`.
  */
 
-import { acquireNodeLock } from '../../src/platform/db/node-lock.ts';
+import { acquireNodeLock } from '../../src/platform/db/connection/node-lock.ts';
 import { createLog } from '../../src/platform/log.ts';
 
 const [url = '', mode = ''] = process.argv.slice(2);

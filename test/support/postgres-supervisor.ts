@@ -12,8 +12,8 @@ import { createServer, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { openDatabase } from '../../src/platform/db/database.ts';
-import { migrate } from '../../src/platform/db/migrate.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,

@@ -159,8 +159,8 @@ async function sharedDirectory(): Promise<string> {
   const files = (await readdir(migrations)).sort().map((name) => join(migrations, name));
   for (const file of [
     ...files,
-    join(root, 'src/platform/db/migrate.ts'),
-    join(root, 'src/platform/db/indexes.ts'),
+    join(root, 'src/platform/db/migration/migrate.ts'),
+    join(root, 'src/platform/db/migration/indexes.ts'),
   ])
     hash.update(await readFile(file));
   const checkout = createHash('sha256').update(root).digest('hex').slice(0, 8);

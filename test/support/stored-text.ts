@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../../src/platform/db/handle.ts';
+import type { Db } from '../../src/platform/db/connection/handle.ts';
 
 /**
  * Returns the columns of the whole database in which some row contains the text, as

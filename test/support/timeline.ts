@@ -6,10 +6,10 @@ import type { NewMessage } from '../../src/core/messages/timeline/new-message.ts
 import type { Committed } from '../../src/core/messages/timeline/outgoing.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { WritePath } from '../../src/core/messages/timeline/write-path.ts';
-import { planNotifications } from '../../src/core/notifications/notify.ts';
+import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
 import type { MessageRow } from '../../src/core/resources/message.ts';
-import { type Database, openDatabase } from '../../src/platform/db/database.ts';
-import { statement } from '../../src/platform/db/statement.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import { statement } from '../../src/platform/db/connection/statement.ts';
 import type { Engine } from '../../src/platform/engine/engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { changeListeners } from '../../src/core/accounts/listeners.ts';
-import type { Database } from '../../src/platform/db/database.ts';
+import type { Database } from '../../src/platform/db/connection/database.ts';
 import { until } from '../support/until.ts';
 
 export interface WebhookOptions {

@@ -4,7 +4,7 @@
  */
 
 import { parseArgs } from 'node:util';
-import { nearestName } from '../../contract/protocol/nearest-name.ts';
+import { nearestName } from '../../contract/protocol/schema/nearest-name.ts';
 
 /** The command line is wrong; nothing was done. */
 export class UsageError extends Error {

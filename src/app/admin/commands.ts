@@ -7,8 +7,8 @@ import type { AccountPlan, Plan } from '../../contract/protocol/resources/accoun
 import type { AccountList } from '../../core/accounts/account-list.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import type { Config } from '../../platform/config.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
 export interface AdminContext {
@@ -399,7 +399,7 @@ async function listOf(
 }
 
 async function schemaOf(database: Database): Promise<object> {
-  const { appliedMigrations } = await import('../../platform/db/migrated.ts');
+  const { appliedMigrations } = await import('../../platform/db/migration/migrated.ts');
   const names = await appliedMigrations(database);
   return { server_version: database.serverVersion, migration: names.at(-1) ?? null };
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Config } from '../../platform/config.ts';
-import { type Database, openDatabase } from '../../platform/db/database.ts';
-import { isMigrated } from '../../platform/db/migrated.ts';
+import { type Database, openDatabase } from '../../platform/db/connection/database.ts';
+import { isMigrated } from '../../platform/db/migration/migrated.ts';
 import { Disposer } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { parseCommand } from './command-line.ts';
@@ -51,7 +51,7 @@ async function connect(config: Config, log: Logger, disposer: Disposer): Promise
   );
   // The first account of a new deployment may be made before its first start.
   if (await isMigrated(database)) return database;
-  const { migrate } = await import('../../platform/db/migrate.ts');
+  const { migrate } = await import('../../platform/db/migration/migrate.ts');
   await migrate(database, log);
   return database;
 }

@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
  * When a message was said: minutes before the transaction. `isSent`: it went out as a mail, which

@@ -13,8 +13,8 @@ import { writePin } from '../../core/messages/pins/pin-store.ts';
 import { insertReaction, lockReactions } from '../../core/messages/reactions/reaction-store.ts';
 import { insertMessages, type NumberedMessage } from '../../core/messages/timeline/insert-store.ts';
 import type { NewAttachment } from '../../core/messages/timeline/new-message.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { addDay, type DemoRows, demoParts, lockDemo } from '../demo.ts';
 import {
   CUSTOMERS,

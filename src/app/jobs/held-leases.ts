@@ -1,6 +1,6 @@
-import type { Querier } from '../../platform/db/handle.ts';
-import { giveBack, LEASE_MS, OVERDUE_AFTER_MS } from '../../platform/db/outbox.ts';
-import type { OutboxRow } from '../../platform/db/outbox-row.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { giveBack, LEASE_MS, OVERDUE_AFTER_MS } from '../../platform/db/queue/outbox.ts';
+import type { OutboxRow } from '../../platform/db/tables/outbox-row.ts';
 
 /** The leases of outbox rows that this node has taken and could not handle. */
 export class HeldLeases {

@@ -1,10 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runTaskList, type Task, type TaskList, type WorkerPool } from 'graphile-worker';
-import type { Database } from '../../platform/db/database.ts';
-import type { DueWatch } from '../../platform/db/due-watch.ts';
-import { HAS_DUE_JOB, jobLogger, nextJobDueMs, purgeJobs } from '../../platform/db/queue.ts';
-import { byTopic, type TopicHandler } from '../../platform/db/topic.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
+import { HAS_DUE_JOB, jobLogger, nextJobDueMs, purgeJobs } from '../../platform/db/queue/queue.ts';
+import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 
@@ -63,10 +63,10 @@ const RELEASE_MS = 1_000;
 const PURGE_EVERY_MS = 10 * 60 * 1_000;
 
 /**
- * Runs the jobs of the queue (platform/db/queue.ts) on this node. The library's workers survive an
- * absence of Postgres except in two cases: they end if they cannot mark a job as done, and if their
- * very first query fails they never repeat it. Therefore they are watched, and restarted until the
- * node stops.
+ * Runs the jobs of the queue (platform/db/queue/queue.ts) on this node. The library's workers
+ * survive an absence of Postgres except in two cases: they end if they cannot mark a job as done,
+ * and if their very first query fails they never repeat it. Therefore they are watched, and
+ * restarted until the node stops.
  */
 export class JobWorker {
   readonly #options: JobWorkerOptions;

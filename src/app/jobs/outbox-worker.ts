@@ -1,9 +1,9 @@
-import type { Database } from '../../platform/db/database.ts';
-import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/due-watch.ts';
-import type { InFlightRows } from '../../platform/db/in-flight-rows.ts';
-import { buryDead, HAS_OVERDUE, measureOutbox } from '../../platform/db/outbox.ts';
-import type { OutboxRow } from '../../platform/db/outbox-row.ts';
-import { byTopic, type TopicHandler } from '../../platform/db/topic.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
+import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
+import { buryDead, HAS_OVERDUE, measureOutbox } from '../../platform/db/queue/outbox.ts';
+import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
+import type { OutboxRow } from '../../platform/db/tables/outbox-row.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';

@@ -1,7 +1,7 @@
-import type { Querier } from '../../platform/db/handle.ts';
-import type { InFlightRows } from '../../platform/db/in-flight-rows.ts';
-import { findOverdue, takeOverdue } from '../../platform/db/outbox.ts';
-import type { OutboxRow } from '../../platform/db/outbox-row.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
+import { findOverdue, takeOverdue } from '../../platform/db/queue/outbox.ts';
+import type { OutboxRow } from '../../platform/db/tables/outbox-row.ts';
 
 /** Milliseconds for which a sweep must have seen that a row is overdue before it takes it. */
 const SEEN_MS = 1_500;

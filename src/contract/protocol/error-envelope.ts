@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ERRORS, type ErrorCondition } from './errors.ts';
-import { describe, Nullable, OneOf, Timestamp } from './schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from './schema/schema.ts';
 
 /** Every `code` that appears on the wire; some conditions share one. */
 export const ERROR_CODES: readonly string[] = [

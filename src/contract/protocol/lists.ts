@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox';
-import { describe, Nullable } from './schema.ts';
+import { describe, Nullable } from './schema/schema.ts';
 
 /**
  * Rows per page: the default, and the maximum; a `limit` outside is `parameter_invalid`

@@ -1,5 +1,5 @@
-import type { Db } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 
 /** A list of an account's resources of one kind, newest first, in pages. */
 export interface AccountList<Row> {

@@ -1,6 +1,6 @@
-import type { Tx } from '../../platform/db/handle.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
-import { defineTopic } from '../../platform/db/topic.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ActorRow } from '../resources/actor.ts';
 
 /** Creates an actor only; agents, personas and customers are created with one. */

@@ -1,6 +1,6 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { Db } from '../../platform/db/handle.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import type { EntityRow } from '../resources/entity.ts';
 import { defineAccountList } from './account-list.ts';
 

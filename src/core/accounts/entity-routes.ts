@@ -1,9 +1,9 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { Entity } from '../../contract/protocol/resources/actor.ts';
 import { CreateEntityBody } from '../../contract/protocol/resources/entity.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { presentEntity } from '../resources/entity.ts';
 import { keyOf } from './account-list.ts';
 import { createEntity, ENTITIES, findEntity } from './entities.ts';

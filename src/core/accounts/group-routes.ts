@@ -1,11 +1,11 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { MessagingGroup } from '../../contract/protocol/resources/actor.ts';
 import { CreateGroupBody, GROUP_INCLUDES, UpdateGroupBody } from '../../contract/protocol/resources/group.ts';
-import { Body, Include } from '../../contract/protocol/schema.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { Body, Include } from '../../contract/protocol/schema/schema.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import { type GroupRow, presentGroup, readMembers } from '../resources/group.ts';
 import { keyOf } from './account-list.ts';

@@ -1,7 +1,7 @@
 import { ApiError, alreadyExists, notFound, repeated } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { readNamedActors } from '../resources/actor.ts';
 import { GROUP_COLUMNS, type GroupRow } from '../resources/group.ts';
 import { defineAccountList } from './account-list.ts';

@@ -5,11 +5,11 @@ import {
   CreateApiKeyBody,
   NewApiKey,
 } from '../../contract/protocol/resources/api-key.ts';
-import { Body, Include } from '../../contract/protocol/schema.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { Body, Include } from '../../contract/protocol/schema/schema.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type ApiKeyProfile, presentApiKey } from '../resources/api-key.ts';
 import { readRoles } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';

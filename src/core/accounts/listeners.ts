@@ -1,12 +1,12 @@
 import type { Rights } from '../../platform/access/rights.ts';
 import { EVERYTHING } from '../../platform/access/rights.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import {
   type ListenersRevision,
   raiseListenersRevision,
   readListenersRevision,
-} from '../../platform/db/listeners-revision.ts';
+} from '../../platform/db/connection/listeners-revision.ts';
 import type { Logger } from '../../platform/log.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 
@@ -21,8 +21,8 @@ export interface ListenersOptions<Found> {
 /**
  * What listens to the events of accounts, such as webhooks, in the memory of this node. It is read
  * again when a change is announced, and when a row of the outbox cannot be deleted because the
- * revision has grown (platform/db/in-flight-rows.ts): a node that received no announcement handles
- * such a row once more, with what is true by then.
+ * revision has grown (platform/db/queue/in-flight-rows.ts): a node that received no announcement
+ * handles such a row once more, with what is true by then.
  */
 export class Listeners<Found> {
   readonly #options: ListenersOptions<Found>;

@@ -1,9 +1,9 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { Me, UpdateMeBody } from '../../contract/protocol/resources/me.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import { presentAccount } from '../resources/account.ts';
 import { readActors } from '../resources/actor.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { removeAvatar } from './avatars/avatars.ts';
 
 /**

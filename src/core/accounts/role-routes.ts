@@ -5,10 +5,10 @@ import {
   Role,
   UpdateRoleBody,
 } from '../../contract/protocol/resources/role.ts';
-import { Body, Include } from '../../contract/protocol/schema.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { Body, Include } from '../../contract/protocol/schema/schema.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { presentRole } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';

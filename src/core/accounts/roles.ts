@@ -2,7 +2,7 @@ import { ApiError, alreadyExists, notFound } from '../../contract/protocol/error
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Permission } from '../../contract/protocol/permissions.ts';
 import type { RoleType } from '../../contract/protocol/resources/role.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { ROLE_COLUMNS, type RoleRow } from '../resources/role.ts';
 import { defineAccountList } from './account-list.ts';
 

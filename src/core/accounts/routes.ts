@@ -1,7 +1,7 @@
 import { Account } from '../../contract/protocol/resources/account.ts';
 import type { Tokens } from '../../platform/access/tokens.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { presentAccount } from '../resources/account.ts';
 import { findAccount } from './accounts.ts';
 import type { Avatars } from './avatars/avatars.ts';

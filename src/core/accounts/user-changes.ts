@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { audit } from '../audit/audit.ts';
 import type { UserProfile } from '../resources/user.ts';
 import { lockAccount } from './accounts.ts';

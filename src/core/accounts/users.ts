@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { ApiError, alreadyExists, notFound } from '../../contract/protocol/errors.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { ActorRow } from '../resources/actor.ts';
 import { USER, type UserProfile, type UserRow } from '../resources/user.ts';
 import { defineAccountList } from './account-list.ts';

@@ -4,7 +4,7 @@ import type {
   PublicRequest,
   PublicRoutes,
   PutRequest,
-} from '../../platform/http/public-routes.ts';
+} from '../../platform/http/pipeline/public-routes.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';

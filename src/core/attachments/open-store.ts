@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
 import { FileStore } from './file-store.ts';
 import { FileUrls } from './file-urls.ts';

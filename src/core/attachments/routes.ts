@@ -1,7 +1,7 @@
 import { newId } from '../../contract/protocol/ids.ts';
 import { UploadRequest, UploadUrl } from '../../contract/protocol/resources/upload.ts';
 import { wireTime } from '../../contract/protocol/times.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { ATTACHABLE_HOURS } from '../../contract/protocol/resources/upload.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { addJob } from '../../platform/db/queue.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { defineTopic } from '../../platform/db/topic.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { addJob } from '../../platform/db/queue/queue.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
 import type { ObjectStore } from './storage.ts';
 
 export interface NewUpload {

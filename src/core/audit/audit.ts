@@ -2,9 +2,9 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
 import type { AuditAction, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 export interface Audited {
   readonly accountId: string;

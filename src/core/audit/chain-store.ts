@@ -1,5 +1,5 @@
-import type { Querier, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { AuditCheckpoint, AuditErasure, AuditHead, AuditLink } from './chain.ts';
 import type { Signed } from './signing-key.ts';
 

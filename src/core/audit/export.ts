@@ -1,5 +1,5 @@
-import type { Database } from '../../platform/db/database.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { readCheckpoints, readHead, readLinks } from './chain-store.ts';
 
 /**

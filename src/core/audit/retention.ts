@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { type AuditCheckpoint, type AuditLink, GENESIS, hashLink } from './chain.ts';
 import {
   deleteLinks,

@@ -1,6 +1,6 @@
 import { deactivatedActor, invalid, notFound } from '../../contract/protocol/errors.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 
 /**

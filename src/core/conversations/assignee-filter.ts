@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db } from '../../platform/db/handle.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 
 /** The value for conversations without an assignee. */

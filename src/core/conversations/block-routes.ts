@@ -2,10 +2,10 @@ import { ListOf } from '../../contract/protocol/lists.ts';
 import { Block } from '../../contract/protocol/resources/block.ts';
 import { seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Rights } from '../../platform/access/rights.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { Answer, defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type BlockRow, presentBlocks, readBlocks } from './block-store.ts';
 import { type Blocked, blockActor, unblockActor } from './blocks.ts';
 

@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Block } from '../../contract/protocol/resources/block.ts';
-import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { setTouched } from '../../platform/db/touched.ts';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import { setTouched } from '../../platform/db/tables/touched.ts';
 import { readActors } from '../resources/actor.ts';
 import { isBlockedByTeam } from '../resources/block.ts';
 import { IS_MEMBER } from '../resources/participant.ts';

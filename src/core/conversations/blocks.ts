@@ -1,7 +1,7 @@
 import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';

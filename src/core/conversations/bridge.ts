@@ -1,5 +1,5 @@
 import type { Channel } from '../../contract/protocol/resources/chat-message.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { ConversationFacts } from './directory.ts';
 

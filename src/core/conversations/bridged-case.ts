@@ -1,6 +1,6 @@
 import { invalid, notFound } from '../../contract/protocol/errors.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { readActors } from '../resources/actor.ts';
 import { type InboxRow, readInboxOf } from '../resources/inbox.ts';
 import type { NewConversation } from './conversation-store.ts';

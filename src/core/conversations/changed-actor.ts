@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/db/database.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { setTouched } from '../../platform/db/touched.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { setTouched } from '../../platform/db/tables/touched.ts';
 import type { ActorChanged } from '../accounts/actor-changed.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { enqueueChanged } from './outbox-topics.ts';

@@ -4,10 +4,10 @@ import type {
   ConversationAudience,
   ConversationType,
 } from '../../contract/protocol/resources/conversation.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { touched } from '../../platform/db/touched.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import { touched } from '../../platform/db/tables/touched.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { MEMBER, type ParticipantRow } from '../resources/participant.ts';
 import { conversationGone } from './access.ts';

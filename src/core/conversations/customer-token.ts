@@ -1,7 +1,7 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { TokenSubject } from '../../platform/access/tokens.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { audit } from '../audit/audit.ts';
 import { requireWriter } from './access.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';

@@ -6,10 +6,10 @@ import type {
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
 import { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import type { Rights } from '../../platform/access/rights.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { GatheredReads } from '../../platform/db/gathered-reads.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
 import { isBlockedByTeam } from '../resources/block.ts';
 import { IS_MEMBER } from '../resources/participant.ts';

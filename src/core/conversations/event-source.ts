@@ -1,5 +1,5 @@
 import type { ChangeEventName, EVENTS } from '../../contract/protocol/socket/events.ts';
-import type { Db } from '../../platform/db/handle.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import type { Change } from './outbox-topics.ts';

@@ -1,6 +1,6 @@
 import type { LostConversation } from '../../contract/protocol/socket/event-data.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { partOf } from '../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';

@@ -1,6 +1,6 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { ParticipantRow } from '../resources/participant.ts';
 import { conversationGone, conversationNotFound } from './access.ts';

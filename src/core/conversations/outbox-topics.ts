@@ -1,13 +1,13 @@
 /**
- * Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has
- * committed.
+ * Outbox topics of this slice (platform/db/queue/topic.ts). Each is handled once its transaction
+ * has committed.
  */
 
 import { newId } from '../../contract/protocol/ids.ts';
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
-import { defineTopic } from '../../platform/db/topic.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { ParticipantRow } from '../resources/participant.ts';
@@ -93,7 +93,8 @@ export interface ConversationDeleted {
 }
 
 /**
- * A participant was added or came back: the user gets a notification (core/notifications/added.ts).
+ * A participant was added or came back: the user gets a notification
+ * (core/notifications/causes/added.ts).
  */
 export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
 
@@ -114,7 +115,9 @@ export async function enqueueAdded(
   await enqueue(tx, PARTICIPANT_ADDED, { participant_id: id, at, by });
 }
 
-/** A conversation was assigned, or its assignee was removed (core/notifications/assigned.ts). */
+/**
+ * A conversation was assigned, or its assignee was removed (core/notifications/causes/assigned.ts).
+ */
 export const CONVERSATION_ASSIGNED = defineTopic<ConversationAssigned>('conversations.assigned');
 
 export interface ConversationAssigned {
@@ -127,7 +130,7 @@ export interface ConversationAssigned {
 
 /**
  * A user has read a conversation: its notifications of these messages are read
- * (core/notifications/mark-conversation.ts).
+ * (core/notifications/feed/mark-conversation.ts).
  */
 export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
 

@@ -14,15 +14,15 @@ import {
   UpdateParticipantBody,
 } from '../../contract/protocol/resources/participant.ts';
 import { Token } from '../../contract/protocol/resources/token.ts';
-import { OneOf } from '../../contract/protocol/schema.ts';
-import { Since } from '../../contract/protocol/since.ts';
+import { OneOf } from '../../contract/protocol/schema/schema.ts';
+import { Since } from '../../contract/protocol/schema/since.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Tokens } from '../../platform/access/tokens.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
 import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';

@@ -3,11 +3,11 @@ import { newId } from '../../contract/protocol/ids.ts';
 import type { ActorType } from '../../contract/protocol/resources/actor.ts';
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { setTouched, touched } from '../../platform/db/touched.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import { setTouched, touched } from '../../platform/db/tables/touched.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import {
   hasMuted,

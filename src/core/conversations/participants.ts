@@ -7,7 +7,7 @@ import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/membership.ts';
 import { transition } from '../../contract/protocol/states/transitions.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import type { ConversationRow } from '../resources/conversation.ts';

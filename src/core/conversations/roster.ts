@@ -8,7 +8,7 @@ import {
 } from '../../contract/protocol/errors.ts';
 import type { ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../../contract/protocol/resources/participant.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import { type NewParticipant, readGroupMembers } from './participant-store.ts';

@@ -9,12 +9,12 @@ import {
   SetLegalHoldBody,
   UpdateConversationBody,
 } from '../../contract/protocol/resources/conversation.ts';
-import { Body, Include } from '../../contract/protocol/schema.ts';
+import { Body, Include } from '../../contract/protocol/schema/schema.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { Answer, defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { auditKeyOf, presentAuditEvent, readConversationAudit } from '../audit/audit.ts';
 import {
   type ConversationRow,

@@ -2,7 +2,7 @@ import { type ApiError, invalid, notFound, repeated } from '../../contract/proto
 import type { CreateConversationBody } from '../../contract/protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../../contract/protocol/resources/participant.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { audit } from '../audit/audit.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { createUnlessThere, lockByDirectKey } from './conversation-store.ts';

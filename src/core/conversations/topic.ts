@@ -1,5 +1,5 @@
 import { notFound } from '../../contract/protocol/errors.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 
 /**

@@ -7,8 +7,8 @@ import type {
 } from '../../contract/protocol/resources/conversation.ts';
 import { MOVES_BY_HAND, type WorkflowMove } from '../../contract/protocol/states/workflow.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import type { NamedActor } from '../resources/actor.ts';

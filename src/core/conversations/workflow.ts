@@ -1,7 +1,7 @@
 import type { WorkflowStatus } from '../../contract/protocol/resources/conversation.ts';
 import { transition } from '../../contract/protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../../contract/protocol/states/workflow.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { audit } from '../audit/audit.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { hasOpenDraft, readWorkflow, writeWorkflow } from './conversation-store.ts';

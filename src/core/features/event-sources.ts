@@ -9,7 +9,7 @@ import {
 import { messageEvents, unsentEvents } from '../messages/events.ts';
 import { pinEvents } from '../messages/pins/pin-events.ts';
 import { reactionEvents } from '../messages/reactions/reaction-events.ts';
-import { notificationEvents } from '../notifications/events.ts';
+import { notificationEvents } from '../notifications/feed/events.ts';
 import { installed } from './installed.ts';
 
 const OF_CORE: readonly EventSource[] = [

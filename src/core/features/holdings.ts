@@ -1,5 +1,5 @@
-import type { Database } from '../../platform/db/database.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { Downloads, StoredFile } from '../resources/attachment.ts';
 
 /**

@@ -11,14 +11,14 @@ import {
   WORKFLOW_STATUSES,
 } from '../../contract/protocol/resources/conversation.ts';
 import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../../contract/protocol/resources/inbox-summary.ts';
-import { Id, Include, OneOf } from '../../contract/protocol/schema.ts';
-import { Since } from '../../contract/protocol/since.ts';
+import { Id, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
+import { Since } from '../../contract/protocol/schema/since.ts';
 import { covers, type Version } from '../../contract/protocol/versions.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { audit } from '../audit/audit.ts';
 import { AssigneeFilter, readAssigneeFilter } from '../conversations/assignee-filter.ts';
 import { ACTORS } from '../conversations/routes.ts';

@@ -1,7 +1,7 @@
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { type KeysetOptions, type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import { statement, type Value } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { type KeysetOptions, type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement, type Value } from '../../platform/db/connection/statement.ts';
 import { UNASSIGNED } from '../conversations/assignee-filter.ts';
 import { type ConversationRow, conversationColumns, IS_DIRECT } from '../resources/conversation.ts';
 import type { EntityRef } from '../resources/entity.ts';

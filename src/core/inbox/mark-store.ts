@@ -1,5 +1,5 @@
-import type { Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { ConversationRead } from '../conversations/outbox-topics.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { type Pending, unreadOf } from './pending-store.ts';

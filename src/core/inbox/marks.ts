@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { readHeadOfReader } from '../conversations/conversation-store.ts';
 import { lockOwnParticipant } from '../conversations/locked-conversation.ts';
 import { CONVERSATIONS_READ, type ConversationRead } from '../conversations/outbox-topics.ts';

@@ -1,6 +1,6 @@
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { MESSAGES_SENT } from '../messages/outbox-topics.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, standingOf } from './standing.ts';

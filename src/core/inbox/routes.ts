@@ -1,8 +1,8 @@
 import { Conversation } from '../../contract/protocol/resources/conversation.ts';
 import { InboxSummary, MarkUnreadBody } from '../../contract/protocol/resources/inbox-summary.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { publishRead } from '../conversations/own-state.ts';
 import { ConversationQuery, show } from '../conversations/routes.ts';
 import { listRoute } from './list-routes.ts';

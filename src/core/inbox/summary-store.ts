@@ -1,7 +1,7 @@
 import type { InboxSummary } from '../../contract/protocol/resources/inbox-summary.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readInbox } from './list-store.ts';
 import { readPending, type Scope, scopeOf, unreadOf } from './pending-store.ts';

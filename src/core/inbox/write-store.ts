@@ -1,5 +1,5 @@
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';
 

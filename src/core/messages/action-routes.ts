@@ -4,10 +4,10 @@ import {
   IncludeInMessage,
   IncludeInSend,
 } from '../../contract/protocol/resources/chat-message.ts';
-import { Body } from '../../contract/protocol/schema.ts';
+import { Body } from '../../contract/protocol/schema/schema.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { requireWriter } from '../conversations/access.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import type { Downloads } from '../resources/attachment.ts';

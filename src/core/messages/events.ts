@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
 import type { StreamSeal } from '../../contract/protocol/socket/event-data.ts';
-import { statement } from '../../platform/db/statement.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { type ChangedArm, type EventReads, eventSource, type Since } from '../conversations/event-source.ts';
 import type { Change } from '../conversations/outbox-topics.ts';

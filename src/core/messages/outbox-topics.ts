@@ -1,9 +1,9 @@
 /**
- * Outbox topics of this slice (platform/db/topic.ts). Each is handled once its transaction has
- * committed.
+ * Outbox topics of this slice (platform/db/queue/topic.ts). Each is handled once its transaction
+ * has committed.
  */
 
-import { defineTopic } from '../../platform/db/topic.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /**
  * Messages entered the timeline: their events, notifications and triggers follow
@@ -16,7 +16,7 @@ export interface MessagesSent {
 }
 
 /**
- * A message was edited: its notifications get the new text (core/notifications/refresh.ts) and
+ * A message was edited: its notifications get the new text (core/notifications/feed/refresh.ts) and
  * follow its mentions.
  */
 export const MESSAGE_EDITED = defineTopic<MessageEdited>('messages.edited');
@@ -34,7 +34,7 @@ export interface MessageEdited extends ContentChanged {
 
 /**
  * A schedule ended without being sent, and not by a person's decision: its author gets a
- * notification (core/notifications/not-sent.ts).
+ * notification (core/notifications/causes/not-sent.ts).
  */
 export const SCHEDULE_NOT_SENT = defineTopic<NotSent>('scheduled.not_sent');
 

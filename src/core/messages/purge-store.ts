@@ -1,6 +1,6 @@
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { SET_CHANGED_IN, setTouched } from '../../platform/db/touched.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { SET_CHANGED_IN, setTouched } from '../../platform/db/tables/touched.ts';
 
 /** A message that was purged, and the moment from which the ids of its notifications are made. */
 export interface PurgedMessage {

@@ -3,9 +3,9 @@ import {
   IncludeInSend,
   SendMessageBody,
 } from '../../contract/protocol/resources/chat-message.ts';
-import { Body } from '../../contract/protocol/schema.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { type Answered, defineRoute, type Route } from '../../platform/http/route.ts';
+import { Body } from '../../contract/protocol/schema/schema.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { type Answered, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
 import { expandMessage } from '../resources/expanded-message.ts';

@@ -1,11 +1,11 @@
 import { sql, type UpdateObject } from 'kysely';
 import type { MessageStatus } from '../../contract/protocol/resources/chat-message.ts';
 import type { Notification } from '../../contract/protocol/resources/notification.ts';
-import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { setTouched, touched } from '../../platform/db/touched.ts';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import { setTouched, touched } from '../../platform/db/tables/touched.ts';
 import { withLargeBodies } from '../resources/large-bodies.ts';
 import {
   type BriefRow,

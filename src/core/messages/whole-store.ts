@@ -1,8 +1,8 @@
 /** Reads of all messages of a conversation, or of an author, in pages: for exports and erasures. */
 
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { setTouched } from '../../platform/db/touched.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
 import type { RevisionRow } from '../resources/message-revision.ts';
 

@@ -12,11 +12,17 @@ import {
   SENDER_TYPES,
   StatusFilter,
 } from '../../contract/protocol/resources/notification.ts';
-import { Body, OneOf } from '../../contract/protocol/schema.ts';
+import { Body, OneOf } from '../../contract/protocol/schema/schema.ts';
 import type { NotificationMove } from '../../contract/protocol/states/notification-states.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineList, nameOf, readPage, SearchQuery, toEncodedList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import {
+  defineList,
+  nameOf,
+  readPage,
+  SearchQuery,
+  toEncodedList,
+} from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
 import {
   type EncodedNotifications,
@@ -24,9 +30,9 @@ import {
   NOTIFICATIONS,
   presentNotification,
 } from '../resources/notification.ts';
-import { checkNotifications, createNotifications } from './create-notifications.ts';
-import { readFeedKeys, readFeedRows, readFeedRowsById, readSummary } from './feed-store.ts';
-import { mark, markAll } from './mark.ts';
+import { checkNotifications, createNotifications } from './causes/create-notifications.ts';
+import { readFeedKeys, readFeedRows, readFeedRowsById, readSummary } from './feed/feed-store.ts';
+import { mark, markAll } from './feed/mark.ts';
 
 export function notificationRoutes(database: Database, encoded: EncodedNotifications): Route[] {
   return [

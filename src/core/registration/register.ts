@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import type { RegisterBody, Registration } from '../../contract/protocol/resources/registration.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { createApiKey, findApiKey } from '../accounts/keys.ts';
 import { createUser, findUser } from '../accounts/users.ts';

@@ -1,5 +1,5 @@
 import { RegisterBody, Registration } from '../../contract/protocol/resources/registration.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type RegistrationPolicy, register, requireRegistration } from './register.ts';
 
 /** Public registration (docs/contract.md#registration). */

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Account } from '../../contract/protocol/resources/account.ts';
-import type { Schema } from '../../platform/db/schema.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type AccountRow = Selectable<Schema['accounts']>;
 

@@ -1,6 +1,6 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db } from '../../platform/db/handle.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import { readNamedActors } from './actor.ts';
 
 /** In a filter by actors, the caller. */

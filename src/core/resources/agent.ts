@@ -9,8 +9,8 @@ import type {
 } from '../../contract/protocol/resources/agent-definition.ts';
 import type { AvailableTool, BuiltInTool } from '../../contract/protocol/resources/available-tool.ts';
 import type { Role } from '../../contract/protocol/resources/role.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import type { AttachedTool, Schema } from '../../platform/db/schema.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { readRoles } from './role.ts';
 

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { ApiKey } from '../../contract/protocol/resources/api-key.ts';
 import type { Role } from '../../contract/protocol/resources/role.ts';
-import type { Schema } from '../../platform/db/schema.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type ApiKeyRow = Selectable<Schema['api_keys']>;
 

@@ -1,6 +1,6 @@
 import type { Attachment, AttachmentKind } from '../../contract/protocol/resources/attachment.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { type EntityRow, presentEntity } from './entity.ts';
 
 export interface AttachmentRow {

@@ -7,9 +7,9 @@ import type {
   ConversationType,
 } from '../../contract/protocol/resources/conversation.ts';
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { isBlockedByTeam } from './block.ts';
 import { readEntities, refKey } from './entity.ts';

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { TObject } from 'typebox';
-import { formAt } from '../../contract/protocol/forms.ts';
 import { MAX_PAGE_BYTES } from '../../contract/protocol/lists.ts';
-import { ageOf, isNewerThan } from '../../contract/protocol/since.ts';
+import { formAt } from '../../contract/protocol/schema/forms.ts';
+import { ageOf, isNewerThan } from '../../contract/protocol/schema/since.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import type { Metrics } from '../../platform/metrics.ts';

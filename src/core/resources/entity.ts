@@ -1,6 +1,6 @@
 import type { Entity } from '../../contract/protocol/resources/actor.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { namedActors } from './actor.ts';
 
 /** A pointer to an app resource: its kind and its id (docs/contract.md#entities). */

@@ -1,7 +1,7 @@
 import type { Actor, Entity } from '../../contract/protocol/resources/actor.ts';
 import type { ChatMessage, MessageInclude } from '../../contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../contract/protocol/resources/conversation.ts';
-import type { Db } from '../../platform/db/handle.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
 import { expandConversations, readConversationsById } from './conversation.ts';

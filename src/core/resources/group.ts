@@ -5,9 +5,9 @@ import {
   type MessagingGroup,
   presentActor,
 } from '../../contract/protocol/resources/actor.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 /** A group with the image of its actor. */
 export interface GroupRow extends Selectable<Schema['messaging_groups']> {

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Inbox } from '../../contract/protocol/resources/inbox.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type InboxRow = Selectable<Schema['inboxes']>;
 

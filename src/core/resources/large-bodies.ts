@@ -1,6 +1,6 @@
 import { MAX_PAGE_BYTES } from '../../contract/protocol/lists.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { type BriefRow, briefColumns, type MessageRow, messageColumns, type TimelineRow } from './message.ts';
 
 /**

@@ -1,4 +1,3 @@
-import { formAt } from '../../contract/protocol/forms.ts';
 import type { Actor, Entity } from '../../contract/protocol/resources/actor.ts';
 import type { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
 import type { Attachment } from '../../contract/protocol/resources/attachment.ts';
@@ -15,9 +14,10 @@ import type { SentEmailStatus } from '../../contract/protocol/resources/email.ts
 import type { MessageOutcome } from '../../contract/protocol/resources/message-outcome.ts';
 import type { MessageReaction } from '../../contract/protocol/resources/reaction.ts';
 import type { Thread } from '../../contract/protocol/resources/thread.ts';
+import { formAt } from '../../contract/protocol/schema/forms.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
-import type { Db, Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';

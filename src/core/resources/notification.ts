@@ -1,9 +1,9 @@
-import { formAt } from '../../contract/protocol/forms.ts';
 import type { Entity } from '../../contract/protocol/resources/actor.ts';
 import { type NOTIFICATION_INCLUDES, Notification } from '../../contract/protocol/resources/notification.ts';
+import { formAt } from '../../contract/protocol/schema/forms.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { readActors } from './actor.ts';
 import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';

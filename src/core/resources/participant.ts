@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { Actor } from '../../contract/protocol/resources/actor.ts';
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 
 export type ParticipantRow = Selectable<Schema['participants']>;

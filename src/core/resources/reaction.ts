@@ -5,8 +5,8 @@ import {
   type Reaction,
   type ReactionCount,
 } from '../../contract/protocol/resources/reaction.ts';
-import type { Db, Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
  * One emoji of a message. Both lists of ids are in the order of the reactions, and as long as they

@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../contract/protocol/permissions.ts';
 import type { Role } from '../../contract/protocol/resources/role.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type RoleRow = Selectable<Schema['roles']>;
 

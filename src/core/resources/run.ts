@@ -6,9 +6,9 @@ import type {
   AgentRunStep,
   RunInclude,
 } from '../../contract/protocol/resources/agent-run.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { expandAgents, readAgentsById } from './agent.ts';
 

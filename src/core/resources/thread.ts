@@ -1,6 +1,6 @@
 import type { Thread } from '../../contract/protocol/resources/thread.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { IS_MEMBER } from './participant.ts';
 
 /** The message that a thread replies to. */

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import type { Role } from '../../contract/protocol/resources/role.ts';
 import type { User } from '../../contract/protocol/resources/user.ts';
-import type { Schema } from '../../platform/db/schema.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type UserRow = Selectable<Schema['users']>;
 

@@ -1,6 +1,6 @@
-import { html } from '../../platform/http/docs/html.ts';
-import { htmlPage, type NavLink } from '../../platform/http/docs/html-page.ts';
-import type { Document } from '../../platform/http/documents.ts';
+import type { Document } from '../../platform/http/documents/documents.ts';
+import { html } from '../../platform/http/documents/pages/html.ts';
+import { htmlPage, type NavLink } from '../../platform/http/documents/pages/html-page.ts';
 
 /**
  * `/demo`: three people of the demo account side by side. demo.js makes everything that changes.

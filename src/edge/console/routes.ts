@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
-import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../platform/http/documents.ts';
-import { isLoopbackHost } from '../../platform/http/loopback.ts';
+import { isLoopbackHost } from '../../platform/http/connection/loopback.ts';
+import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../platform/http/documents/documents.ts';
 import type {
   PublicAnswer,
   PublicRequest,
   PublicRoute,
   PublicRoutes,
-} from '../../platform/http/public-routes.ts';
+} from '../../platform/http/pipeline/public-routes.ts';
 import { demoPage } from './demo-page.ts';
 import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
 

@@ -1,6 +1,6 @@
-import { type Html, html, table } from '../../platform/http/docs/html.ts';
-import { htmlPage } from '../../platform/http/docs/html-page.ts';
-import type { Document } from '../../platform/http/documents.ts';
+import type { Document } from '../../platform/http/documents/documents.ts';
+import { type Html, html, table } from '../../platform/http/documents/pages/html.ts';
+import { htmlPage } from '../../platform/http/documents/pages/html-page.ts';
 
 export interface Welcome {
   readonly version: string;

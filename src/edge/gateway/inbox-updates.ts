@@ -5,7 +5,7 @@ import type { ConversationDirectory } from '../../core/conversations/directory.t
 import { INBOX_CHANNEL } from '../../core/inbox/announce.ts';
 import { readInboxSummary } from '../../core/inbox/summary-store.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { type Engine, EngineUnavailableError, type Subscription } from '../../platform/engine/engine.ts';
 import type { InboxChangedFrame } from '../../platform/engine/frame.ts';
 import { toEphemeralFrame } from '../../platform/engine/publish.ts';

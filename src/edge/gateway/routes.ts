@@ -1,8 +1,8 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { RealtimeTicket } from '../../contract/protocol/resources/realtime-ticket.ts';
-import { Body } from '../../contract/protocol/schema.ts';
-import type { PublicRoutes } from '../../platform/http/public-routes.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { Body } from '../../contract/protocol/schema/schema.ts';
+import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { Tickets } from './socket/tickets.ts';
 
 /** The endpoints that belong to sockets (docs/realtime.md#opening). */

@@ -1,7 +1,7 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import { Artifact } from '../../contract/protocol/resources/artifact.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { mayReadRun, type RunSources } from './runs/access.ts';
 import { findRun } from './runs/store.ts';
 import { findArtifact } from './tools/artifact-store.ts';

@@ -5,7 +5,7 @@ import { findRoleById } from '../../core/accounts/roles.ts';
 import { removeEverywhere } from '../../core/conversations/participants.ts';
 import { type AgentRow, lockAgent } from '../../core/resources/agent.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { cancelRuns } from './runs/cancel-all.ts';
 import {
   type AgentChanges,

@@ -1,5 +1,5 @@
 import type { DemoParts } from '../../core/features/feature.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { RUN_ENDED } from './runs/outbox-topics.ts';
 import { insertAgent, updateAgent } from './store.ts';
 import type { ToolSetting } from './tools/rules.ts';

@@ -1,7 +1,7 @@
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import type { ErasedPerson, Holdings } from '../../core/features/holdings.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { cancelAllOf, cancelRunsById } from './runs/cancel-all.ts';
 import { clearInputs, readArtifactsOf, readRunsAbout, readRunsStartedBy } from './runs/person-store.ts';
 import {

@@ -10,14 +10,14 @@ import {
   TRIGGER_TYPES,
   UpdateAgentBody,
 } from '../../contract/protocol/resources/agent-definition.ts';
-import { Body, Include, OneOf } from '../../contract/protocol/schema.ts';
+import { Body, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
 import type { Avatars } from '../../core/accounts/avatars/avatars.ts';
 import { IMAGE_REFUSALS } from '../../core/attachments/images.ts';
 import { type AgentRow, expandAgents, findAgent } from '../../core/resources/agent.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { changeAgent, checkAgentChanges, createAgent, readNewAgent, removeAgent } from './definitions.ts';
 import { readAgents } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';

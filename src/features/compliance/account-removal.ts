@@ -10,9 +10,9 @@ import {
 import { installed } from '../../core/features/installed.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
 import type { AccountRow } from '../../core/resources/account.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { removeJob } from '../../platform/db/queue.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { removeJob } from '../../platform/db/queue/queue.ts';
 import type { Logger } from '../../platform/log.ts';
 import { ACCOUNT, AGENTS, emptyTables, hasUploads, RECORDS, withdrawAllUploads } from './account-store.ts';
 import { purgeConversation } from './purge.ts';

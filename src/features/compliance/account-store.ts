@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/db/database.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { type Statement, statement } from '../../platform/db/statement.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { type Statement, statement } from '../../platform/db/connection/statement.ts';
 
 type OfAccount = Statement<[accountId: string, limit: number], object>;
 

@@ -21,14 +21,14 @@ import { installed } from '../../core/features/installed.ts';
 import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
 import { conclude } from '../../core/messages/sending/message-outcome.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
-import { enqueueUpdated } from '../../core/notifications/mark.ts';
-import { withdrawAbout } from '../../core/notifications/withdraw-store.ts';
+import { enqueueUpdated } from '../../core/notifications/feed/mark.ts';
+import { withdrawAbout } from '../../core/notifications/feed/withdraw-store.ts';
 import type { ConversationRow } from '../../core/resources/conversation.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
-import { isUniqueViolation } from '../../platform/db/unique-violation.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unique-violation.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { endExportsOf } from './jobs/job-store.ts';
 
 /**

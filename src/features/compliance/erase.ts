@@ -9,10 +9,10 @@ import { audit } from '../../core/audit/audit.ts';
 import { deleteBlocksOf } from '../../core/conversations/block-store.ts';
 import { readHeldConversationsOf } from '../../core/conversations/participant-store.ts';
 import { installed } from '../../core/features/installed.ts';
-import { forgetSettings } from '../../core/notifications/settings.ts';
+import { forgetSettings } from '../../core/notifications/settings/settings.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { type ComplianceJobRow, endExportsOf, insertComplianceJob } from './jobs/job-store.ts';
 import { withoutPerson } from './without-person.ts';
 

@@ -20,12 +20,12 @@ import {
   conversationsOfAuthor,
   replaceNameInSystemEvents,
 } from '../../core/messages/whole-store.ts';
-import { deleteFeed, eraseFromFeed } from '../../core/notifications/erase-store.ts';
+import { deleteFeed, eraseFromFeed } from '../../core/notifications/feed/erase-store.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
 import type { ErasureOptions } from './erase.ts';
 import {
   type ComplianceJobRow,

@@ -2,9 +2,9 @@ import { notFound } from '../../contract/protocol/errors.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { EraseUserBody, Erasure } from '../../contract/protocol/resources/erasure.ts';
 import { keyOf } from '../../core/accounts/account-list.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type ErasureOptions, eraseUser } from './erase.ts';
 import { type ComplianceJobRow, findComplianceJob, readComplianceJobs } from './jobs/job-store.ts';
 

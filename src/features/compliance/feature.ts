@@ -1,6 +1,6 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { readMessage } from '../../core/resources/message.ts';
-import { handle } from '../../platform/db/topic.ts';
+import { handle } from '../../platform/db/queue/topic.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import { beginAccountRemoval, removeAccounts, requireUnheld } from './account-removal.ts';
 import { afterDeleted } from './conversation-removal.ts';

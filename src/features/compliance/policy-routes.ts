@@ -2,8 +2,8 @@ import {
   RetentionPolicy,
   SetRetentionPolicyBody,
 } from '../../contract/protocol/resources/retention-policy.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readPolicy, setPolicy } from './retention-policy.ts';
 
 /** How long the account keeps what (docs/contract.md#retention). */

@@ -6,7 +6,7 @@ import {
   lockExpired,
   readExpiredConversations,
 } from '../../core/conversations/conversation-store.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import { addPurged, NOTHING_PURGED, type Purged, purgeConversation } from './purge.ts';
 

@@ -9,9 +9,9 @@ import {
   readBatchEnd,
   readOutsideIds,
 } from '../../core/messages/purge-store.ts';
-import { deleteNotificationsAbout, deleteNotificationsOf } from '../../core/notifications/store.ts';
+import { deleteNotificationsAbout, deleteNotificationsOf } from '../../core/notifications/feed/store.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 
 /** How many rows and files a purge has removed. */
 export interface Purged {

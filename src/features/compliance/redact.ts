@@ -9,15 +9,15 @@ import type { EditRequest } from '../../core/messages/editing/edit-message.ts';
 import { checkRedact } from '../../core/messages/editing/edit-rules.ts';
 import { withdrawContent } from '../../core/messages/editing/withdraw-content.ts';
 import { lockMessage, readAttachmentIds } from '../../core/messages/store.ts';
-import { withdrawOfMessage } from '../../core/notifications/withdraw-store.ts';
+import { withdrawOfMessage } from '../../core/notifications/feed/withdraw-store.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
 import { withoutContent } from '../../core/resources/without-content.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { addJob } from '../../platform/db/queue.ts';
-import { defineTopic } from '../../platform/db/topic.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { addJob } from '../../platform/db/queue/queue.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /**
  * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from

@@ -4,14 +4,14 @@ import {
   RedactMessageBody,
 } from '../../contract/protocol/resources/chat-message.ts';
 import { Conversation } from '../../contract/protocol/resources/conversation.ts';
-import { Body } from '../../contract/protocol/schema.ts';
+import { Body } from '../../contract/protocol/schema/schema.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { ConversationQuery, show } from '../../core/conversations/routes.ts';
 import { readableMessage } from '../../core/messages/reading/readable-message.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { expandMessage } from '../../core/resources/expanded-message.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { deleteConversation, restoreConversation } from './conversation-removal.ts';
 import { redactMessage } from './redact.ts';
 

@@ -5,8 +5,8 @@ import {
   type SetRetentionPolicyBody,
 } from '../../contract/protocol/resources/retention-policy.ts';
 import { audit } from '../../core/audit/audit.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 export type Periods = Readonly<Record<PeriodField, number | null>>;
 

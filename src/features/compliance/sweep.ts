@@ -15,10 +15,10 @@ import {
   readDueEnd,
   readEndedIds,
 } from '../../core/messages/purge-store.ts';
-import { deleteOldNotifications, readNotificationAge } from '../../core/notifications/store.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import { deleteOldNotifications, readNotificationAge } from '../../core/notifications/feed/store.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';

@@ -6,8 +6,8 @@ import type { ConversationDirectory } from '../../core/conversations/directory.t
 import { readableMessage } from '../../core/messages/reading/readable-message.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { presentInbox } from '../../core/resources/inbox.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readInbox } from './inboxes/inbox-store.ts';
 import { presentEmail, readMailOfMessage, readMails } from './mail-store.ts';
 import { threadSubject } from './outgoing/subject.ts';

@@ -2,7 +2,7 @@ import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
 import type { ErasedPerson, ExportFiles, Holdings } from '../../core/features/holdings.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { type MailRow, presentEmail, readMailOfMessage, readMailsOfConversation } from './mail-store.ts';
 import { eraseFromCopies, eraseFromThreads, erasePersonFromMails, mailsOfPerson } from './person-store.ts';
 import { deleteMailsOf, deleteMailsOfConversation, readSourceAge, removeOldSources } from './purge-store.ts';

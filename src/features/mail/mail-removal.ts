@@ -1,5 +1,5 @@
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { deleteMailsWithoutMessage } from './purge-store.ts';

@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely';
 import type { Email } from '../../contract/protocol/resources/email.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 /** A mail that came in or goes out, as a row of Postgres. */
 export type MailRow = Selectable<Schema['mails']>;

@@ -1,4 +1,4 @@
-import { defineTopic } from '../../platform/db/topic.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /**
  * A mail became a message of a customer: the event `email.received` starts agents and goes to

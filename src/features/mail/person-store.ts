@@ -1,6 +1,6 @@
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
-import { setTouched } from '../../platform/db/touched.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MailRow, mailColumns } from './mail-store.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /** Deletes the mails of messages that are purged. Returns the keys of their sources. */
 export async function deleteMailsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {

@@ -1,8 +1,8 @@
 import { type Selectable, sql, type UpdateObject } from 'kysely';
 import { IS_MEMBER } from '../../core/resources/participant.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 /**
  * What the next mail of a bridged case begins with. It is made with the case

@@ -8,9 +8,9 @@ import {
 } from '../../contract/protocol/resources/platform-event.ts';
 import { formatTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { jsonbBytes } from '../../platform/db/jsonb-bytes.ts';
-import { enqueue } from '../../platform/db/outbox.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { enqueue } from '../../platform/db/queue/outbox.ts';
+import { jsonbBytes } from '../../platform/db/tables/jsonb-bytes.ts';
 import { insertEvent, type NewPlatformEvent, readByEventId } from './event-store.ts';
 import { PLATFORM_EVENT } from './outbox-topics.ts';
 import type { PlatformEventRow } from './platform-event.ts';

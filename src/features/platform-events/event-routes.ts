@@ -6,9 +6,9 @@ import {
   PLATFORM_EVENT_LIMITS,
   PlatformEvent,
 } from '../../contract/protocol/resources/platform-event.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { checkEvent, createEvent } from './create-event.ts';
 import { findEvent, readEventPage } from './event-store.ts';
 import { presentEvent } from './platform-event.ts';

@@ -1,8 +1,8 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import { PLATFORM_EVENT_LIMITS } from '../../contract/protocol/resources/platform-event.ts';
-import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { PlatformEventRow } from './platform-event.ts';
 
 export type NewPlatformEvent = Omit<PlatformEventRow, 'created_at'>;

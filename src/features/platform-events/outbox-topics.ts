@@ -1,4 +1,4 @@
-import { defineTopic } from '../../platform/db/topic.ts';
+import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 export interface PlatformEventRaised {
   readonly event_id: string;

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { PlatformEvent } from '../../contract/protocol/resources/platform-event.ts';
-import type { Schema } from '../../platform/db/schema.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type PlatformEventRow = Selectable<Schema['platform_events']>;
 

@@ -1,7 +1,7 @@
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import type { Rights } from '../../platform/access/rights.ts';
-import type { Querier, Tx } from '../../platform/db/handle.ts';
+import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { readSubscribers } from './subscription-store.ts';
 
 /** The users of an account with push subscriptions. Some of them may have none any more. */

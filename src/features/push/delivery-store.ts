@@ -1,6 +1,6 @@
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /** A notification that a subscription has yet to receive. */
 export interface Delivery {
@@ -153,7 +153,7 @@ const RELEASE = statement<[subscriptionIds: readonly string[], notificationIds: 
     WHERE d.subscription_id = r.subscription_id AND d.notification_id = r.notification_id`,
 });
 
-// The counts are those of the feed (core/notifications/feed-store.ts).
+// The counts are those of the feed (core/notifications/feed/feed-store.ts).
 const READ_PUSHED = statement<
   [subscriptionIds: readonly string[], notificationIds: readonly string[], olderThanMs: number],
   Pushed

@@ -1,7 +1,7 @@
 import { newId } from '../../contract/protocol/ids.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
-import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /** A mail about unseen notifications that waits for its transport. It has ids and no text. */
 export interface DigestRow {
@@ -112,7 +112,9 @@ export async function tidyDigests(db: Querier): Promise<number> {
   return row!.count;
 }
 
-/** SQL: the beginning of the ids of notifications of this time (core/notifications/store.ts). */
+/**
+ * SQL: the beginning of the ids of notifications of this time (core/notifications/feed/store.ts).
+ */
 function idFrom(at: string): string {
   return `left(notification_id(${at}, '', ''), 17)`;
 }
@@ -137,8 +139,8 @@ const FIND_DUE = statement<[userId: string, now: string]>({
   text: `SELECT FROM ${DUE_USERS} AND s.actor_id = $1`,
 });
 
-// In the order in which the feed is marked (core/notifications/store.ts), so that the two cannot
-// deadlock.
+// In the order in which the feed is marked (core/notifications/feed/store.ts), so that the two
+// cannot deadlock.
 const LOCK_UNDIGESTED = statement<[userId: string, now: string, limit: number], Undigested>({
   name: 'lock-undigested-notifications',
   text: `

@@ -1,9 +1,9 @@
 import { newId } from '../../contract/protocol/ids.ts';
 import type { NotificationSettings } from '../../contract/protocol/resources/notification-settings.ts';
 import type { MailText } from '../../core/features/feature.ts';
-import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
+import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings/settings.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';

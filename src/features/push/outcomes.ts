@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { type Outcome, writeOutcomes } from './delivery-store.ts';

@@ -1,9 +1,9 @@
 import type { ResourcesChanged } from '../../core/conversations/outbox-topics.ts';
-import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings.ts';
+import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/due-watch.ts';
-import { GatheredReads } from '../../platform/db/gathered-reads.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';

@@ -4,9 +4,9 @@ import {
   PushKey,
   PushSubscription,
 } from '../../contract/protocol/resources/push-subscription.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { Answer, defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readSubscriptionPage } from './subscription-store.ts';
 import { findSubscription, presentSubscription, subscribe, unsubscribe } from './subscriptions.ts';

@@ -1,6 +1,6 @@
-import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /** A subscription as its user sees it: without the keys of the browser. */
 export interface SubscriptionRow {

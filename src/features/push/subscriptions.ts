@@ -8,7 +8,7 @@ import {
   type PushSubscription,
 } from '../../contract/protocol/resources/push-subscription.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readReceiverUrl } from '../../platform/outbound/receiver-url.ts';
 import { announceSubscriber } from './audience.ts';

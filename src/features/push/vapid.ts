@@ -1,6 +1,6 @@
 import { createECDH, hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { sharedSecret } from '../../platform/db/shared-secret.ts';
 
 export interface VapidOptions {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { documentRoute } from '../../platform/http/documents.ts';
-import type { PublicRoutes } from '../../platform/http/public-routes.ts';
+import { documentRoute } from '../../platform/http/documents/documents.ts';
+import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
 
 /** The part of a page's service worker that shows what is pushed (docs/sdk.md#web-push). */
 export function workerRoutes(): PublicRoutes {

@@ -1,6 +1,6 @@
 import { IS_MEMBER } from '../../core/resources/participant.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { lexemesOf, quoted } from './lexemes.ts';
 import { wordsOf } from './words.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Querier, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /** What waits to be indexed. */
 interface Waiting {

@@ -1,5 +1,5 @@
-import type { Querier } from '../../platform/db/handle.ts';
-import { type Statement, statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { type Statement, statement } from '../../platform/db/connection/statement.ts';
 import { IS_READABLE, type Period, type Scope, type Scoped, scopeValues } from './scope.ts';
 
 /** A block that may have a match. */

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { codeOf } from '../../platform/db/unavailable.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import { writeBlocks, writeHeads } from './blocks.ts';
 import {
   allowRound,

@@ -1,5 +1,5 @@
 import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
-import type { KeysetPage } from '../../platform/db/keyset.ts';
+import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
 import type { Scope } from './scope.ts';
 import { type Hit, readWindow, type Timed, type WalkOptions, type Window } from './walk.ts';
 

@@ -1,8 +1,8 @@
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement, type Value } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement, type Value } from '../../platform/db/connection/statement.ts';
 
 /** What a caller may find. */
 export interface Scope {

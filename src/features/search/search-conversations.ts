@@ -1,8 +1,8 @@
 import { type ConversationRow, readConversationsById } from '../../core/resources/conversation.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { KeysetPage } from '../../platform/db/keyset.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
 import { RECENT, readBlocks } from './find-blocks.ts';
 import { lexemesOf } from './lexemes.ts';

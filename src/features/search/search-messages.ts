@@ -1,8 +1,8 @@
 import { type MessageRow, messageColumns } from '../../core/resources/message.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import type { KeysetPage } from '../../platform/db/keyset.ts';
-import { statement, type Value } from '../../platform/db/statement.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
+import { statement, type Value } from '../../platform/db/connection/statement.ts';
 import { IS_SEARCHABLE, SEARCHED_CHARACTERS, SENT_AT } from './blocks.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
 import { type FoundBlock, RECENT, readBlocks, type Way } from './find-blocks.ts';

@@ -7,7 +7,7 @@ import {
   type ConversationInclude,
 } from '../../contract/protocol/resources/conversation.ts';
 import { SEARCH_TYPES, SearchHit } from '../../contract/protocol/resources/search-hit.ts';
-import { Id, Include, OneOf, Timestamp } from '../../contract/protocol/schema.ts';
+import { Id, Include, OneOf, Timestamp } from '../../contract/protocol/schema/schema.ts';
 import { requireConversationFilter } from '../../core/conversations/conversation-filter.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readActorFilter } from '../../core/resources/actor-filter.ts';
@@ -15,9 +15,9 @@ import type { Downloads } from '../../core/resources/attachment.ts';
 import { expandConversations } from '../../core/resources/conversation.ts';
 import { expandMessages } from '../../core/resources/expanded-message.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Db } from '../../platform/db/handle.ts';
-import { codeOf } from '../../platform/db/unavailable.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { codeOf } from '../../platform/db/connection/unavailable.ts';
 import {
   defineList,
   type Page,
@@ -25,8 +25,8 @@ import {
   readPage,
   SearchQuery,
   toList,
-} from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+} from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { KeyedLimiter } from '../../platform/lifecycle.ts';
 import { type Phrase, parseQuery } from './query.ts';
 import { type Found, RESULT_KEY, type Result } from './results.ts';

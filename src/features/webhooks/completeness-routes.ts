@@ -7,9 +7,9 @@ import {
   WebhookReplay,
 } from '../../contract/protocol/resources/webhook-completeness.ts';
 import { wireTime } from '../../contract/protocol/times.ts';
-import type { Database } from '../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { Completeness } from './completeness.ts';
 import type { Progress } from './completeness-store.ts';
 import { requestReplay } from './replay-store.ts';

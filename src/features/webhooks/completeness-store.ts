@@ -1,8 +1,8 @@
 import { MESSAGES_SENT } from '../../core/messages/outbox-topics.ts';
 import { headOf, settledAfter } from '../../core/messages/timeline/timeline-store.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import type { Delivery } from './delivery.ts';
 
 /** How far the new messages of a conversation were delivered. */

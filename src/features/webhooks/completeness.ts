@@ -2,8 +2,8 @@ import { CONVERSATION_CREATED, RESOURCES_CHANGED } from '../../core/conversation
 import { installed } from '../../core/features/installed.ts';
 import { MESSAGES_SENT } from '../../core/messages/outbox-topics.ts';
 import type { Timeline } from '../../core/messages/timeline/timeline.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { KeysetPage } from '../../platform/db/keyset.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type Progress, prove, proveAll, readListed } from './completeness-store.ts';
 

@@ -1,6 +1,6 @@
 import { WEBHOOK_TEST } from '../../contract/protocol/webhook-events.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { DueWatch } from '../../platform/db/due-watch.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';

@@ -3,12 +3,12 @@ import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import { newId, timedId } from '../../contract/protocol/ids.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { DELIVERY_STATUSES, WebhookDelivery } from '../../contract/protocol/resources/webhook-delivery.ts';
-import { OneOf } from '../../contract/protocol/schema.ts';
+import { OneOf } from '../../contract/protocol/schema/schema.ts';
 import { formatTraceparent } from '../../contract/protocol/traceparent.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { defineList, PageQuery, readPage, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { Deliverer } from './deliverer.ts';
 import {
   type DeliveryRow,

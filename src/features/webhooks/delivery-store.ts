@@ -2,10 +2,10 @@ import { type Selectable, sql } from 'kysely';
 import type { DeliveryError, DeliveryStatus } from '../../contract/protocol/resources/webhook-delivery.ts';
 import { WEBHOOK_TEST } from '../../contract/protocol/webhook-events.ts';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
-import type { Db, Querier, Tx } from '../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/keyset.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Delivery } from './delivery.ts';
 
 export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;

@@ -1,9 +1,9 @@
 import type { DisabledReason } from '../../contract/protocol/resources/webhook.ts';
 import { audit } from '../../core/audit/audit.ts';
-import { notifyUsers } from '../../core/notifications/notify-users.ts';
-import { readAdmins } from '../../core/notifications/recipients-store.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
+import { notifyUsers } from '../../core/notifications/causes/notify-users.ts';
+import { readAdmins } from '../../core/notifications/causes/recipients-store.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import { lockWebhookById, setDisabled, type WebhookRow } from './webhook-store.ts';
 
 /**

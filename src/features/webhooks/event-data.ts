@@ -1,4 +1,4 @@
-import { formAt } from '../../contract/protocol/forms.ts';
+import { formAt } from '../../contract/protocol/schema/forms.ts';
 import { EVENT_DATA } from '../../contract/protocol/socket/event-data.ts';
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
@@ -10,7 +10,7 @@ import { sourceOf } from '../../core/features/event-sources.ts';
 import { installed } from '../../core/features/installed.ts';
 import { readSentMessages } from '../../core/messages/store.ts';
 import { messageEvent, withParts } from '../../core/resources/message.ts';
-import { GatheredReads } from '../../platform/db/gathered-reads.ts';
+import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
 import { ownerOf } from '../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { Delivery, ReadData } from './delivery.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../../platform/db/database.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { disableWebhook } from './disable.ts';

@@ -1,7 +1,7 @@
 import { keptVersion, type Version } from '../../contract/protocol/versions.ts';
 import { filtersOf } from '../../contract/protocol/webhook-events.ts';
-import type { Querier } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
  * What decides which events a webhook is sent. Disabled ones are included: their events are

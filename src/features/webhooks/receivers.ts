@@ -1,6 +1,6 @@
 import { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import type { Rights } from '../../platform/access/rights.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import type { Destination } from './attempt.ts';
 import { type ReceiverRow, readReceiver } from './webhook-store.ts';
 

@@ -9,7 +9,7 @@ import type { AccountEvent, EventData } from '../../core/features/account-event.
 import { readHeads } from '../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { type MessageWithParts, presentForTeam } from '../../core/resources/message.ts';
-import type { Database } from '../../platform/db/database.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
 import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
 import { insertProgress } from './completeness-store.ts';
 import type { Deliveries, Delivery, FirstTry } from './delivery.ts';

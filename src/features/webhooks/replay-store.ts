@@ -1,5 +1,5 @@
-import type { Querier, Tx } from '../../platform/db/handle.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
  * Has the deliveries of a locked webhook from this microsecond on sent again. A replay that is

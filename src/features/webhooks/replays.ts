@@ -1,5 +1,5 @@
-import type { Database } from '../../platform/db/database.ts';
-import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/due-watch.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { advanceReplays, HAS_REPLAYS } from './replay-store.ts';

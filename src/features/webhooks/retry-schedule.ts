@@ -1,4 +1,4 @@
-import { UNWOKEN_EVERY_MS } from '../../platform/db/due-watch.ts';
+import { UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Backoff } from '../../platform/outbound/backoff.ts';
 
 const SECOND_MS = 1_000;

@@ -9,10 +9,10 @@ import {
 import { keyOf } from '../../core/accounts/account-list.ts';
 import { audit } from '../../core/audit/audit.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/database.ts';
-import type { Tx } from '../../platform/db/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../platform/http/route.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { newSecret } from './secrets.ts';
 import { checkWebhook, presentNewWebhook, presentWebhook, readWebhookUrl } from './webhook.ts';

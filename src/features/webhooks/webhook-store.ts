@@ -6,9 +6,9 @@ import { keptName, keptVersion, type Version } from '../../contract/protocol/ver
 import { defineAccountList } from '../../core/accounts/account-list.ts';
 import { changeListeners } from '../../core/accounts/listeners.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
-import type { Db, Tx } from '../../platform/db/handle.ts';
-import type { Schema } from '../../platform/db/schema.ts';
-import { statement } from '../../platform/db/statement.ts';
+import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Receiver } from './delivery.ts';
 import { PREVIOUS_SECRET_HOURS } from './secrets.ts';
 

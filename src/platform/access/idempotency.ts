@@ -2,10 +2,10 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { nanoid } from 'nanoid';
 import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
 import { ApiError, unavailable } from '../../contract/protocol/errors.ts';
-import type { Database } from '../db/database.ts';
-import type { Tx } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
-import { isUnavailable } from '../db/unavailable.ts';
+import type { Database } from '../db/connection/database.ts';
+import type { Tx } from '../db/connection/handle.ts';
+import { statement } from '../db/connection/statement.ts';
+import { isUnavailable } from '../db/connection/unavailable.ts';
 
 /**
  * The scope of a key: the same key in another scope is another key. `path` includes its ids, not

@@ -22,7 +22,7 @@ export interface RateLimits {
    * share an address.
    */
   readonly addresses: RateLimiter;
-  /** By the caller's address: endpoints that are `scarce` (platform/http/route.ts). */
+  /** By the caller's address: endpoints that are `scarce` (platform/http/pipeline/route.ts). */
   readonly scarce: RateLimiter;
   /** By the address of a client that brings mail over SMTP. */
   readonly mails: RateLimiter;

@@ -1,5 +1,5 @@
-import type { Tx } from '../db/handle.ts';
-import { statement } from '../db/statement.ts';
+import type { Tx } from '../db/connection/handle.ts';
+import { statement } from '../db/connection/statement.ts';
 import { markedLike } from '../engine/marked-json.ts';
 
 /** Narrows the search for stored answers. */

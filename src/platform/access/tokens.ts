@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { nanoid } from 'nanoid';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { wireTime } from '../../contract/protocol/times.ts';
-import type { Database } from '../db/database.ts';
+import type { Database } from '../db/connection/database.ts';
 import { sharedSecret } from '../db/shared-secret.ts';
 
 export interface TokensOptions {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Database } from './database.ts';
+import type { Database } from './connection/database.ts';
 
 /**
  * Returns a secret that all nodes of a database share, created at first use: by default 43

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
-import { chosen, type Part, type Shape, shapeOf } from '../../contract/protocol/forms.ts';
-import { ageOf } from '../../contract/protocol/since.ts';
+import { chosen, type Part, type Shape, shapeOf } from '../../contract/protocol/schema/forms.ts';
+import { ageOf } from '../../contract/protocol/schema/since.ts';
 import { VERSIONS, type Version } from '../../contract/protocol/versions.ts';
 
 /**

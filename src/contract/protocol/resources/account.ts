@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, OneOf, Timestamp } from '../schema.ts';
+import { describe, OneOf, Timestamp } from '../schema/schema.ts';
 
 export const PLANS = ['free', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { AVATAR_URL_TEXT } from './avatar.ts';
 
 export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;

@@ -13,8 +13,8 @@ import {
   Text,
   Timestamp,
   where,
-} from '../schema.ts';
-import { Since } from '../since.ts';
+} from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
 import { AVATAR_KEY_TEXT, AVATAR_URL_TEXT, AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 /** The outcome of a time at which a schedule was due. */
 export const OCCURRENCE_OUTCOMES = ['ran', 'ran_late', 'skipped'] as const;

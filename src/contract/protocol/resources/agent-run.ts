@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Include, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { Body, describe, Id, Include, Nullable, OneOf, Text, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { ACTION_STATUSES, RUN_STATUSES } from '../states/agent-run-states.ts';
 import { Actor } from './actor.ts';
 import { AgentDefinition } from './agent-definition.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Line, OneOf, Text } from '../schema.ts';
+import { Body, describe, Id, Line, OneOf, Text } from '../schema/schema.ts';
 import { PRIORITIES } from './notification.ts';
 
 /** Sizes of an alert (docs/contract.md#alerts). Both together are within the text of a message. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Timestamp } from '../schema.ts';
+import { describe, Timestamp } from '../schema/schema.ts';
 
 /** A file that an agent made in a run, with the tool `create_artifact`. */
 export const Artifact = Type.Object({

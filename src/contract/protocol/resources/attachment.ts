@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Entity } from './actor.ts';
 
 export const ATTACHMENT_KINDS = ['file', 'image', 'link', 'resource'] as const;

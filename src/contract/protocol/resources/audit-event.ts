@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { describe, Nullable, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Actor } from './actor.ts';
 
 /** The actions that are audited. Readers must treat the set as open-ended. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Timestamp } from '../schema.ts';
+import { describe, Timestamp } from '../schema/schema.ts';
 
 /**
  * The signed end of an account's audit (docs/contract.md#audit). Kept elsewhere, it shows later

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, OneOf } from '../schema.ts';
+import { describe, OneOf } from '../schema/schema.ts';
 
 /**
  * `built_in`: Parley's own tools, attached one by one. `api_endpoint`: a call of one endpoint as

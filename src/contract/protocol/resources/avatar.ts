@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Nullable } from '../schema.ts';
+import { Nullable } from '../schema/schema.ts';
 
 /** Largest image of an actor. */
 export const AVATAR_BYTES = 2 * 1024 * 1024;

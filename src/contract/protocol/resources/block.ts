@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Actor } from './actor.ts';
 
 export const BLOCK_SCOPES = ['account', 'direct'] as const;

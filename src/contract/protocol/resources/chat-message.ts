@@ -11,8 +11,8 @@ import {
   Text,
   Timestamp,
   where,
-} from '../schema.ts';
-import { type MembersSince, Since } from '../since.ts';
+} from '../schema/schema.ts';
+import { type MembersSince, Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';

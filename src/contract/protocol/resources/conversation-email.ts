@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable } from '../schema.ts';
+import { describe, Nullable } from '../schema/schema.ts';
 import { Email } from './email.ts';
 import { Inbox } from './inbox.ts';
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
 import { MentionedMessage } from './mentioned-message.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';

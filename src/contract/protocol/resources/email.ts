@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 export const EMAIL_DIRECTIONS = ['in', 'out'] as const;
 export type EmailDirection = (typeof EMAIL_DIRECTIONS)[number];

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Body, describe, Line, Name } from '../schema.ts';
+import { Body, describe, Line, Name } from '../schema/schema.ts';
 
 /** A resource of the account's own application that conversations and messages can point to. */
 export const CreateEntityBody = Body({

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Body, describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Progress } from './export.ts';
 
 export const ERASURE_STATUSES = ['queued', 'running', 'complete', 'failed'] as const;

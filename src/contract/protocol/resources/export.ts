@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 export const EXPORT_STATUSES = ['queued', 'running', 'complete', 'failed', 'expired'] as const;
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Name } from '../schema.ts';
+import { Body, describe, Id, Name } from '../schema/schema.ts';
 import { AVATAR_KEY_TEXT, AvatarKey } from './avatar.ts';
 
 /** Most users and agents in a group. */

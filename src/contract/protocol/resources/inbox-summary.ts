@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, described, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { Body, describe, described, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import type { WorkflowStatus } from './conversation.ts';
 
 /** In which order conversations are listed. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Line, Nullable, Timestamp } from '../schema.ts';
+import { Body, describe, Id, Line, Nullable, Timestamp } from '../schema/schema.ts';
 
 /** An address at which customers write to an account (docs/contract.md#inboxes). */
 export const Inbox = Type.Object({

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf } from '../schema.ts';
+import { describe, Nullable, OneOf } from '../schema/schema.ts';
 import { EMAIL_STATUSES } from './email.ts';
 
 /** What became of a mail at one inbox. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Name, Nullable } from '../schema.ts';
+import { Body, describe, Name, Nullable } from '../schema/schema.ts';
 import { Account } from './account.ts';
 import { Actor } from './actor.ts';
 import { AVATAR_KEY_TEXT, AvatarKey } from './avatar.ts';

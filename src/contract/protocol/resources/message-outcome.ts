@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { MESSAGE_STATUSES } from './chat-message.ts';
 
 /** How a draft or a scheduled message can end. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, Timestamp } from '../schema.ts';
+import { describe, Nullable, Timestamp } from '../schema/schema.ts';
 import { Actor } from './actor.ts';
 
 /** The content of a message before an edit, kept while its conversation is under legal hold. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Id, Line, Nullable, OneOf, Text, Timestamp } from '../schema.ts';
-import { MEMBERS_SINCE, type MembersSince, Since } from '../since.ts';
+import { Body, demand, describe, Id, Line, Nullable, OneOf, Text, Timestamp } from '../schema/schema.ts';
+import { MEMBERS_SINCE, type MembersSince, Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
 /**
@@ -125,7 +125,7 @@ export const PRODUCED_LIMITS = { recipients: 100, titleCharacters: 200, bodyChar
 
 /**
  * Body of Create Notifications (docs/contract.md#producing-notifications).
- * core/notifications/create-notifications.ts checks what a schema cannot say.
+ * core/notifications/causes/create-notifications.ts checks what a schema cannot say.
  */
 export const CreateNotificationsBody = Body({
   recipient_ids: Type.Array(Id, { minItems: 1, maxItems: PRODUCED_LIMITS.recipients, uniqueItems: true }),

@@ -1,6 +1,17 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Id, Line, Name, Nullable, OneOf, Timestamp, where } from '../schema.ts';
-import { Since } from '../since.ts';
+import {
+  Body,
+  demand,
+  describe,
+  Id,
+  Line,
+  Name,
+  Nullable,
+  OneOf,
+  Timestamp,
+  where,
+} from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Actor } from './actor.ts';
 
 export const PARTICIPANT_TYPES = ['user', 'agent', 'system', 'customer'] as const;

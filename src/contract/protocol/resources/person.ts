@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Nullable, OneOf } from '../schema.ts';
+import { Body, describe, Id, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from '../socket/activity.ts';
 
 export const PERSON_TYPES = ['user', 'agent'] as const;

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, Timestamp } from '../schema.ts';
+import { describe, Nullable, Timestamp } from '../schema/schema.ts';
 import { ChatMessage } from './chat-message.ts';
 
 export const PIN_LIMITS = {

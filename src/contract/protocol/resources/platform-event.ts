@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { EventType } from '../event-areas.ts';
-import { Body, demand, describe, Line, Nullable, Text, Timestamp } from '../schema.ts';
+import { Body, demand, describe, Line, Nullable, Text, Timestamp } from '../schema/schema.ts';
 
 /** Sizes of an event, and for how long it is kept (docs/contract.md#events). */
 export const PLATFORM_EVENT_LIMITS = {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Nullable, Timestamp } from '../schema.ts';
+import { Body, describe, Nullable, Timestamp } from '../schema/schema.ts';
 
 /** Push subscriptions that a user can have, one for each browser and device. */
 export const MAX_PUSH_SUBSCRIPTIONS = 20;

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Timestamp } from '../schema.ts';
+import { describe, Timestamp } from '../schema/schema.ts';
 import { Actor } from './actor.ts';
 
 export const REACTION_LIMITS = {

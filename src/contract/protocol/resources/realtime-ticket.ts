@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Timestamp } from '../schema.ts';
+import { describe, Timestamp } from '../schema/schema.ts';
 
 /**
  * A credential that opens one socket without a key or token in the URL (docs/realtime.md#opening).

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Name } from '../schema.ts';
+import { Body, describe, Name } from '../schema/schema.ts';
 import { Account } from './account.ts';
 import { NewApiKey } from './api-key.ts';
 import { User } from './user.ts';

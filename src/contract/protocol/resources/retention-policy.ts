@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Nullable, Timestamp } from '../schema.ts';
+import { Body, describe, Nullable, Timestamp } from '../schema/schema.ts';
 
 /** What has a period of its own, by the field of the policy. */
 export const RETAINED = ['messages', 'files', 'notifications', 'runs', 'audit'] as const;

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { PERMISSIONS } from '../permissions.ts';
-import { Body, describe, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Body, describe, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 export const ROLE_TYPES = ['admin', 'user', 'scanner', 'sales_rep', 'agent'] as const;
 export type RoleType = (typeof ROLE_TYPES)[number];

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf } from '../schema.ts';
+import { describe, Nullable, OneOf } from '../schema/schema.ts';
 import { ChatMessage } from './chat-message.ts';
 import { Conversation } from './conversation.ts';
 

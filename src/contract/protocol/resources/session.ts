@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Timestamp } from '../schema.ts';
+import { describe, Timestamp } from '../schema/schema.ts';
 
 /**
  * A sign-in of a user: a family of refresh tokens, with the access tokens and sockets that came

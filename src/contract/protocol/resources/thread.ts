@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Nullable, Timestamp } from '../schema.ts';
+import { Body, describe, Nullable, Timestamp } from '../schema/schema.ts';
 
 /** The last reply to a message, as far as a list of threads needs it. */
 export const LastReply = Type.Object(

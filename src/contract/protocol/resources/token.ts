@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Timestamp } from '../schema.ts';
+import { Body, describe, Id, Timestamp } from '../schema/schema.ts';
 
 /**
  * Days for which a refresh token can be used; each use gives a new one (docs/contract.md#tokens).

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Line, Timestamp } from '../schema.ts';
+import { Body, describe, Line, Timestamp } from '../schema/schema.ts';
 
 /** Largest files, by where they are stored (docs/contract.md#sizes). */
 export const UPLOAD_LIMITS = {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { AVATAR_KEY_TEXT, AVATAR_URL_TEXT, AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
 

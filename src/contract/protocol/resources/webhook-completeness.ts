@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, described, Timestamp } from '../schema.ts';
+import { Body, describe, described, Timestamp } from '../schema/schema.ts';
 
 /** How far the new messages of a conversation were delivered (docs/contract.md#completeness). */
 export const ConversationCompleteness = Type.Object({

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, OneOf } from '../schema.ts';
+import { describe, OneOf } from '../schema/schema.ts';
 
 /**
  * The current activity of an actor (docs/realtime.md#events): the data of ephemeral events, which

@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox';
-import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema.ts';
+import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { DECLARED_STATUSES, TYPING_STATES } from './activity.ts';
 
 /** Longest `id` of a request frame, in characters (docs/realtime.md#requests). */

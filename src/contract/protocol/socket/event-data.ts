@@ -7,8 +7,8 @@ import { MESSAGE_RESULTS } from '../resources/message-outcome.ts';
 import { Notification } from '../resources/notification.ts';
 import { Participant } from '../resources/participant.ts';
 import { REACTION_LIMITS, ReactionCount } from '../resources/reaction.ts';
-import { describe, described, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { describe, described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 import { Presence, Read, Typing } from './activity.ts';
 import type { EventFrame, EventName } from './events.ts';
 

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Actor } from '../resources/actor.ts';
-import { described, Nullable, OneOf, Timestamp } from '../schema.ts';
-import { Since } from '../since.ts';
+import { described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
 
 /** Why a subscription did not become live, or ended (docs/realtime.md#catching-up). */
 export const RESYNC_REASONS = ['too_many', 'too_old', 'revoked'] as const;

@@ -1,5 +1,5 @@
 import { notFound } from '../../../contract/protocol/errors.ts';
-import type { PublicRoutes } from '../../../platform/http/public-routes.ts';
+import type { PublicRoutes } from '../../../platform/http/pipeline/public-routes.ts';
 import { AVATARS_PATH, type Avatars } from './avatars.ts';
 
 /** Where pages load avatars from. The address is the credential, so no header is required. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { newId } from '../../../contract/protocol/ids.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { readImage, type UploadedImage } from '../../attachments/images.ts';
 import type { FileBytes, ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';

@@ -1,8 +1,8 @@
 import { ListOf, listOf } from '../../../contract/protocol/lists.ts';
 import { ActorPresence, Person, PresenceQuery } from '../../../contract/protocol/resources/person.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { personKeyOf, presentPerson, readPeople, readPresences } from './people.ts';
 
 /**

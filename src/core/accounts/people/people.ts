@@ -1,7 +1,7 @@
 import type { ActorPresence, Person } from '../../../contract/protocol/resources/person.ts';
-import type { Db } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { presenceOf } from '../../resources/presence.ts';
 
 /** `sort_name` orders the list: the name, case ignored. */

@@ -1,16 +1,16 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { EndedSessions, Session } from '../../../contract/protocol/resources/session.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import {
   defineList,
   type PageParameters,
   PageQuery,
   readPage,
   toList,
-} from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+} from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { requireGrant } from '../grants.ts';
 import { findRoleById } from '../roles.ts';
 import { findUser } from '../users.ts';

@@ -1,9 +1,9 @@
 import { notFound } from '../../../contract/protocol/errors.ts';
 import type { Session } from '../../../contract/protocol/resources/session.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { audit } from '../../audit/audit.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 

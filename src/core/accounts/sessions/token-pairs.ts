@@ -5,9 +5,9 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
 import { REFRESH_TOKEN_DAYS, type Token } from '../../../contract/protocol/resources/token.ts';
 import type { TokenSubject, Tokens } from '../../../platform/access/tokens.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 
 /**

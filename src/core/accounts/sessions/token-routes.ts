@@ -1,8 +1,8 @@
 import { notFound } from '../../../contract/protocol/errors.ts';
 import { CreateTokenBody, RefreshTokenBody, Token } from '../../../contract/protocol/resources/token.ts';
 import type { Tokens } from '../../../platform/access/tokens.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { requireGrant } from '../grants.ts';
 import { findRoleById } from '../roles.ts';
 import { lockUser } from '../users.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
 
 /**

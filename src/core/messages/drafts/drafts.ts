@@ -3,7 +3,7 @@ import type { ApproveDraftBody } from '../../../contract/protocol/resources/chat
 import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { audit } from '../../audit/audit.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';

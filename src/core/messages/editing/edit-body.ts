@@ -1,7 +1,7 @@
 import type { EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
-import { isComing } from '../../../platform/db/coming.ts';
-import type { Db } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { isComing } from '../../../platform/db/migration/coming.ts';
 import { notComing } from '../../conversations/own-state.ts';
 import { readEditedInputs } from './edited-attachments.ts';
 

@@ -4,9 +4,9 @@ import {
   IncludeInMessage,
 } from '../../../contract/protocol/resources/chat-message.ts';
 import { MessageOutcome } from '../../../contract/protocol/resources/message-outcome.ts';
-import { Body } from '../../../contract/protocol/schema.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import { Body } from '../../../contract/protocol/schema/schema.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';

@@ -1,8 +1,8 @@
 import { ApiError, invalid, missingField, notFound, repeated } from '../../../contract/protocol/errors.ts';
 import type { AttachmentInput, EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import type { MessageRow } from '../../resources/message.ts';

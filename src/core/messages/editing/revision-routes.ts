@@ -1,8 +1,8 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { MessageRevision } from '../../../contract/protocol/resources/message-revision.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { requireWriter } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { presentRevision } from '../../resources/message-revision.ts';

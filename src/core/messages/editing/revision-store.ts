@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import type { RevisionRow } from '../../resources/message-revision.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { rewriteAnswersAbout } from '../../../platform/access/stored-answers.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { enqueue } from '../../../platform/db/outbox.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import type { MessageRow } from '../../resources/message.ts';

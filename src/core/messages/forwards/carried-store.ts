@@ -1,6 +1,6 @@
 import { newId } from '../../../contract/protocol/ids.ts';
-import type { Db } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { readEntities, refKey } from '../../resources/entity.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';

@@ -3,9 +3,9 @@ import {
   ForwardMessageBody,
   IncludeInMessage,
 } from '../../../contract/protocol/resources/chat-message.ts';
-import { Body } from '../../../contract/protocol/schema.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { type Answered, defineRoute, type Route } from '../../../platform/http/route.ts';
+import { Body } from '../../../contract/protocol/schema/schema.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { type Answered, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Downloads } from '../../resources/attachment.ts';

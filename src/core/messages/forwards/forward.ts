@@ -6,7 +6,7 @@ import {
 } from '../../../contract/protocol/resources/chat-message.ts';
 import { requirePermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { readEntities } from '../../resources/entity.ts';
 import type { MessageRow } from '../../resources/message.ts';

@@ -1,5 +1,5 @@
 import type { MessagePinned } from '../../../contract/protocol/socket/event-data.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { partOf } from '../../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../../platform/engine/publish.ts';
 import { eventSource } from '../../conversations/event-source.ts';

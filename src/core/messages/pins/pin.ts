@@ -1,7 +1,7 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { PIN_LIMITS } from '../../../contract/protocol/resources/pin.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/access.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import { requireThere } from '../editing/edit-rules.ts';

@@ -3,7 +3,7 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { type MessageReactions, REACTION_LIMITS } from '../../../contract/protocol/resources/reaction.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { requireUnblocked } from '../../conversations/access.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { type MessageRow, visibleToCustomers } from '../../resources/message.ts';

@@ -1,6 +1,6 @@
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { MessageReacted } from '../../../contract/protocol/socket/event-data.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { partOf } from '../../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../../platform/engine/publish.ts';
 import { type EventReads, eventSource } from '../../conversations/event-source.ts';

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { MessageReactions, Reaction } from '../../../contract/protocol/resources/reaction.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
-import { type Call, defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { type Call, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { presentReaction } from '../../resources/reaction.ts';
 import { readableMessage } from '../reading/readable-message.ts';

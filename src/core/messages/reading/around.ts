@@ -9,8 +9,8 @@ export interface Middle<Row> {
 /**
  * Returns the rows nearest to a place: one half newer, one half older, and more of one side where
  * the other ends. Both sides begin at the place and have one row more than the page, where there
- * are so many. A page that grows too large ends early (platform/http/pagination.ts), so the newer
- * side, which comes first, gets half of its bytes at most.
+ * are so many. A page that grows too large ends early (platform/http/pipeline/pagination.ts), so
+ * the newer side, which comes first, gets half of its bytes at most.
  */
 export function middleOf<Row>(
   newer: readonly Row[],

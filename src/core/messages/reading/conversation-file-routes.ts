@@ -1,8 +1,8 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { ConversationFile } from '../../../contract/protocol/resources/conversation-file.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Downloads } from '../../resources/attachment.ts';

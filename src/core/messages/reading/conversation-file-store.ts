@@ -1,6 +1,6 @@
 import type { ConversationFile } from '../../../contract/protocol/resources/conversation-file.ts';
-import type { Db } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { readActors } from '../../resources/actor.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 

@@ -7,10 +7,10 @@ import {
   MESSAGE_STATUSES,
   type MessageStatus,
 } from '../../../contract/protocol/resources/chat-message.ts';
-import { OneOf } from '../../../contract/protocol/schema.ts';
-import { Since } from '../../../contract/protocol/since.ts';
+import { OneOf } from '../../../contract/protocol/schema/schema.ts';
+import { Since } from '../../../contract/protocol/schema/since.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import {
   defineList,
   nameOf,
@@ -19,8 +19,8 @@ import {
   readPage,
   toEncodedList,
   toList,
-} from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+} from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Downloads } from '../../resources/attachment.ts';

@@ -1,5 +1,5 @@
-import type { Database } from '../../../platform/db/database.ts';
-import type { Querier } from '../../../platform/db/handle.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { withLargeBodies } from '../../resources/large-bodies.ts';
 import type { TimelineRow } from '../../resources/message.ts';
 import type { Timeline } from '../timeline/timeline.ts';

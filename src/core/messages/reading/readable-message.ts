@@ -1,6 +1,6 @@
 import { notFound } from '../../../contract/protocol/errors.ts';
 import { type Principal, seesWholeAccount } from '../../../platform/access/principal.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { mayRead, requirePresent } from '../../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import { type MessageRow, readMessage, visibleToCustomers } from '../../resources/message.ts';

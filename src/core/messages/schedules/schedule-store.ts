@@ -1,9 +1,9 @@
 import type { ActorType } from '../../../contract/protocol/resources/actor.ts';
 import type { Participant } from '../../../contract/protocol/resources/participant.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { hasLiveJob, jobWaitsMs } from '../../../platform/db/queue.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { touched } from '../../../platform/db/touched.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { hasLiveJob, jobWaitsMs } from '../../../platform/db/queue/queue.ts';
+import { touched } from '../../../platform/db/tables/touched.ts';
 import { isBlockedByTeam } from '../../resources/block.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../../resources/message.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';

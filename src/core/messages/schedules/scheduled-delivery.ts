@@ -1,9 +1,9 @@
 import { ApiError, ERRORS } from '../../../contract/protocol/errors.ts';
 import type { RateLimiter } from '../../../platform/access/rate-limit.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { enqueue } from '../../../platform/db/outbox.ts';
-import { removeJobs } from '../../../platform/db/queue.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../platform/db/queue/outbox.ts';
+import { removeJobs } from '../../../platform/db/queue/queue.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';

@@ -1,9 +1,9 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { addJob, type JobOptions, removeJob } from '../../../platform/db/queue.ts';
-import { defineTopic } from '../../../platform/db/topic.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { addJob, type JobOptions, removeJob } from '../../../platform/db/queue/queue.ts';
+import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { shareConversation } from '../../conversations/conversation-store.ts';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import { requireComing } from '../../conversations/own-state.ts';

@@ -1,7 +1,7 @@
 import { CreateAlertBody } from '../../../contract/protocol/resources/alert.ts';
 import { ChatMessage, IncludeInSend } from '../../../contract/protocol/resources/chat-message.ts';
-import { Body } from '../../../contract/protocol/schema.ts';
-import { type Answered, defineRoute, type Route } from '../../../platform/http/route.ts';
+import { Body } from '../../../contract/protocol/schema/schema.ts';
+import { type Answered, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { type AlertOptions, raiseAlert } from './alerts.ts';

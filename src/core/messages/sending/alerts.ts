@@ -3,7 +3,7 @@ import type { CreateAlertBody } from '../../../contract/protocol/resources/alert
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { readableConversation, requireSender } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { systemConversation } from '../../conversations/system-conversation.ts';

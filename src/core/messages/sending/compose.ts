@@ -3,7 +3,7 @@ import { newId } from '../../../contract/protocol/ids.ts';
 import type { Entity } from '../../../contract/protocol/resources/actor.ts';
 import type { AttachmentInput, SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type ClaimedFile, claimUploads } from '../../attachments/claims.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';

@@ -1,7 +1,7 @@
 import { conversationArchived } from '../../../contract/protocol/errors.ts';
 import { formatTraceparent } from '../../../contract/protocol/traceparent.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { enqueue } from '../../../platform/db/outbox.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { conversationGone } from '../../conversations/access.ts';
 import { moveWorkflow } from '../../conversations/workflow.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';

@@ -1,7 +1,7 @@
 import type { MessageOutcome } from '../../../contract/protocol/resources/message-outcome.ts';
 import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueueChanged } from '../../conversations/outbox-topics.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';

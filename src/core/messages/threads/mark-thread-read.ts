@@ -1,7 +1,7 @@
 import { invalid } from '../../../contract/protocol/errors.ts';
 import type { Thread } from '../../../contract/protocol/resources/thread.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readHeadOfReader } from '../../conversations/conversation-store.ts';
 import { lockOwnParticipant } from '../../conversations/locked-conversation.ts';
 import type { MessageRow } from '../../resources/message.ts';

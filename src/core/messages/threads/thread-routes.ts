@@ -1,9 +1,9 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { ChatMessage, IncludeInMessage } from '../../../contract/protocol/resources/chat-message.ts';
 import { MarkThreadReadBody, Thread } from '../../../contract/protocol/resources/thread.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessages } from '../../resources/expanded-message.ts';

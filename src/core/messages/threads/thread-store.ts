@@ -1,6 +1,6 @@
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { withLargeBodies } from '../../resources/large-bodies.ts';
 import { type BriefRow, briefColumns, type MessageRow } from '../../resources/message.ts';
 import { isReplyTo } from '../../resources/thread.ts';

@@ -1,5 +1,5 @@
-import type { Querier } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Querier } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { MESSAGES_SENT } from '../outbox-topics.ts';
 import type { NewMessage } from './new-message.ts';
 import { insertPlanned, plannedRows } from './notified-store.ts';

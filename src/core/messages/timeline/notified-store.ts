@@ -1,6 +1,6 @@
 import { PREVIEW_CHARACTERS } from '../../../contract/protocol/resources/notification.ts';
-import type { Querier } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Querier } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { NOTIFIED_IN_TIME_MS, type NotificationRow, notificationsOf } from '../../resources/notification.ts';
 import { asNotifications, type NotificationPlan, planRows, sizeOf } from './planned-notifications.ts';

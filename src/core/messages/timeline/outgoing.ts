@@ -3,8 +3,8 @@ import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { Attachment } from '../../../contract/protocol/resources/attachment.ts';
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import { type Engine, EngineUnavailableError } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
@@ -71,7 +71,7 @@ export interface WriteOptions {
   readonly engine: Engine;
   readonly timeline: Timeline;
   readonly metrics: Metrics;
-  /** False while this node may not take numbers (platform/db/node-lock.ts). */
+  /** False while this node may not take numbers (platform/db/connection/node-lock.ts). */
   readonly maySend: () => boolean;
   /**
    * Called in the order of commits, once for each statement, synchronously after the

@@ -1,6 +1,6 @@
 import { newId } from '../../../contract/protocol/ids.ts';
-import type { Querier } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Querier } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import {
   GATHERED_KEYS,
   type GatheredKeys,

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { MessageRow } from '../../resources/message.ts';

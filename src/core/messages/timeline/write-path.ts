@@ -1,7 +1,7 @@
 import { unavailable } from '../../../contract/protocol/errors.ts';
-import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
-import type { PipelinedConnection } from '../../../platform/db/pipelined-connection.ts';
-import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
+import type { PipelinedConnection } from '../../../platform/db/connection/pipelined-connection.ts';
+import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { directBlocked } from '../../conversations/access.ts';

@@ -6,7 +6,7 @@ import type {
   Stream,
 } from '../../../core/conversations/event-source.ts';
 import { eventSources } from '../../../core/features/event-sources.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
 

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Since } from '../../../core/conversations/event-source.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { DATABASE_ID } from '../../../platform/db/database-id.ts';
-import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../../platform/db/outbox.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { DATABASE_ID } from '../../../platform/db/connection/database-id.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../../platform/db/queue/outbox.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
-import { statement } from '../../../platform/db/statement.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';

@@ -8,9 +8,9 @@ import {
   messageEvent,
   withParts,
 } from '../../../core/resources/message.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { CreatedFrame } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
 import type { ConversationStream } from '../stream/conversation-stream.ts';

@@ -1,7 +1,7 @@
 import { earlier, type Since } from '../../../core/conversations/event-source.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../../core/resources/attachment.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Engine, Missed } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';

@@ -6,8 +6,8 @@ import type { ConversationDirectory, ConversationFacts } from '../../../core/con
 import { type EventReads, earlier, type Since } from '../../../core/conversations/event-source.ts';
 import type { Timeline } from '../../../core/messages/timeline/timeline.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { mayFollow, sendRevoked } from '../socket/revocation.ts';
 import type { Session } from '../socket/session.ts';
@@ -54,7 +54,7 @@ const AT_ONCE = 32;
  * What the op `resume` sends after its reply (docs/realtime.md#catching-up): the missed messages
  * and changes of each conversation, the actor's own feed, then `resumed`. When a node stops,
  * thousands of sockets resume at once and have much in common, so their reads are gathered
- * (platform/db/gathered-reads.ts).
+ * (platform/db/connection/gathered-reads.ts).
  */
 export class Resume {
   readonly #options: ResumeOptions;

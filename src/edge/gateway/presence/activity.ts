@@ -8,7 +8,7 @@ import { markRead, publishRead } from '../../../core/conversations/own-state.ts'
 import { expandConversations } from '../../../core/resources/conversation.ts';
 import { requirePermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
 import { publish } from '../../../platform/engine/publish.ts';
 import type { Session } from '../socket/session.ts';

@@ -1,6 +1,6 @@
 import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 
 export interface PresenceRecordOptions {

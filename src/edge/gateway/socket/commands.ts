@@ -13,8 +13,8 @@ import {
   requireSubscription,
 } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import { type ErrorMapper, logFailure } from '../../../platform/http/failure.ts';
-import { requireVersion } from '../../../platform/http/spoken-version.ts';
+import { type ErrorMapper, logFailure } from '../../../platform/http/pipeline/failure.ts';
+import { requireVersion } from '../../../platform/http/pipeline/spoken-version.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import type { Resume } from '../catch-up/resume.ts';

@@ -1,8 +1,8 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { SOCKETS_SINCE, type Version } from '../../../contract/protocol/versions.ts';
-import type { AllowedOrigins } from '../../../platform/http/origins.ts';
-import type { RequestHead } from '../../../platform/http/request-head.ts';
-import { requireVersion } from '../../../platform/http/spoken-version.ts';
+import type { AllowedOrigins } from '../../../platform/http/connection/origins.ts';
+import type { RequestHead } from '../../../platform/http/connection/request-head.ts';
+import { requireVersion } from '../../../platform/http/pipeline/spoken-version.ts';
 
 /** The parts of an upgrade request that are read. */
 export type UpgradeRequest = Pick<

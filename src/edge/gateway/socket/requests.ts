@@ -1,4 +1,5 @@
 import { ApiError, invalid, missingField } from '../../../contract/protocol/errors.ts';
+import { compile, parseObject, type Validator } from '../../../contract/protocol/schema/validation.ts';
 import {
   COMMANDS,
   type CommandFrame,
@@ -8,7 +9,6 @@ import {
   type Op,
   PongFrame,
 } from '../../../contract/protocol/socket/commands.ts';
-import { compile, parseObject, type Validator } from '../../../contract/protocol/validation.ts';
 
 /** A frame that its validator accepted, or the error for the reply. */
 export type Request =

@@ -1,5 +1,5 @@
-import { formAt } from '../../../contract/protocol/forms.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
+import { formAt } from '../../../contract/protocol/schema/forms.ts';
 import { CLOSE_CODES, type CloseReason } from '../../../contract/protocol/socket/close-codes.ts';
 import { SERVER_FRAMES, type ServerFrame } from '../../../contract/protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';

@@ -3,9 +3,9 @@ import { nanoid } from 'nanoid';
 import { ApiError, unavailable } from '../../../contract/protocol/errors.ts';
 import type { Identity } from '../../../platform/access/authenticate.ts';
 import type { Credential, Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 
 /**
  * Tickets for sockets (docs/realtime.md#opening): used once on any node, valid for 30 s by

@@ -3,7 +3,7 @@ import { SETTLING, type Timeline } from '../../../core/messages/timeline/timelin
 import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../../core/resources/attachment.ts';
 import { messageEvent, withParts } from '../../../core/resources/message.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type {
   CommittedFrame,
   CreatedFrame,

@@ -1,7 +1,7 @@
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
 import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
 import type { TimelineHead } from '../../../core/messages/timeline/timeline-store.ts';
-import type { GatheredReads } from '../../../platform/db/gathered-reads.ts';
+import type { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
 import type { CommittedFrame, Frame, VoidFrame } from '../../../platform/engine/frame.ts';
 import type { Metrics } from '../../../platform/metrics.ts';

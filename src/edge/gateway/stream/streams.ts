@@ -1,7 +1,7 @@
 import { unavailable } from '../../../contract/protocol/errors.ts';
 import type { ResyncReason } from '../../../contract/protocol/socket/server-frames.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
-import { GatheredReads } from '../../../platform/db/gathered-reads.ts';
+import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
 import type { EphemeralFrame, PieceFrame } from '../../../platform/engine/frame.ts';
 import type { Metrics } from '../../../platform/metrics.ts';

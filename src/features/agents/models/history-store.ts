@@ -1,6 +1,6 @@
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
-import type { Db } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { HistoryMessage } from './labelled.ts';
 
 export type HistoryRow = HistoryMessage & {

@@ -1,7 +1,7 @@
 import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
 import { provided } from '../../../core/features/installed.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type HistoryRow, readHistory } from './history-store.ts';
 import { labelled } from './labelled.ts';
 import type { Turn } from './model.ts';

@@ -1,5 +1,5 @@
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { updateReplyMessage } from './store.ts';
 
 /** Records which message a run writes, under the fence of its claim. Rejects with ClaimLost. */

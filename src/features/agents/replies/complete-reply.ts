@@ -2,7 +2,7 @@ import { newId } from '../../../contract/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
 import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import {
   type CompleteContent,
   completeMessage,

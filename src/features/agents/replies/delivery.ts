@@ -4,8 +4,8 @@ import type { MessageRow } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readAnswers, readDraftOf } from './store.ts';
 
 export interface DeliveryOptions {

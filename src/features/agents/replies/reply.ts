@@ -1,4 +1,4 @@
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
  * The text that one run writes for people, as it grows: a streaming message in the conversation, a

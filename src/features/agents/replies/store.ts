@@ -2,10 +2,10 @@ import { type Insertable, type Selectable, sql } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../../core/resources/message.ts';
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { touched } from '../../../platform/db/touched.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
+import { touched } from '../../../platform/db/tables/touched.ts';
 
 export interface ReplyPosition {
   readonly id: string;

@@ -5,8 +5,8 @@ import { readAgentsById } from '../../../core/resources/agent.ts';
 import { readMessage } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { findRun, lockRun, type RunFilters, runNotFound } from './store.ts';
 

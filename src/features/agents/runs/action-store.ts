@@ -3,7 +3,7 @@ import { newId } from '../../../contract/protocol/ids.ts';
 import { ACTION_MOVES, APPROVAL_MS } from '../../../contract/protocol/states/agent-run-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { ActionRow, RunRow, StepRow } from '../../../core/resources/run.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import type { RunTool } from '../tools/tool.ts';
 
 /**

@@ -1,8 +1,8 @@
-import { notifyAble, withdrawWork } from '../../../core/notifications/waiting-work.ts';
+import { notifyAble, withdrawWork } from '../../../core/notifications/causes/waiting-work.ts';
 import { preview } from '../../../core/resources/preview.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import type { RunApproval } from './outbox-topics.ts';
 

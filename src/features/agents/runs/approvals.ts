@@ -1,8 +1,8 @@
 import { RUN_MOVES } from '../../../contract/protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { enqueue } from '../../../platform/db/outbox.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { expireActions, hasPendingActions, lockUndecided } from './action-store.ts';
 import { RUN_APPROVAL, RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';

@@ -1,7 +1,7 @@
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 
 /** Returns the ids of the files that a run has made, oldest first. */
 export async function artifactsOf(db: Db, runId: string): Promise<string[]> {

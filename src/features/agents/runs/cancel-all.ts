@@ -3,7 +3,7 @@ import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { endRun } from './end-run.ts';
 import { lockOpenRuns, lockOpenRunsById, lockOpenRunsOfAccount, updateRun } from './store.ts';
 

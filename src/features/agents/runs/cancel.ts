@@ -5,7 +5,7 @@ import { ENDED_RUNS } from '../../../contract/protocol/states/agent-run-states.t
 import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { lockChangeableRun, type RunSources } from './access.ts';
 import { endRun } from './end-run.ts';
 import { updateRun } from './store.ts';

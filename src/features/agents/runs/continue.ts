@@ -6,7 +6,7 @@ import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import { requirePermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
 import { decideAction, readWaitingActions, type WaitingAction } from './action-store.ts';

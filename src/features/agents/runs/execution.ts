@@ -4,10 +4,10 @@ import { parseTraceparent, type TraceContext } from '../../../contract/protocol/
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { ActionRow, RunRow, StepRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { StoredCall } from '../../../platform/db/agent-run-tables.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { enqueue } from '../../../platform/db/outbox.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../platform/db/queue/outbox.ts';
+import type { StoredCall } from '../../../platform/db/tables/agent-run-tables.ts';
 import { unlessAborted } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
-import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import { ModelError } from '../models/model.ts';
 
 /** The reason why a run does not continue on this node. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { RUN_MOVES } from '../../../contract/protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { updateRun } from './store.ts';
 

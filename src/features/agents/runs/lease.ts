@@ -1,5 +1,5 @@
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { lockWaiting, updateOwner } from './lease-store.ts';
 import { enqueueRunUpdated } from './start.ts';
 

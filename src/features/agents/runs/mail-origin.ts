@@ -1,6 +1,6 @@
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Db } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 
 /**
  * Returns whether a mail started the run, or the first run of its chain: a chat run by a message

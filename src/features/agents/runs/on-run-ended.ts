@@ -2,12 +2,12 @@ import { derivedId } from '../../../contract/protocol/ids.ts';
 import type { RunStatus } from '../../../contract/protocol/states/agent-run-states.ts';
 import { systemConversation } from '../../../core/conversations/system-conversation.ts';
 import type { WritePath } from '../../../core/messages/timeline/write-path.ts';
-import type { NewNotification } from '../../../core/notifications/insert-store.ts';
-import { notifyUsers } from '../../../core/notifications/notify-users.ts';
+import { notifyUsers } from '../../../core/notifications/causes/notify-users.ts';
+import type { NewNotification } from '../../../core/notifications/feed/insert-store.ts';
 import { readActors } from '../../../core/resources/actor.ts';
 import { readMessage } from '../../../core/resources/message.ts';
 import { preview } from '../../../core/resources/preview.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { RunEnded } from './outbox-topics.ts';
 import { type EndedRun, readEndedRun } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { RUN_LIMITS } from '../../../contract/protocol/resources/agent-run.ts';
-import type { Db } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 
 export interface OriginRow {
   readonly by_agent: boolean;

@@ -1,6 +1,6 @@
 import { RUN_LIMITS } from '../../../contract/protocol/resources/agent-run.ts';
 import { parseTraceparent, type TraceContext } from '../../../contract/protocol/traceparent.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { readOriginRow } from './origin-store.ts';
 
 /** An action that may start agents. */

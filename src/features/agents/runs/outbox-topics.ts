@@ -1,8 +1,9 @@
 /**
- * Outbox topics of runs (platform/db/topic.ts). Each is handled once its transaction has committed.
+ * Outbox topics of runs (platform/db/queue/topic.ts). Each is handled once its transaction has
+ * committed.
  */
 
-import { defineTopic } from '../../../platform/db/topic.ts';
+import { defineTopic } from '../../../platform/db/queue/topic.ts';
 
 /** A run waits to be claimed (runner.ts). */
 export const RUN_DUE = defineTopic<RunDue>('agent_runs.due');

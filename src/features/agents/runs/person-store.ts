@@ -1,9 +1,9 @@
 /** Reads of the runs that a person started, in pages. */
 
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../../core/resources/run.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { setTouched } from '../../../platform/db/touched.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
 
 /** A file that an agent made in a run. */
 export interface ArtifactOfPerson {

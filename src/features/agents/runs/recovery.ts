@@ -1,4 +1,4 @@
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Replies } from '../replies/replies.ts';
 import { type Ending, endRun } from './end-run.ts';
 import { lockDead } from './lease-store.ts';

@@ -8,20 +8,20 @@ import {
   type RunInclude,
   TriggerRunBody,
 } from '../../../contract/protocol/resources/agent-run.ts';
-import { Body, Id, OneOf } from '../../../contract/protocol/schema.ts';
+import { Body, Id, OneOf } from '../../../contract/protocol/schema/schema.ts';
 import { RUN_STATUSES } from '../../../contract/protocol/states/agent-run-states.ts';
 import { findAgent } from '../../../core/resources/agent.ts';
 import { expandRuns, type RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import {
   defineList,
   type PageParameters,
   PageQuery,
   readPage,
   toList,
-} from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+} from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import type { ToolCatalogue } from '../tools/catalogue.ts';
 import { type RunSources, readableRun, requireFilters } from './access.ts';
 import { cancelRun } from './cancel.ts';

@@ -4,8 +4,8 @@ import { formatTraceparent, type TraceContext } from '../../../contract/protocol
 import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { enqueue } from '../../../platform/db/outbox.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { RUN_DUE } from './outbox-topics.ts';
 import { insertRun } from './store.ts';
 

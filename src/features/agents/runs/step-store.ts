@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { newId } from '../../../contract/protocol/ids.ts';
 import type { Failover } from '../../../contract/protocol/resources/agent-run.ts';
 import type { ActionRow, StepRow } from '../../../core/resources/run.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import type { Completion } from '../models/chain.ts';
 
 /** The record of a run so far: its turns in order, and their calls. */

@@ -5,11 +5,11 @@ import { OPEN_STATUSES, type RunStatus } from '../../../contract/protocol/states
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import { type Principal, seesWholeAccount } from '../../../platform/access/principal.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { touched } from '../../../platform/db/touched.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
+import { touched } from '../../../platform/db/tables/touched.ts';
 
 /** Returns a run of this account. Throws ApiError `resource_not_found` (param id). */
 export async function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {

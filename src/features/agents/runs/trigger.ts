@@ -5,8 +5,8 @@ import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import { holdAgent } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { jsonbBytes } from '../../../platform/db/jsonb-bytes.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { jsonbBytes } from '../../../platform/db/tables/jsonb-bytes.ts';
 import { type Origin, readOrigin } from './origin.ts';
 import { startRun } from './start.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isUnavailable } from '../../../platform/db/unavailable.ts';
+import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import { Stop } from './failure.ts';
 
 const MAX_MS = 30_000;

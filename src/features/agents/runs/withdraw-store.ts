@@ -1,6 +1,6 @@
-import type { Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { setTouched } from '../../../platform/db/touched.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
 
 /** A message whose content is removed, as far as runs may contain it. */
 export interface WithdrawnContent {

@@ -1,7 +1,7 @@
 import { withdrawUploads } from '../../../core/attachments/uploads.ts';
 import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
-import { clearBodies } from '../../../core/notifications/store.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import { clearBodies } from '../../../core/notifications/feed/store.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { endedKey } from './on-run-ended.ts';
 import type { RunEnding } from './purge-store.ts';
 import { enqueueRunUpdated } from './start.ts';

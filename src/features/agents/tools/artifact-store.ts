@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 /** A file that an agent wrote, as a row of Postgres. */
 export type ArtifactRow = Selectable<Schema['artifacts']>;

@@ -1,7 +1,7 @@
 import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { insertUpload } from '../../../core/attachments/uploads.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import {
   type ArtifactRow,
   findArtifact,

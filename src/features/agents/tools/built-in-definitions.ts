@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
-import { Body } from '../../../contract/protocol/schema.ts';
+import { Body } from '../../../contract/protocol/schema/schema.ts';
 
 /** The facts of a built-in tool that are known without calling it. */
 export interface BuiltInToolFacts {

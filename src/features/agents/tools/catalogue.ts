@@ -4,11 +4,11 @@ import {
   type BuiltInTool,
   toolSlugOf,
 } from '../../../contract/protocol/resources/available-tool.ts';
-import { Body } from '../../../contract/protocol/schema.ts';
+import { Body } from '../../../contract/protocol/schema/schema.ts';
 import type { Version } from '../../../contract/protocol/versions.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 
-/** The facts of an endpoint that its tool shows or uses (platform/http/route.ts). */
+/** The facts of an endpoint that its tool shows or uses (platform/http/pipeline/route.ts). */
 export interface EndpointFacts {
   readonly name: string;
   readonly method: string;

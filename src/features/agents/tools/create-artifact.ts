@@ -1,8 +1,8 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { UPLOAD_LIMITS } from '../../../contract/protocol/resources/upload.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { AttachedTool } from '../../../platform/db/schema.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import { makeArtifact } from './artifacts.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';

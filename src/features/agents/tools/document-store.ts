@@ -1,5 +1,5 @@
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 
 /** What an agent may read as a document: an attachment or an artifact. */
 export interface DocumentFile {

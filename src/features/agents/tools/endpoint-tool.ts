@@ -4,7 +4,7 @@ import type { EndpointFacts } from './catalogue.ts';
 import { cutText } from './document-text.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
-/** Calls the API without a connection (platform/http/in-process.ts). */
+/** Calls the API without a connection (platform/http/pipeline/in-process.ts). */
 export interface EndpointCaller {
   /** Resolves with the response, whatever its status; rejects with the reason of `signal`. */
   call(

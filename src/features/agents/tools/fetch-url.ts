@@ -1,4 +1,4 @@
-import type { AttachedTool } from '../../../platform/db/schema.ts';
+import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import { OutboundError } from '../../../platform/outbound/outbound-error.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';

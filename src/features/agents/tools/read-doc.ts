@@ -5,8 +5,8 @@ import type { ConversationDirectory } from '../../../core/conversations/director
 import { readMessage } from '../../../core/resources/message.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { AttachedTool } from '../../../platform/db/schema.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import { findArtifact } from './artifact-store.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { type DocumentFile, readAttachedDocument, readRunPlace } from './document-store.ts';

@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { AvailableTool, TOOL_CATEGORIES } from '../../../contract/protocol/resources/available-tool.ts';
-import { OneOf } from '../../../contract/protocol/schema.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import { OneOf } from '../../../contract/protocol/schema/schema.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 
 /** Routes of the tools that agents can be given (docs/contract.md#tools). */

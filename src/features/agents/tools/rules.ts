@@ -1,5 +1,4 @@
 import { ApiError, invalid, repeated } from '../../../contract/protocol/errors.ts';
-import { nearestName } from '../../../contract/protocol/nearest-name.ts';
 import {
   type AgentConfigInput,
   EVERY_ENDPOINT_TOOL,
@@ -7,7 +6,8 @@ import {
   type ToolInput,
 } from '../../../contract/protocol/resources/agent-definition.ts';
 import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
-import { compile, type Validator } from '../../../contract/protocol/validation.ts';
+import { nearestName } from '../../../contract/protocol/schema/nearest-name.ts';
+import { compile, type Validator } from '../../../contract/protocol/schema/validation.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 

@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { EVERY_ENDPOINT_TOOL } from '../../../contract/protocol/resources/agent-definition.ts';
-import { compile, parseObject, type Validator } from '../../../contract/protocol/validation.ts';
+import { compile, parseObject, type Validator } from '../../../contract/protocol/schema/validation.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { AttachedTool } from '../../../platform/db/schema.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';

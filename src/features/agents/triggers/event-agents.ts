@@ -1,6 +1,6 @@
 import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
 import type { Rights } from '../../../platform/access/rights.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type EventAgent, readEventAgents } from './store.ts';
 
 /**

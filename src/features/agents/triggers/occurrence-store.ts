@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 /** Days for which the outcome of an occurrence can be read. */
 const KEPT_DAYS = 90;

@@ -4,11 +4,11 @@ import {
   AgentOccurrence,
   OCCURRENCE_OUTCOMES,
 } from '../../../contract/protocol/resources/agent-occurrence.ts';
-import { OneOf } from '../../../contract/protocol/schema.ts';
+import { OneOf } from '../../../contract/protocol/schema/schema.ts';
 import { findAgent } from '../../../core/resources/agent.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readOccurrences } from './occurrence-store.ts';
 import { presentOccurrence } from './occurrences.ts';
 

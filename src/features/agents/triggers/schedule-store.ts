@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { AgentRow } from '../../../core/resources/agent.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 /** An agent whose schedule is due. */
 export type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_config'> & {

@@ -1,7 +1,7 @@
 import type { SkipReason } from '../../../contract/protocol/resources/agent-occurrence.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { type DueWatch, UNWOKEN_EVERY_MS } from '../../../platform/db/due-watch.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { type DueWatch, UNWOKEN_EVERY_MS } from '../../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { startRun } from '../runs/start.ts';

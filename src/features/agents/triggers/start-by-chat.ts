@@ -1,7 +1,7 @@
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { AgentMember } from '../../../core/conversations/directory.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { readOrigin } from '../runs/origin.ts';
 import { hasKeyword } from './keywords.ts';
 import { startRuns } from './start-runs.ts';

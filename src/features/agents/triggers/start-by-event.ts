@@ -1,4 +1,4 @@
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { type Cause, readOrigin } from '../runs/origin.ts';
 import { startRuns } from './start-runs.ts';
 import type { EventAgent } from './store.ts';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { startRun, type Trigger } from '../runs/start.ts';
 import { holdStartable } from './store.ts';
 

@@ -1,7 +1,7 @@
 import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 
 /** An active agent that is started by events. */
 export interface EventAgent {

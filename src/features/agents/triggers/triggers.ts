@@ -4,7 +4,7 @@ import type { Change, ConversationCreated } from '../../../core/conversations/ou
 import type { AccountEvent } from '../../../core/features/account-event.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Rights } from '../../../platform/access/rights.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { EventAgents } from './event-agents.ts';
 import { startChats } from './start-by-chat.ts';
 import { startByEvent, type TriggerEvent } from './start-by-event.ts';

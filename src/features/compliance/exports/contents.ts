@@ -3,7 +3,7 @@ import { readActors } from '../../../core/resources/actor.ts';
 import { type Downloads, readAttachments, type StoredFile } from '../../../core/resources/attachment.ts';
 import { type MessageRow, presentForTeam } from '../../../core/resources/message.ts';
 import { presentRevision } from '../../../core/resources/message-revision.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type ArchivedFile, type ArchiveWriter, jsonLines } from './archive.ts';
 
 /** A file that the manifest lists. `lines`: of a JSON Lines file. */

@@ -4,7 +4,7 @@ import { installed } from '../../../core/features/installed.ts';
 import { allMessages, countMessages } from '../../../core/messages/whole-store.ts';
 import type { ConversationRow } from '../../../core/resources/conversation.ts';
 import { presentParticipants } from '../../../core/resources/participant.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 

@@ -9,10 +9,10 @@ import { conversationGone, conversationNotFound } from '../../../core/conversati
 import { findConversation } from '../../../core/conversations/conversation-store.ts';
 import type { Downloads } from '../../../core/resources/attachment.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import {
   type ComplianceJobRow,
   countOpenExports,

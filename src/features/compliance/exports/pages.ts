@@ -1,4 +1,4 @@
-import type { KeysetPage } from '../../../platform/db/keyset.ts';
+import type { KeysetPage } from '../../../platform/db/connection/keyset.ts';
 
 /** Yields a list from its oldest row on, in pages as `present` shows their rows. */
 export async function* inPages<Row, Shown extends object>(

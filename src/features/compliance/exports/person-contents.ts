@@ -5,9 +5,9 @@ import { readBlocksOf } from '../../../core/conversations/block-store.ts';
 import { readMembershipsOf } from '../../../core/conversations/participant-store.ts';
 import { installed } from '../../../core/features/installed.ts';
 import { allMessagesOf, allReactionsOf, conversationsOfAuthor } from '../../../core/messages/whole-store.ts';
-import { readWholeFeed } from '../../../core/notifications/feed-store.ts';
-import { readOwnSettings } from '../../../core/notifications/settings.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import { readWholeFeed } from '../../../core/notifications/feed/feed-store.ts';
+import { readOwnSettings } from '../../../core/notifications/settings/settings.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 

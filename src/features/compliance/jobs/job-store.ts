@@ -1,11 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import { addRemoval } from '../../../core/attachments/uploads.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/keyset.ts';
-import { addJob, hasLiveJob } from '../../../platform/db/queue.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { defineTopic } from '../../../platform/db/topic.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { addJob, hasLiveJob } from '../../../platform/db/queue/queue.ts';
+import { defineTopic } from '../../../platform/db/queue/topic.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type ComplianceJobRow = Selectable<Schema['compliance_jobs']>;
 

@@ -8,10 +8,10 @@ import { findAssignable } from '../../../core/conversations/assignable.ts';
 import { hasGroup } from '../../../core/conversations/conversation-store.ts';
 import { type InboxRow, presentInbox, readInboxOf } from '../../../core/resources/inbox.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pagination.ts';
-import { defineRoute, type Route } from '../../../platform/http/route.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { type InboxDomains, readInboxAddress } from './inbox-address.ts';
 import { deleteInbox, INBOXES, insertInbox, lockInbox, updateInbox } from './inbox-store.ts';
 

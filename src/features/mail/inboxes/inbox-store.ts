@@ -4,10 +4,10 @@ import { newId } from '../../../contract/protocol/ids.ts';
 import { defineAccountList } from '../../../core/accounts/account-list.ts';
 import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
 import type { InboxRow } from '../../../core/resources/inbox.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { isUniqueViolation } from '../../../platform/db/unique-violation.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { isUniqueViolation } from '../../../platform/db/connection/unique-violation.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { addressTaken } from './inbox-address.ts';
 
 /** Throws `resource_exists` (param address). */

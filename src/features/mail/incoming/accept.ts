@@ -8,9 +8,9 @@ import { followExternal } from '../../../core/messages/sending/external-message.
 import type { LockedWrites, NewEntry, Withheld } from '../../../core/messages/timeline/locked-write.ts';
 import type { CommittedMessage } from '../../../core/messages/timeline/outgoing.ts';
 import { readActors } from '../../../core/resources/actor.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
-import { enqueue } from '../../../platform/db/outbox.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { type MailHead, readMailHead } from '../mail-store.ts';
 import { EMAIL_RECEIVED } from '../outbox-topics.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';

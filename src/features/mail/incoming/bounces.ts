@@ -1,5 +1,5 @@
 import type { EmailRecipient, EmailVerdict } from '../../../contract/protocol/resources/email.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import { recordOutcome } from '../outgoing/outcome.ts';

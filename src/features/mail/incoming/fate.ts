@@ -1,7 +1,7 @@
 import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts';
 import { createCustomer, findCustomer } from '../../../core/accounts/actors.ts';
 import { enqueueSystemEvent } from '../../../core/conversations/outbox-topics.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { withoutTag } from '../inboxes/inbox-address.ts';
 import { isInboxAddress } from '../inboxes/inbox-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
@@ -74,7 +74,7 @@ export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: stri
   return { purpose: 'message', conversation_id: id, actor_id: customerId };
 }
 
-/** As long as a title, and a name, may be (contract/protocol/schema.ts). */
+/** As long as a title, and a name, may be (contract/protocol/schema/schema.ts). */
 const TITLE_CHARACTERS = 200;
 
 /**

@@ -1,9 +1,9 @@
 import { type Insertable, sql, type Updateable } from 'kysely';
 import { isBlockedByTeam } from '../../../core/resources/block.ts';
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
-import type { Db, Tx } from '../../../platform/db/handle.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { HEAD_COLUMNS, type MailHead } from '../mail-store.ts';
 
 export type NewIncomingMail = Omit<Insertable<Schema['mails']>, 'direction' | 'status' | 'purpose'>;

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readBounceAddress } from '../outgoing/bounce-address.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';

@@ -3,10 +3,10 @@ import { createConversation } from '../../../core/conversations/conversation-sto
 import type { NewParticipant } from '../../../core/conversations/participant-store.ts';
 import { readGroupRoster } from '../../../core/conversations/roster.ts';
 import { announceCreated } from '../../../core/conversations/start-conversation.ts';
-import { readAdmins } from '../../../core/notifications/recipients-store.ts';
+import { readAdmins } from '../../../core/notifications/causes/recipients-store.ts';
 import type { ConversationRow } from '../../../core/resources/conversation.ts';
 import type { InboxRow } from '../../../core/resources/inbox.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
  * Opens a case of the inbox for a customer, with the people who answer there

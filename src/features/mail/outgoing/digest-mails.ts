@@ -1,7 +1,7 @@
 import { derivedId } from '../../../contract/protocol/ids.ts';
 import { provided } from '../../../core/features/installed.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { domainOf } from '../inboxes/inbox-address.ts';

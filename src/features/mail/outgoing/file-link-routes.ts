@@ -1,8 +1,8 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import type { PublicRoutes } from '../../../platform/http/public-routes.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { PublicRoutes } from '../../../platform/http/pipeline/public-routes.ts';
 import { FILE_LINKS_PATH, type FileLinks } from './file-links.ts';
 
 /** Serves the links: the signature is the credential. */

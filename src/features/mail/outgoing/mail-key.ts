@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 
 /** The secret that seals Message-IDs and bounce addresses, the same on all nodes of a database. */

@@ -1,7 +1,7 @@
 import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
 import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
-import { notifyUsers } from '../../../core/notifications/notify-users.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import { notifyUsers } from '../../../core/notifications/causes/notify-users.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import {
   lockOutgoing,
   type OutgoingRow,

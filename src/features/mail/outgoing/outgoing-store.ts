@@ -1,7 +1,7 @@
 import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
-import type { Querier, Tx } from '../../../platform/db/handle.ts';
-import { statement } from '../../../platform/db/statement.ts';
-import { setTouched } from '../../../platform/db/touched.ts';
+import type { Querier, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { type MailRow, mailColumns } from '../mail-store.ts';
 
 /** A mail that goes out, as its outcome needs it. */

@@ -1,8 +1,8 @@
 import { derivedId } from '../../../contract/protocol/ids.ts';
 import type { EmailRecipient } from '../../../contract/protocol/resources/email.ts';
 import type { EmailDue } from '../../../core/messages/outbox-topics.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { domainOf, withoutTag } from '../inboxes/inbox-address.ts';
 import { readInboxesByAddress } from '../inboxes/inbox-store.ts';
 import { mayAnswer } from '../incoming/loop-limit.ts';

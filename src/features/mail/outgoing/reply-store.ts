@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely';
-import type { Tx } from '../../../platform/db/handle.ts';
-import type { Schema } from '../../../platform/db/schema.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { customerAddresses } from '../thread-store.ts';
 
 /** What the mail of a message is made of, beside its text. */

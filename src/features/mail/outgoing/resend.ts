@@ -3,7 +3,7 @@ import type { EmailRecipient } from '../../../contract/protocol/resources/email.
 import { audit } from '../../../core/audit/audit.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { type MailRow, readMailOfMessage } from '../mail-store.ts';
 import { publishStatus } from './outcome.ts';
 import { recipientsOf } from './outgoing.ts';

@@ -1,5 +1,5 @@
 import type { EmailPurpose } from '../../../contract/protocol/resources/email.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';

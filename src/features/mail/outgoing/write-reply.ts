@@ -1,8 +1,8 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { downloadName } from '../../../core/attachments/download-name.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { MailRow } from '../mail-store.ts';
 import { makeBounceAddress } from './bounce-address.ts';
 import type { MailAttachment } from './compose-mail.ts';

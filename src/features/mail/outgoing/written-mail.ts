@@ -1,4 +1,4 @@
-import type { Tx } from '../../../platform/db/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { MailRow } from '../mail-store.ts';
 import type { MailContent } from './compose-mail.ts';
 

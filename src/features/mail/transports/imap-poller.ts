@@ -1,7 +1,7 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
 import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { Database } from '../../../platform/db/database.ts';
-import { statement } from '../../../platform/db/statement.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';

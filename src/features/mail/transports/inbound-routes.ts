@@ -1,7 +1,11 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { MailReceipt } from '../../../contract/protocol/resources/mail-receipt.ts';
-import { unsupportedType } from '../../../platform/http/json-type.ts';
-import type { PublicAnswer, PublicRoutes, StreamedRequest } from '../../../platform/http/public-routes.ts';
+import { unsupportedType } from '../../../platform/http/pipeline/json-type.ts';
+import type {
+  PublicAnswer,
+  PublicRoutes,
+  StreamedRequest,
+} from '../../../platform/http/pipeline/public-routes.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { InboundSignature } from './inbound-signature.ts';

@@ -2,7 +2,7 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import type { InboxRow } from '../../../core/resources/inbox.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { MailHead } from '../mail-store.ts';

@@ -1,5 +1,5 @@
 import type { InboxRow } from '../../../core/resources/inbox.ts';
-import type { Db } from '../../../platform/db/handle.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
 import { readInboxesByAddress } from '../inboxes/inbox-store.ts';
 import { readBounceAddress } from '../outgoing/bounce-address.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';

@@ -1,7 +1,7 @@
 import type { FileBytes, NewObject, ObjectStore } from '../../../core/attachments/storage.ts';
 import { insertMailFile, removeUnreferenced, withdrawUploads } from '../../../core/attachments/uploads.ts';
 import type { InboxRow } from '../../../core/resources/inbox.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 
 /** The part of a store that reading a mail needs. */
 export type MailFiles = Pick<ObjectStore, 'open' | 'putStream' | 'remove'>;

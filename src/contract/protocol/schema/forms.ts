@@ -1,0 +1,147 @@
+import type { TSchema } from 'typebox';
+import { isMention, mentioned } from '../mentions.ts';
+import { VERSIONS, type Version } from '../versions.ts';
+import { ageOf, sinceOf } from './since.ts';
+
+/** Where the values of a schema have fields that came with later versions. */
+export type Shape =
+  | {
+      readonly kind: 'object';
+      /** Oldest versions first. */
+      readonly newer: readonly NewerField[];
+      /** Fields whose values have newer fields inside. */
+      readonly parts: readonly Part[];
+    }
+  | { readonly kind: 'list'; readonly item: TSchema }
+  /** Resources of several kinds, by the constant in their `object`. */
+  | { readonly kind: 'choice'; readonly byObject: ReadonlyMap<unknown, TSchema> };
+
+export interface NewerField {
+  readonly name: string;
+  /** Position in VERSIONS. */
+  readonly age: number;
+}
+
+export interface Part {
+  readonly name: string;
+  readonly schema: TSchema;
+}
+
+/**
+ * Returns the value in the form of this version: without the fields that are newer, at any depth.
+ * The value itself is not changed, and parts that are the same in both versions are shared. Dropped
+ * fields are set to undefined, which JSON leaves out; that is cheaper than copies with fewer keys.
+ */
+export function formAt<T>(version: Version, schema: TSchema, value: T): T {
+  const age = ageOf(version);
+  return age === NEWEST_AGE ? value : (cut(age, schema, value) as T);
+}
+
+/** Returns undefined if no value of the schema has newer fields. */
+export function shapeOf(schema: TSchema): Shape | undefined {
+  if (SHAPES.has(schema)) return SHAPES.get(schema);
+  const shape = hasNewer(schema, new Set()) ? makeShape(schema) : undefined;
+  SHAPES.set(schema, shape);
+  return shape;
+}
+
+/**
+ * Works out the shapes of a schema and of its parts now, which otherwise the first value of each
+ * waits for.
+ */
+export function prepareForms(schema: TSchema): void {
+  if (SHAPES.has(schema)) return;
+  const shape = shapeOf(schema);
+  if (shape?.kind === 'object') for (const part of shape.parts) prepareForms(part.schema);
+  else if (shape?.kind === 'list') prepareForms(shape.item);
+  else if (shape?.kind === 'choice') for (const choice of shape.byObject.values()) prepareForms(choice);
+}
+
+/** The shape of one of several kinds of resources. */
+export function chosen(byObject: ReadonlyMap<unknown, TSchema>, value: object): Shape | undefined {
+  const schema = byObject.get((value as { readonly object?: unknown }).object);
+  return schema && shapeOf(schema);
+}
+
+const NEWEST_AGE = VERSIONS.length - 1;
+
+const SHAPES = new WeakMap<TSchema, Shape | undefined>();
+
+function cut(age: number, schema: TSchema, value: unknown): unknown {
+  const shape = shapeOf(schema);
+  return shape === undefined ? value : cutAs(age, shape, value);
+}
+
+function cutAs(age: number, shape: Shape, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (shape.kind === 'choice') {
+    const own = chosen(shape.byObject, value);
+    return own === undefined ? value : cutAs(age, own, value);
+  }
+  if (shape.kind === 'list') {
+    return Array.isArray(value) ? value.map((item) => cut(age, shape.item, item)) : value;
+  }
+  const copy: Record<string, unknown> = { ...value };
+  for (const field of shape.newer) if (field.age > age) copy[field.name] = undefined;
+  for (const { name, schema } of shape.parts) {
+    const part = copy[name];
+    if (typeof part === 'object' && part !== null) copy[name] = cut(age, schema, part);
+  }
+  return copy;
+}
+
+/** The parts of JSON Schema that resources are made of. */
+interface Schema {
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly items?: TSchema;
+  readonly anyOf?: readonly TSchema[];
+  readonly oneOf?: readonly TSchema[];
+}
+
+function makeShape(schema: TSchema): Shape {
+  if (isMention(schema)) return shapeOf(mentioned(schema))!;
+  const { properties, items, anyOf, oneOf } = schema as Schema;
+  const choices = (anyOf ?? oneOf)?.filter((choice) => hasNewer(choice, new Set()));
+  if (choices?.length === 1 && isOnlyChoice(choices[0]!, anyOf ?? oneOf!)) return shapeOf(choices[0]!)!;
+  if (choices !== undefined) {
+    return { kind: 'choice', byObject: new Map(choices.map((choice) => [objectOf(choice), choice])) };
+  }
+  if (items !== undefined) return { kind: 'list', item: items };
+  const fields = Object.entries(properties ?? {});
+  return {
+    kind: 'object',
+    newer: fields
+      .flatMap(([name, property]) => {
+        const since = sinceOf(property);
+        return since === undefined ? [] : { name, age: ageOf(since) };
+      })
+      .sort((a, b) => a.age - b.age),
+    parts: fields
+      .filter(([, property]) => hasNewer(property, new Set()))
+      .map(([name, part]) => ({ name, schema: part })),
+  };
+}
+
+/** Whether every other choice is null. */
+function isOnlyChoice(choice: TSchema, choices: readonly TSchema[]): boolean {
+  return choices.every((other) => other === choice || (other as { type?: unknown }).type === 'null');
+}
+
+function objectOf(schema: TSchema): unknown {
+  const { properties } = (isMention(schema) ? mentioned(schema) : schema) as Schema;
+  const { const: object } = (properties?.object ?? {}) as { readonly const?: unknown };
+  if (object === undefined) throw new TypeError('Resources of several kinds are told apart by `object`.');
+  return object;
+}
+
+function hasNewer(schema: TSchema, seen: Set<TSchema>): boolean {
+  if (seen.has(schema)) return false;
+  seen.add(schema);
+  if (isMention(schema)) return hasNewer(mentioned(schema), seen);
+  const { properties = {}, items, anyOf = [], oneOf = [] } = schema as Schema;
+  const fields = Object.values(properties);
+  if (fields.some((field) => sinceOf(field) !== undefined)) return true;
+  return [...fields, ...(items === undefined ? [] : [items]), ...anyOf, ...oneOf].some((part) =>
+    hasNewer(part, seen),
+  );
+}

@@ -1,0 +1,98 @@
+import { type TSchema, Type } from 'typebox';
+import { isVersion, VERSIONS, type Version } from '../versions.ts';
+
+/**
+ * A field of a resource, request body, query or frame that came with a version. Callers of an older
+ * version neither receive nor send it, so it is optional in every schema; presenters always fill
+ * it. The declaration determines the form of answers and events at the caller's version (forms.ts),
+ * the validators (`schemaAt`), and `x-since` in the documents.
+ */
+export function Since<S extends TSchema>(version: Version, schema: S) {
+  return Object.assign(Type.Optional(schema), { [SINCE]: version });
+}
+
+/** The keyword that carries the version. Validators skip it, documents print it. */
+export const SINCE = 'x-since';
+
+/**
+ * The keyword of a closed set of strings that names its members of a later version, each with its
+ * version.
+ */
+export const MEMBERS_SINCE = 'x-members-since';
+
+/**
+ * Members of a closed set, with the version that each came with; the others have been there from
+ * the beginning.
+ */
+export type MembersSince<Member extends string = string> = Readonly<Partial<Record<Member, Version>>>;
+
+/** Returns the version that a field's schema was declared with. */
+export function sinceOf(schema: object): Version | undefined {
+  const { [SINCE]: since } = schema as { readonly [SINCE]?: unknown };
+  return typeof since === 'string' && isVersion(since) ? since : undefined;
+}
+
+/** Returns the position in VERSIONS; a version is newer than those before it. */
+export function ageOf(version: Version): number {
+  return VERSIONS.indexOf(version);
+}
+
+/**
+ * Returns the schema without the fields, choices and members that are newer than `version`; the
+ * same schema if it has none.
+ */
+export function schemaAt<S extends object>(version: Version, schema: S): S {
+  return copyAt(ageOf(version), schema) as S;
+}
+
+function copyAt(age: number, schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return listAt(age, schema);
+  let copy: Record<string, unknown> | undefined;
+  for (const [keyword, value] of Object.entries(schema)) {
+    const known = valueAt(age, keyword, value, schema);
+    if (known === value) continue;
+    copy ??= { ...schema };
+    copy[keyword] = known;
+  }
+  return copy ?? schema;
+}
+
+function valueAt(age: number, keyword: string, value: unknown, schema: object): unknown {
+  if (keyword === 'properties') return propertiesAt(age, value as object);
+  if (keyword === 'enum') return membersAt(age, value as readonly unknown[], schema);
+  return copyAt(age, value);
+}
+
+function membersAt(age: number, members: readonly unknown[], schema: object): readonly unknown[] {
+  const { [MEMBERS_SINCE]: since } = schema as { readonly [MEMBERS_SINCE]?: Record<string, Version> };
+  if (since === undefined) return members;
+  const known = members.filter(
+    (member) => !(String(member) in since) || ageOf(since[String(member)]!) <= age,
+  );
+  return known.length === members.length ? members : known;
+}
+
+function listAt(age: number, list: readonly unknown[]): readonly unknown[] {
+  const known = list.filter((item) => !isNewer(age, item)).map((item) => copyAt(age, item));
+  return known.length === list.length && known.every((item, index) => item === list[index]) ? list : known;
+}
+
+function propertiesAt(age: number, properties: object): object {
+  const known = Object.entries(properties).filter(([, property]) => !isNewer(age, property));
+  const copies = known.map(([name, property]) => [name, copyAt(age, property)] as const);
+  const isWhole = known.length === Object.keys(properties).length;
+  return isWhole && copies.every(([, copy], index) => copy === known[index]![1])
+    ? properties
+    : Object.fromEntries(copies);
+}
+
+/** Returns whether callers of this version lack what the schema declares. */
+export function isNewerThan(version: Version, schema: object): boolean {
+  return isNewer(ageOf(version), schema);
+}
+
+function isNewer(age: number, schema: unknown): boolean {
+  const since = typeof schema === 'object' && schema !== null ? sinceOf(schema) : undefined;
+  return since !== undefined && ageOf(since) > age;
+}

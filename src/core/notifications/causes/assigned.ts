@@ -1,0 +1,95 @@
+import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { ConversationAssigned } from '../../conversations/outbox-topics.ts';
+import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
+import { enqueueUpdated } from '../feed/mark.ts';
+import { withdrawOthersOfSubject } from '../feed/withdraw-store.ts';
+import { senderType } from './notify.ts';
+import { notifyUsers } from './notify-users.ts';
+
+const CATEGORY = 'conversation.assigned';
+
+/**
+ * Notifies the user that a conversation was assigned to, or the members of the group that can read
+ * it (`conversation.assigned`), but not the actor that assigned it, and withdraws what earlier
+ * assignees were notified of. Handles CONVERSATION_ASSIGNED, in any order and more than once: the
+ * present assignment alone has effects.
+ */
+export async function notifyAssigned(database: Database, assigned: ConversationAssigned): Promise<void> {
+  await database.transaction((tx) => followAssignment(tx, assigned));
+}
+
+async function followAssignment(
+  tx: Tx,
+  { conversation_id: id, by, at }: ConversationAssigned,
+): Promise<void> {
+  // Locked, so that the handler of a later assignment comes after this one, or this one sees it.
+  const [present] = await tx.query(LOCK_ASSIGNMENT, id, by);
+  if (present?.assigned_at !== at) return;
+  await enqueueUpdated(tx, await withdrawOthersOfSubject(tx, id, CATEGORY, at));
+  const { assignee_id: assigneeId, assignee_name, assignee_type } = present;
+  if (assigneeId === null || present.is_deleted) return;
+  const isGroup = assignee_type === 'group';
+  const recipients = isGroup ? await readGroup(tx, assigneeId, id) : [assigneeId];
+  const what = present.title ?? 'a conversation';
+  const to = isGroup ? (assignee_name ?? 'your group') : 'you';
+  const title =
+    by === null
+      ? `${what} was assigned to ${to}`
+      : `${present.by_name ?? 'Someone'} assigned ${what} to ${to}`;
+  await notifyUsers(
+    tx,
+    recipients.filter((recipient) => recipient !== by),
+    {
+      account_id: present.account_id,
+      category: CATEGORY,
+      body: null,
+      title,
+      sender_id: by,
+      sender_type: senderType(present.by_type && { type: present.by_type }),
+      resource: { type: 'entity', id },
+      message_id: null,
+      agent_run_id: null,
+      cause: { key: `assigned ${id}`, at },
+    },
+  );
+}
+
+async function readGroup(tx: Tx, groupActorId: string, conversationId: string): Promise<string[]> {
+  const rows = await tx.query(READ_GROUP, groupActorId, conversationId);
+  return rows.map(({ id }) => id);
+}
+
+interface AssignmentRow {
+  readonly account_id: string;
+  readonly title: string | null;
+  readonly is_deleted: boolean;
+  readonly assigned_at: string | null;
+  readonly assignee_id: string | null;
+  readonly assignee_type: Actor['type'] | null;
+  readonly assignee_name: string | null;
+  readonly by_type: Actor['type'] | null;
+  readonly by_name: string | null;
+}
+
+const LOCK_ASSIGNMENT = statement<[conversationId: string, by: string | null], AssignmentRow>({
+  name: 'lock-assignment-to-notify',
+  text: `
+    SELECT c.account_id, c.title, c.deleted_at IS NOT NULL AS is_deleted, c.assigned_at, c.assignee_id,
+      a.type AS assignee_type, a.name AS assignee_name, b.type AS by_type, b.name AS by_name
+    FROM conversations c LEFT JOIN actors a ON a.id = c.assignee_id LEFT JOIN actors b ON b.id = $2
+    WHERE c.id = $1 FOR SHARE OF c`,
+});
+
+// Members that have muted the conversation are left out.
+const READ_GROUP = statement<[groupActorId: string, conversationId: string], { id: string }>({
+  name: 'read-group-to-notify',
+  text: `
+    SELECT a.id FROM messaging_groups g JOIN group_members m ON m.group_id = g.id JOIN actors a ON a.id = m.actor_id
+      LEFT JOIN participants p ON p.conversation_id = $2 AND p.actor_id = a.id AND p.${IS_MEMBER}
+      LEFT JOIN roles r ON r.id = a.role_id
+    WHERE g.actor_id = $1 AND g.account_id = a.account_id AND (NOT ${hasMuted('p')} OR p.id IS NULL AND r.type = 'admin')
+    ORDER BY a.id`,
+});

@@ -1,0 +1,80 @@
+import { sql } from 'kysely';
+import { deactivatedActor, invalid, missingField, notFound } from '../../../contract/protocol/errors.ts';
+import { isOwnType, OWN_TYPE_REFUSED } from '../../../contract/protocol/event-areas.ts';
+import { newId } from '../../../contract/protocol/ids.ts';
+import type { CreateNotificationsBody } from '../../../contract/protocol/resources/notification.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { readNamedActors } from '../../resources/actor.ts';
+import { readEntities, refKey } from '../../resources/entity.ts';
+import { type NotificationRow, readNotifications } from '../../resources/notification.ts';
+import type { NewNotification } from '../feed/insert-store.ts';
+import { senderType } from './notify.ts';
+import { notifyUsers } from './notify-users.ts';
+
+/**
+ * Checks what Create Notifications demands of its body. Throws ApiError `validation_failed` (a
+ * category of Parley) or `missing_field` (one half of a resource).
+ */
+export function checkNotifications(body: CreateNotificationsBody): void {
+  const { category, resource_type: type, resource_id: id } = body;
+  if (isOwnType(category) && category !== BROADCAST) throw invalid('category', OWN_TYPE_REFUSED);
+  if (id === undefined && type !== undefined) throw missingField('resource_id');
+  if (type === undefined && id !== undefined) throw missingField('resource_type');
+}
+
+/**
+ * Create Notifications (docs/contract.md#producing-notifications): notifies every recipient, or
+ * none. Returns the notifications in the order of `recipient_ids`. Throws ApiError
+ * `validation_failed` (a deactivated recipient) or `resource_not_found`.
+ */
+export async function createNotifications(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  body: CreateNotificationsBody,
+): Promise<NotificationRow[]> {
+  const { category, title, priority } = body;
+  const recipients = await readRecipients(tx, accountId, body.recipient_ids);
+  const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
+  const made = await notifyUsers(tx, recipients, {
+    account_id: accountId,
+    category,
+    title,
+    body: body.body || null,
+    ...(priority !== undefined && { priority }),
+    sender_id: actor.id,
+    sender_type: senderType(actor),
+    resource: await readResource(tx, accountId, body),
+    message_id: null,
+    agent_run_id: null,
+    // Every request is a cause of its own: a repetition is found by its Idempotency-Key.
+    cause: { key: newId('notification'), at: rows[0]!.at },
+  });
+  const byRecipient = new Map((await readNotifications(tx, made)).map((row) => [row.recipient_id, row]));
+  return recipients.flatMap((id) => byRecipient.get(id) ?? []);
+}
+
+/** The category of Parley's own that producers share. */
+const BROADCAST = 'system.broadcast';
+
+async function readRecipients(tx: Tx, accountId: string, ids: readonly string[]): Promise<string[]> {
+  const actors = await readNamedActors(tx, accountId, ids);
+  return ids.map((id, index) => {
+    const param = `recipient_ids[${index}]`;
+    const actor = actors.get(id);
+    if (actor?.type !== 'user' || actor.customer) throw notFound('user', param);
+    if (actor.deactivated) throw deactivatedActor(param);
+    return actor.id;
+  });
+}
+
+async function readResource(
+  tx: Tx,
+  accountId: string,
+  { resource_type: type, resource_id: id }: CreateNotificationsBody,
+): Promise<NewNotification['resource']> {
+  if (id === undefined || type === undefined) return null;
+  const resource = (await readEntities(tx, accountId, [{ type, id }])).get(refKey({ type, id }));
+  if (resource === undefined) throw notFound('resource', 'resource_id');
+  return resource;
+}

@@ -1,0 +1,75 @@
+import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import type {
+  NotificationPlan,
+  PlanNotifications,
+  PlannedNotification,
+} from '../../messages/timeline/planned-notifications.ts';
+import type { MessageRow } from '../../resources/message.ts';
+
+/**
+ * Works out the notifications of a message before its commit. A text that is streaming is notified
+ * of at its end (app/jobs/sent-effects.ts).
+ */
+export const planNotifications: PlanNotifications = (message, sender, facts) => {
+  if (message.streaming_state === 'streaming') return undefined;
+  return {
+    rosterVersion: facts.rosterVersion,
+    senderType: senderType(sender),
+    notifications: planned(message, sender, facts),
+  };
+};
+
+/** What the rule below looks at. */
+type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
+
+/**
+ * The notifications of a message (docs/contract.md#notifications): one for every participant that
+ * is an active user, except the author; a mention becomes `chat.mention` and overrides the mute.
+ * Agents and customers get none, and system messages (`system_event`) cause none.
+ */
+function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
+  if (row.kind === 'system_event') return [];
+  const mentions = new Set(row.mentions);
+  const mentioned: string[] = [];
+  const others: string[] = [];
+  const now = Date.now();
+  for (const [actorId, member] of facts.members) {
+    if (actorId === row.author_id || member.type !== 'user' || member.deactivated) continue;
+    if (mentions.has(actorId)) mentioned.push(actorId);
+    else if (member.mutedUntilMs <= now) others.push(actorId);
+  }
+  const notifications: PlannedNotification[] = [];
+  if (mentioned.length > 0) {
+    notifications.push({
+      category: 'chat.mention',
+      title: titleOf(sender, facts, true),
+      recipients: mentioned,
+    });
+  }
+  if (others.length > 0) {
+    const category = categoryOf(row, sender);
+    notifications.push({ category, title: titleOf(sender, facts, false), recipients: others });
+  }
+  return notifications;
+}
+
+/** The category of an alert depends on its author (docs/contract.md#notifications). */
+function categoryOf(row: Notifying, sender: Actor | null): PlannedNotification['category'] {
+  if (row.kind !== 'alert') return 'chat.message';
+  return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
+}
+
+/** The title of the notification of a message. */
+export function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: boolean): string {
+  // The message has no author: it comes from the conversation itself.
+  if (sender === null) return title ?? 'Announcement';
+  const name = sender.name ?? 'Someone';
+  const where = title === null ? '' : ` in ${title}`;
+  return isMention ? `${name} mentioned you${where}` : `${name}${where}`;
+}
+
+/** Agents and keys count as the system (docs/contract.md#notifications). */
+export function senderType(sender: Pick<Actor, 'type'> | null): NotificationPlan['senderType'] {
+  return sender?.type === 'user' || sender?.type === 'group' ? sender.type : 'system';
+}

@@ -1,0 +1,82 @@
+import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Change } from '../../conversations/outbox-topics.ts';
+import { preview } from '../../resources/preview.ts';
+import { enqueueUpdated } from '../feed/mark.ts';
+import { writePreviewsOfSubject } from '../feed/store.ts';
+import { senderType } from './notify.ts';
+import { notifyAble, withdrawWork } from './waiting-work.ts';
+
+const CATEGORY = 'draft.proposed';
+
+/**
+ * Notifies the users that can approve a customer reply of its draft (`draft.proposed`), once it is
+ * written, follows its edits, and withdraws the notifications when the draft was decided. Handles
+ * the draft events of RESOURCES_CHANGED, in any order and more than once: the draft's state
+ * decides.
+ */
+export async function draftsChanged(database: Database, changes: readonly Change[]): Promise<void> {
+  for (const { event, id } of changes) {
+    if (event !== 'draft.created' && event !== 'draft.updated') continue;
+    await database.transaction((tx) => followDraft(tx, id));
+  }
+}
+
+async function followDraft(tx: Tx, id: string): Promise<void> {
+  // Locked, so that the handler of a decision comes after this one, or this one sees the decision.
+  const [draft] = await tx.query(LOCK_DRAFT, id);
+  if (draft === undefined) return;
+  if (!draft.is_open) {
+    await withdrawWork(tx, id, CATEGORY);
+    return;
+  }
+  if (draft.is_being_written) return;
+  const body = draft.body ? preview(draft.body) : null;
+  const author = draft.author_name ?? (draft.author_type === 'agent' ? 'An agent' : 'Someone');
+  await notifyAble(tx, {
+    notification: {
+      account_id: draft.account_id,
+      category: CATEGORY,
+      body,
+      title: `${author} proposed a reply${draft.title === null ? '' : ` in ${draft.title}`}`,
+      sender_id: draft.author_id,
+      sender_type: senderType(draft.author_type && { type: draft.author_type }),
+      resource: { type: 'entity', id: draft.conversation_id },
+      message_id: id,
+      agent_run_id: draft.agent_run_id,
+      cause: { key: `proposed ${id}`, at: draft.created_at },
+    },
+    titleOutside: 'A reply to a customer waits for approval',
+    conversationId: draft.conversation_id,
+    permissions: ['messaging:read', 'messaging:update'],
+    by: draft.author_id,
+    beganFor: null,
+  });
+  await enqueueUpdated(tx, await writePreviewsOfSubject(tx, id, CATEGORY, body));
+}
+
+interface DraftRow {
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly title: string | null;
+  readonly body: string | null;
+  readonly author_id: string | null;
+  readonly author_type: Actor['type'] | null;
+  readonly author_name: string | null;
+  readonly agent_run_id: string | null;
+  readonly created_at: string;
+  readonly is_open: boolean;
+  readonly is_being_written: boolean;
+}
+
+const LOCK_DRAFT = statement<[id: string], DraftRow>({
+  name: 'lock-draft-to-notify',
+  text: `
+    SELECT m.account_id, m.conversation_id, c.title, m.body, m.author_id, a.type AS author_type, a.name AS author_name,
+      m.agent_run_id, m.created_at, m.streaming_state IS NOT DISTINCT FROM 'streaming' AS is_being_written,
+      m.status = 'draft' AND m.deleted_at IS NULL AND c.deleted_at IS NULL AS is_open
+    FROM messages m JOIN conversations c ON c.id = m.conversation_id LEFT JOIN actors a ON a.id = m.author_id
+    WHERE m.id = $1 FOR SHARE OF m`,
+});

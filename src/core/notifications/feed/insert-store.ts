@@ -1,0 +1,80 @@
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { NOTIFIED_IN_TIME_MS, type NotificationRow } from '../../resources/notification.ts';
+
+/**
+ * A notification that is not made from a message (core/messages/timeline/planned-notifications.ts),
+ * before Postgres has made its ids and times.
+ */
+export interface NewNotification {
+  readonly account_id: string;
+  /** Any category of the form `<area>.<what happened>`. */
+  readonly category: string;
+  readonly title: string;
+  readonly body: string | null;
+  /** Default: normal. */
+  readonly priority?: NotificationRow['priority'];
+  readonly sender_id: string | null;
+  readonly sender_type: 'user' | 'group' | 'system';
+  /** What it is about, or null if that has no id. A conversation is an entity. */
+  readonly resource: {
+    readonly type: NonNullable<NotificationRow['resource_type']>;
+    readonly id: string;
+  } | null;
+  /** The message that it is about, or null. */
+  readonly message_id: string | null;
+  /** The run that it is about, or null. */
+  readonly agent_run_id: string | null;
+  readonly cause: Cause;
+}
+
+/** The same cause again makes the same notification. */
+export interface Cause {
+  /**
+   * Names the cause among everything that notifies a recipient: the message's id if it is about
+   * one.
+   */
+  readonly key: string;
+  /** When it became true: a time that Postgres has stored with the cause. */
+  readonly at: string;
+}
+
+export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;
+
+/**
+ * Inserts the notifications of a cause that do not exist yet, for those of the recipients that are
+ * active users of the account. Returns the inserted ones. There is one for each cause and
+ * recipient: the id is made of both and of the time of the cause.
+ */
+export function insertNotifications(
+  tx: Tx,
+  recipientIds: readonly string[],
+  { resource, cause, priority = 'normal', ...notification }: NewNotification,
+): Promise<NotificationKey[]> {
+  const [resource_type, resource_id] = [resource?.type ?? null, resource?.id ?? null];
+  const subject = notification.message_id ?? notification.agent_run_id ?? resource_id;
+  const row = { ...notification, priority, resource_type, resource_id, subject, ...cause };
+  return tx.query(INSERT, JSON.stringify(row), recipientIds);
+}
+
+// A row that is late carries its transaction, because readers that resume may have passed its id
+// already (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary
+// key. The conditions on actors stand outside, since the planner otherwise scans the index of the
+// directory, which has the same ones.
+const INSERT = statement<[notification: string, recipientIds: readonly string[]], NotificationKey>({
+  name: 'insert-notifications',
+  text: `
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, body, priority, sender_id, sender_type,
+      resource_type, resource_id, message_id, agent_run_id, subject, created_at, updated_at, changed_in)
+    SELECT notification_id(n.at, n.key, a.id), n.account_id, a.id, n.category, n.title, n.body, n.priority, n.sender_id,
+      n.sender_type, n.resource_type, n.resource_id, n.message_id, n.agent_run_id, n.subject, n.at, n.at,
+      CASE WHEN n.at < statement_timestamp() - interval '${NOTIFIED_IN_TIME_MS} ms' THEN pg_current_xact_id() END
+    FROM json_to_record($1::json) AS n(account_id text, category text, title text, body text, priority text,
+        sender_id text, sender_type text, resource_type text, resource_id text, message_id text, agent_run_id text,
+        subject text, key text, at timestamptz),
+      unnest($2::text[]) AS r(id), LATERAL (SELECT * FROM actors WHERE id = r.id OFFSET 0) AS a
+    WHERE a.account_id = n.account_id AND a.type = 'user' AND NOT a.customer AND a.deactivated_at IS NULL
+    ORDER BY a.id
+    ON CONFLICT DO NOTHING
+    RETURNING id, recipient_id`,
+});

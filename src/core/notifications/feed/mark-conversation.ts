@@ -1,0 +1,64 @@
+import type { Database } from '../../../platform/db/connection/database.ts';
+import type { ConversationRead } from '../../conversations/outbox-topics.ts';
+import type { Timeline } from '../../messages/timeline/timeline.ts';
+import { enqueueUpdated } from './mark.ts';
+import { moveRead, readReadAlready } from './mark-store.ts';
+
+export interface ReadingOptions {
+  readonly database: Database;
+  readonly timeline: Pick<Timeline, 'settle'>;
+}
+
+/**
+ * Marks a user's notifications of the messages that it has read, and those about the conversation
+ * itself, as read. Handles CONVERSATION_READ and may be called again for the same row. It works
+ * behind the commit of the read position, newest messages first, in transactions of
+ * MESSAGES_AT_ONCE. A number that is still being written is waited for, since its message would
+ * bring an unread notification from behind the position.
+ */
+export async function markConversationRead(
+  { database, timeline }: ReadingOptions,
+  { conversation_id: conversationId, actor_id: recipientId, after, through }: ConversationRead,
+): Promise<void> {
+  let settledThrough = 0;
+  for (let last = through; last > after; ) {
+    const moved = await database.transaction(async (tx) => {
+      const range = { recipientId, conversationId, after, through: last };
+      const moved = await moveRead(tx, range, MESSAGES_AT_ONCE);
+      await enqueueUpdated(
+        tx,
+        moved.ids.map((id) => ({ id, recipient_id: recipientId })),
+      );
+      return moved;
+    });
+    const next = moved.numbers < MESSAGES_AT_ONCE ? after : moved.first! - 1;
+    const hasHole = last - next > moved.numbers;
+    if (hasHole && settledThrough !== last) {
+      await timeline.settle({ conversationId, after: next, upTo: last });
+      // Looked at again in any case: a number may have been committed between this look and that of
+      // the timeline.
+      settledThrough = last;
+      continue;
+    }
+    if (moved.isBeforeJoining) return;
+    last = next;
+  }
+}
+
+/**
+ * Marks notifications that were made after their messages were read. Called whenever notifications
+ * were not committed together with their message: a reader can have moved its position in between.
+ * Either this finds the position, or the handler of CONVERSATION_READ finds the notification.
+ */
+export async function markReadAlready(options: ReadingOptions, messageIds: readonly string[]): Promise<void> {
+  for (const { recipient_id, conversation_id, sequence } of await readReadAlready(
+    options.database,
+    messageIds,
+  )) {
+    const range = { actor_id: recipient_id, conversation_id, after: sequence - 1, through: sequence };
+    await markConversationRead(options, range);
+  }
+}
+
+/** The events of a transaction, 600 bytes each, stay well below the limit of a socket's buffer. */
+const MESSAGES_AT_ONCE = 500;

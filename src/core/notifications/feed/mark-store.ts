@@ -1,0 +1,181 @@
+import type { Notification } from '../../../contract/protocol/resources/notification.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow, notificationsOf } from '../../resources/notification.ts';
+
+/** Returns the recipient's notification, locked until the transaction ends. */
+export async function lockNotification(
+  tx: Tx,
+  recipientId: string,
+  id: string,
+): Promise<NotificationRow | undefined> {
+  const [row] = await tx.query(LOCK, recipientId, id);
+  return row;
+}
+
+/** Moves a locked row to another state. The time at which it first reached a state is kept. */
+export async function moveOne(
+  tx: Tx,
+  { recipient_id, id }: NotificationRow,
+  to: Notification['status'],
+): Promise<NotificationRow> {
+  const [row] = await tx.query(MOVE_ONE, recipient_id, to, id);
+  return row!;
+}
+
+/** The rows that `moveAll` moves: `limit` rows in these states, the newest first. */
+export interface Batch {
+  readonly from: readonly Notification['status'][];
+  readonly to: Notification['status'];
+  /** Only rows older than this id, or null for all. */
+  readonly before: string | null;
+  readonly limit: number;
+}
+
+/** Returns the rows that it moved, in no particular order. */
+export function moveAll(
+  tx: Tx,
+  recipientId: string,
+  { from, to, before, limit }: Batch,
+): Promise<Pick<NotificationRow, 'id'>[]> {
+  return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
+}
+
+/**
+ * The messages of a conversation that a recipient has read: after `after`, up to and including
+ * `through`.
+ */
+export interface ReadRange {
+  readonly recipientId: string;
+  readonly conversationId: string;
+  readonly after: number;
+  readonly through: number;
+}
+
+export interface MovedByReading {
+  /** The notifications that became `read`. */
+  readonly ids: readonly string[];
+  /**
+   * How many of the range's last numbers were looked at; fewer than the range has where it is
+   * longer, or has holes.
+   */
+  readonly numbers: number;
+  /** The lowest of them, or null. */
+  readonly first: number | null;
+  /**
+   * Whether the messages are from before the recipient's first day in the conversation: it has none
+   * of older ones.
+   */
+  readonly isBeforeJoining: boolean;
+}
+
+/**
+ * Marks the notifications of the last messages of a range as read, of `limit` messages, and those
+ * about the conversation itself.
+ */
+export async function moveRead(
+  tx: Tx,
+  { recipientId, conversationId, after, through }: ReadRange,
+  limit: number,
+): Promise<MovedByReading> {
+  const [row] = await tx.query(MOVE_READ, recipientId, 'read', conversationId, after, through, limit);
+  const { ids, numbers, first, is_before_joining } = row!;
+  return { ids: ids ?? [], numbers, first, isBeforeJoining: is_before_joining === true };
+}
+
+/** A member that has read a message before it was notified of it. */
+export interface ReadAlready {
+  readonly recipient_id: string;
+  readonly conversation_id: string;
+  readonly sequence: number;
+}
+
+/**
+ * Returns the recipients that have read these messages, and whose notifications are not marked as
+ * read.
+ */
+export function readReadAlready(db: Db, messageIds: readonly string[]): Promise<ReadAlready[]> {
+  return db.query(FIND_READ_ALREADY, messageIds);
+}
+
+const LOCK = statement<[recipientId: string, id: string], NotificationRow>({
+  name: 'lock-notification',
+  text: `
+    SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
+    WHERE recipient_id = $1 AND id = $2 FOR UPDATE`,
+});
+
+// Moves rows to the state $2, at the row's time in `due`. Reading implies seeing.
+const MOVE = `
+    UPDATE notifications n SET status = $2,
+      seen_at = CASE WHEN $2 IN ('seen', 'read') THEN coalesce(n.seen_at, due.at) ELSE n.seen_at END,
+      read_at = CASE WHEN $2 = 'read' THEN coalesce(n.read_at, due.at) ELSE n.read_at END,
+      dismissed_at = CASE WHEN $2 = 'dismissed' THEN due.at ELSE n.dismissed_at END,
+      ${setTouched('due.at')}
+    FROM due WHERE n.recipient_id = $1 AND n.id = due.id`;
+
+const MOVE_ONE = statement<[recipientId: string, status: string, id: string], NotificationRow>({
+  name: 'move-notification',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT id, later_than(updated_at) AS at FROM notifications WHERE recipient_id = $1 AND id = $3
+    ) ${MOVE}
+    RETURNING ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}`,
+});
+
+// Rows are locked in the order of the feed, so that two concurrent moves cannot deadlock.
+const MOVE_ALL = statement<
+  [recipientId: string, status: string, from: readonly string[], before: string | null, limit: number],
+  Pick<NotificationRow, 'id'>
+>({
+  name: 'move-notifications',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT id, later_than(updated_at) AS at FROM notifications
+      WHERE recipient_id = $1 AND status = ANY($3) AND id < coalesce($4, '~')
+      ORDER BY id DESC LIMIT $5 FOR UPDATE
+    ) ${MOVE}
+    RETURNING n.id`,
+});
+
+// The ids of a message's notifications are made again from it, so the feed is not searched. They
+// are an array and not a join: where a row was changed while the lock was waited for, Postgres
+// tests it again, and lost it in a join with a UNION.
+const MOVE_READ = statement<
+  [
+    recipientId: string,
+    status: string,
+    conversationId: string,
+    after: number,
+    through: number,
+    limit: number,
+  ],
+  { ids: string[] | null; numbers: number; first: number | null; is_before_joining: boolean | null }
+>({
+  name: 'move-notifications-of-read-messages',
+  text: `
+    WITH page AS MATERIALIZED (
+      SELECT m.id, m.sequence, moment_of(m) AS at FROM messages m
+      WHERE m.conversation_id = $3 AND m.sequence > $4 AND m.sequence <= $5
+      ORDER BY m.sequence DESC LIMIT $6
+    ), due AS MATERIALIZED (
+      SELECT n.id, later_than(n.updated_at) AS at FROM notifications n
+      WHERE n.recipient_id = $1 AND n.status IN ('unseen', 'seen') AND n.id = ANY(ARRAY(
+        SELECT notification_id(page.at, page.id, $1) FROM page
+        UNION ALL
+        SELECT o.id FROM notifications o WHERE o.subject = $3 AND o.recipient_id = $1
+      ))
+      ORDER BY n.id DESC FOR UPDATE OF n
+    ), moved AS (${MOVE} RETURNING n.id)
+    SELECT (SELECT array_agg(id::text) FROM moved) AS ids, (SELECT count(*) FROM page) AS numbers,
+      (SELECT min(sequence) FROM page) AS first, (SELECT max(at) FROM page) < (
+        SELECT created_at FROM participants WHERE conversation_id = $3 AND actor_id = $1) AS is_before_joining`,
+});
+
+const FIND_READ_ALREADY = statement<[messageIds: readonly string[]], ReadAlready>({
+  name: 'find-notifications-read-already',
+  text: `
+    SELECT p.actor_id AS recipient_id, m.conversation_id, m.sequence FROM ${notificationsOf('$1::text[]')}
+    WHERE p.read_sequence >= m.sequence AND n.status IN ('unseen', 'seen')`,
+});

@@ -1,0 +1,324 @@
+import type { Actor } from '../../../contract/protocol/resources/actor.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
+import type { Since } from '../../conversations/event-source.ts';
+import type { MessageRow } from '../../resources/message.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/notification.ts';
+import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
+import type { NotificationKey } from './insert-store.ts';
+
+/** Characters of an id up to the end of its time. */
+const ID_TIME = 'ntf_'.length + 13;
+
+/** A message that notifications are about, and its conversation. */
+export interface MessagePlace {
+  readonly messageId: string;
+  readonly conversationId: string;
+}
+
+/**
+ * Returns what a message's notifications depend on, and keeps it from changing until the
+ * transaction ends.
+ */
+export function lockContent(
+  tx: Tx,
+  { messageId, conversationId }: MessagePlace,
+): Promise<Pick<MessageRow, 'body' | 'deleted_at'> | undefined> {
+  return tx.kysely
+    .selectFrom('messages')
+    .select(['body', 'deleted_at'])
+    .where('id', '=', messageId)
+    .where('conversation_id', '=', conversationId)
+    .forShare()
+    .executeTakeFirst();
+}
+
+/** Sets the body of a message's notifications. Returns those whose body changed. */
+export function writePreviews(
+  tx: Tx,
+  { messageId, conversationId }: MessagePlace,
+  body: string | null,
+): Promise<NotificationKey[]> {
+  return tx.query(WRITE_PREVIEWS, messageId, conversationId, body);
+}
+
+/**
+ * Like `writePreviews`, for the notifications of a category that were made for this subject
+ * (insert-store.ts).
+ */
+export function writePreviewsOfSubject(
+  tx: Tx,
+  subject: string,
+  category: string,
+  body: string | null,
+): Promise<NotificationKey[]> {
+  return tx.query(WRITE_PREVIEWS_OF_SUBJECT, subject, category, body);
+}
+
+/** What a notification that is not about a message is made of. */
+export interface NotificationCause {
+  readonly key: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly recipient_id: string;
+}
+
+/** Clears the bodies of the notifications of these causes. Returns those whose body was cleared. */
+export async function clearBodies(tx: Tx, causes: readonly NotificationCause[]): Promise<NotificationKey[]> {
+  return causes.length === 0 ? [] : tx.query(CLEAR_BODIES, JSON.stringify(causes));
+}
+
+/**
+ * Deletes the notifications of messages that are gone. `at` is the moment from which their ids are
+ * made. Returns how many there were.
+ */
+export async function deleteNotificationsOf(
+  tx: Tx,
+  conversationId: string,
+  messages: readonly { readonly id: string; readonly at: string }[],
+): Promise<number> {
+  if (messages.length === 0) return 0;
+  const [row] = await tx.query(DELETE_OF_MESSAGES, JSON.stringify(messages), conversationId);
+  return row!.deleted;
+}
+
+/**
+ * Deletes what participants of a conversation were notified of besides its messages. Returns how
+ * many there were.
+ */
+export async function deleteNotificationsAbout(tx: Tx, conversationId: string): Promise<number> {
+  const [row] = await tx.query(DELETE_ABOUT, conversationId);
+  return row!.deleted;
+}
+
+/**
+ * Deletes notifications of the account's users that are that old, `limit` at most, but not those
+ * about held conversations. Returns how many. No hold of theirs is set until the transaction ends.
+ */
+export async function deleteOldNotifications(
+  tx: Tx,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<number> {
+  const [row] = await tx.query(DELETE_OLD, accountId, days, limit);
+  return row!.deleted;
+}
+
+/**
+ * Returns how old the account's oldest notification is, in seconds, but for those about held
+ * conversations.
+ */
+export async function readNotificationAge(db: Db, accountId: string): Promise<number | null> {
+  const [row] = await db.query(READ_AGE, accountId);
+  return row!.age;
+}
+
+/**
+ * Returns the notifications of these recipients that are new or changed since then, oldest first,
+ * without new ones that their recipients keep off their sockets.
+ */
+export function readChanged(
+  db: Db,
+  recipientIds: readonly string[],
+  { xid, began }: Since,
+): Promise<NotificationRow[]> {
+  return db.query(READ_CHANGED, recipientIds, xid, began);
+}
+
+/** A user that was added to a conversation. */
+export interface JoiningRow {
+  readonly account_id: string;
+  readonly recipient_id: string;
+  readonly conversation_id: string;
+  readonly title: string | null;
+  /** The actor that added the recipient; null if there is none. */
+  readonly by_id: string | null;
+  readonly by_type: Actor['type'] | null;
+  readonly by_name: string | null;
+}
+
+/** Returns the participant if it is a user to be notified of being added by this actor. */
+export async function readJoining(
+  db: Db,
+  participantId: string,
+  by: string | null,
+): Promise<JoiningRow | undefined> {
+  const [joining] = await db.query(READ_JOINING, participantId, by);
+  return joining;
+}
+
+/** A scheduled message that was not sent. */
+export interface UnsentRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly author_id: string;
+  readonly body: string | null;
+  readonly title: string | null;
+  /** When it ended. */
+  readonly notified_at: string;
+}
+
+/**
+ * Returns the message if its author is a user of the account: other authors get no notifications.
+ */
+export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow | undefined> {
+  const [unsent] = await db.query(READ_UNSENT, messageId);
+  return unsent;
+}
+
+// The ids are made again from the message. Every recipient is, or was, a participant.
+/**
+ * SQL: the new preview, for members. What is written after a member has left is not for it: its
+ * preview is cleared.
+ */
+const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
+
+const WRITE_PREVIEWS = statement<
+  [messageId: string, conversationId: string, body: string | null],
+  NotificationKey
+>({
+  name: 'write-previews-of-notifications',
+  text: `
+    UPDATE notifications n
+    SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
+    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
+    WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
+      AND n.id = notification_id(moment_of(m), m.id, p.actor_id) AND n.body IS DISTINCT FROM ${PREVIEW}
+    RETURNING n.id, n.recipient_id`,
+});
+
+// The notifications of admins outside of the conversation have no preview and get none.
+const WRITE_PREVIEWS_OF_SUBJECT = statement<
+  [subject: string, category: string, body: string | null],
+  NotificationKey
+>({
+  name: 'write-previews-of-subject',
+  text: `
+    UPDATE notifications n
+    SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
+    FROM participants p
+    WHERE n.subject = $1 AND n.category = $2 AND n.status <> 'dismissed' AND n.body IS NOT NULL
+      AND p.conversation_id = n.resource_id AND p.actor_id = n.recipient_id AND n.body IS DISTINCT FROM ${PREVIEW}
+    RETURNING n.id, n.recipient_id`,
+});
+
+const CLEAR_BODIES = statement<[causes: string], NotificationKey>({
+  name: 'clear-bodies-of-notifications',
+  text: `
+    UPDATE notifications n SET body = NULL, ${setTouched('later_than(n.updated_at)')}
+    FROM json_to_recordset($1::json) AS c(key text, at timestamptz, recipient_id text)
+    WHERE n.recipient_id = c.recipient_id AND n.id = notification_id(c.at, c.key, c.recipient_id)
+      AND n.body IS NOT NULL
+    RETURNING n.id, n.recipient_id`,
+});
+
+// Every recipient is, or was, a participant.
+const DELETE_OF_MESSAGES = statement<[messages: string, conversationId: string], { deleted: number }>({
+  name: 'delete-notifications-of-messages',
+  text: `
+    WITH deleted AS (
+      DELETE FROM notifications n
+      USING json_to_recordset($1::json) AS m(id text, at timestamptz), participants p
+      WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.id = notification_id(m.at, m.id, p.actor_id)
+      RETURNING 1
+    )
+    SELECT count(*) AS deleted FROM deleted`,
+});
+
+const DELETE_ABOUT = statement<[conversationId: string], { deleted: number }>({
+  name: 'delete-notifications-about-conversation',
+  text: `
+    WITH deleted AS (
+      DELETE FROM notifications n USING participants p
+      WHERE p.conversation_id = $1 AND n.recipient_id = p.actor_id AND n.resource_id = $1
+      RETURNING 1
+    )
+    SELECT count(*) AS deleted FROM deleted`,
+});
+
+const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = n.resource_id AND h.legal_hold = 'held')`;
+
+const DELETE_OLD = statement<[accountId: string, days: number, limit: number], { deleted: number }>({
+  name: 'delete-old-notifications',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT n.recipient_id, n.id, n.resource_id FROM actors a, LATERAL (
+        SELECT n.recipient_id, n.id, n.resource_id FROM notifications n
+        WHERE n.recipient_id = a.id AND ${NOT_HELD}
+          AND n.id < left(notification_id(clock_timestamp() - make_interval(days => $2::int), '', ''), ${ID_TIME})
+        ORDER BY n.id LIMIT $3
+      ) n
+      WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer LIMIT $3
+    ), about AS MATERIALIZED (
+      SELECT c.id, c.legal_hold FROM conversations c
+      WHERE c.id IN (SELECT resource_id FROM due) ORDER BY c.id FOR SHARE
+    ), deleted AS (
+      DELETE FROM notifications n USING due d
+      WHERE n.recipient_id = d.recipient_id AND n.id = d.id
+        AND NOT EXISTS (SELECT FROM about WHERE about.id = d.resource_id AND about.legal_hold = 'held')
+      RETURNING 1
+    )
+    SELECT count(*) AS deleted FROM deleted`,
+});
+
+const READ_AGE = statement<[accountId: string], { age: number | null }>({
+  name: 'read-age-of-notifications',
+  text: `
+    SELECT extract(epoch FROM clock_timestamp() - min(n.created_at))::float8 AS age FROM actors a, LATERAL (
+      SELECT n.created_at FROM notifications n WHERE n.recipient_id = a.id AND ${NOT_HELD} ORDER BY n.id LIMIT 1
+    ) n
+    WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer`,
+});
+
+/**
+ * SQL: the notifications that readers of a feed may have missed, which are disjoint: those that
+ * changed or were made late, and the new ones, which are found by their ids
+ * (docs/decisions.md#new-notifications-are-found-by-their-ids).
+ */
+export function missedNotifications(recipient: string, { xid, began }: Record<keyof Since, string>): string {
+  const columns = NOTIFICATION_COLUMNS.join(', ');
+  return `(
+        SELECT ${columns} FROM notifications
+        WHERE recipient_id = ${recipient} AND changed_in >= ${xid}::xid8
+        UNION ALL
+        SELECT ${columns} FROM notifications
+        WHERE recipient_id = ${recipient} AND id >= left(notification_id(${began}::timestamptz, '', ''), ${ID_TIME})
+          AND changed_in IS NULL)`;
+}
+
+const READ_CHANGED = statement<
+  [recipientIds: readonly string[], xid: string, began: string],
+  NotificationRow
+>({
+  name: 'read-changed-notifications',
+  text: `
+    SELECT n.* FROM unnest($1::text[]) AS r(id)
+      LEFT JOIN notification_settings s ON s.actor_id = r.id AND s.off_sockets,
+      LATERAL ${missedNotifications('r.id', { xid: '$2', began: '$3' })} AS n
+    WHERE s.actor_id IS NULL OR n.updated_at > n.created_at
+      OR coalesce(s.categories -> n.category ->> 'socket', 'true') = 'true'
+    ORDER BY recipient_id, updated_at, id`,
+});
+
+const READ_JOINING = statement<[participantId: string, by: string | null], JoiningRow>({
+  name: 'read-joining',
+  text: `
+    SELECT p.account_id, p.actor_id AS recipient_id, c.id AS conversation_id, c.title,
+      a.id AS by_id, a.type AS by_type, a.name AS by_name
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
+    WHERE p.id = $1 AND p.type = 'user' AND p.${IS_MEMBER}
+      AND NOT ${hasMuted('p')} AND p.actor_id IS DISTINCT FROM $2`,
+});
+
+const READ_UNSENT = statement<[messageId: string], UnsentRow>({
+  name: 'read-unsent-message',
+  text: `
+    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title, m.notified_at
+    FROM messages m
+    JOIN conversations c ON c.id = m.conversation_id
+    JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
+    WHERE m.id = $1 AND m.notified_at IS NOT NULL`,
+});

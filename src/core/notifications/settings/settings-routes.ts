@@ -1,0 +1,48 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import {
+  NotificationSettings,
+  SetNotificationSettingsBody,
+} from '../../../contract/protocol/resources/notification-settings.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { setSettings, showSettings } from './settings.ts';
+
+/** The caller's own settings (docs/contract.md#notification-settings). */
+export function settingsRoutes(database: Database): Route[] {
+  return [
+    defineRoute({
+      name: 'get_notification_settings',
+      method: 'GET',
+      path: '/v1/messaging/notification-settings',
+      summary: "Get the caller's notification settings",
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      agents: false,
+      status: 200,
+      response: NotificationSettings,
+      handle: ({ principal }) => showSettings(database, requireUser(principal).id),
+    }),
+    defineRoute({
+      name: 'set_notification_settings',
+      method: 'PUT',
+      path: '/v1/messaging/notification-settings',
+      summary: "Replace the caller's notification settings",
+      since: '1.2.harbor',
+      permission: 'messaging:read',
+      agents: false,
+      body: SetNotificationSettingsBody,
+      status: 200,
+      response: NotificationSettings,
+      change: (tx, { principal, body }) => setSettings(tx, requireUser(principal), body),
+    }),
+  ];
+}
+
+function requireUser({ actor, customer, accountId }: Principal): {
+  readonly id: string;
+  readonly accountId: string;
+} {
+  if (actor.type === 'user' && !customer) return { id: actor.id, accountId };
+  throw new ApiError('insufficient_permissions', 'Only users of the account have notification settings.');
+}

@@ -1,0 +1,187 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { NOTIFICATION_CATEGORIES } from '../../../contract/protocol/resources/notification.ts';
+import {
+  type CategoryChannels,
+  type NotificationChannel,
+  type NotificationSettings,
+  type SetNotificationSettingsBody,
+  WEEKDAYS,
+} from '../../../contract/protocol/resources/notification-settings.ts';
+import { isTimezone } from '../../../contract/protocol/schema/formats.ts';
+import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
+import type { Rights } from '../../../platform/access/rights.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
+import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
+import { requireComing } from '../../conversations/own-state.ts';
+import { isWithin } from './do-not-disturb.ts';
+import {
+  deleteSettings,
+  hasOffSockets,
+  readSettings,
+  type SettingsRow,
+  writeSettings,
+} from './settings-store.ts';
+
+const ALL_CHANNELS: CategoryChannels = { socket: true, push: true, mail: true };
+
+const DEFAULTS: NotificationSettings = {
+  object: 'notification_settings',
+  categories: Object.fromEntries(NOTIFICATION_CATEGORIES.map((category) => [category, ALL_CHANNELS])),
+  mute_until: null,
+  do_not_disturb: null,
+  digest_after_minutes: null,
+  updated_at: null,
+};
+
+const MAX_CACHED = 50_000;
+
+/**
+ * Cache of the settings of users (docs/contract.md#notification-settings), and of the accounts in
+ * which a user keeps a category off its sockets: in any other account a send looks no further.
+ */
+export class SettingsOfUsers {
+  readonly #users: RevocableCache<NotificationSettings>;
+  readonly #accounts: RevocableCache<boolean>;
+
+  constructor(database: Pick<Database, 'reader'>, rights: Rights) {
+    const reads = new GatheredReads(async (userIds: readonly string[]) => {
+      const rows = new Map((await readSettings(database.reader, userIds)).map((row) => [row.actor_id, row]));
+      return userIds.map((id) => present(rows.get(id)));
+    });
+    const common = { rights, max: MAX_CACHED };
+    this.#users = new RevocableCache({
+      ...common,
+      load: (userId) => reads.ask(userId),
+      subjectsOf: (_settings, userId) => [settingsSubject(userId)],
+    });
+    this.#accounts = new RevocableCache({
+      ...common,
+      load: (accountId) => hasOffSockets(database.reader, accountId),
+      subjectsOf: (_isOff, accountId) => [settingsSubject(accountId)],
+    });
+  }
+
+  /** Synchronous if cached. */
+  of(userId: string): NotificationSettings | Promise<NotificationSettings> {
+    return this.#users.get(userId);
+  }
+
+  /** Returns the settings of these users, by their ids. */
+  async settingsOf(userIds: readonly string[]): Promise<ReadonlyMap<string, NotificationSettings>> {
+    const settings = await Promise.all(userIds.map((id) => this.of(id)));
+    return new Map(userIds.map((id, index) => [id, settings[index]!]));
+  }
+
+  /** Whether a user of the account keeps a category off its sockets. Synchronous if cached. */
+  hasOffSockets(accountId: string): boolean | Promise<boolean> {
+    return this.#accounts.get(accountId);
+  }
+}
+
+/** Whether `notification.created` of this category reaches the sockets of a user, at any time. */
+export function reachesSockets(
+  { categories }: Pick<NotificationSettings, 'categories'>,
+  category: string,
+): boolean {
+  return categories[category]?.socket ?? true;
+}
+
+/**
+ * Whether a notification of this category may reach its user on this channel at that time: the
+ * category has the channel, and the user is neither muted nor within its do-not-disturb hours.
+ */
+export function mayInterrupt(
+  settings: Pick<NotificationSettings, 'categories' | 'mute_until' | 'do_not_disturb'>,
+  category: string,
+  channel: Exclude<NotificationChannel, 'socket'>,
+  at: Date,
+): boolean {
+  const { categories, mute_until: muteUntil, do_not_disturb: hours } = settings;
+  if (!(categories[category] ?? ALL_CHANNELS)[channel]) return false;
+  if (muteUntil !== null && at.getTime() < Date.parse(muteUntil)) return false;
+  return hours === null || !isWithin(hours, at);
+}
+
+export async function readOwnSettings(db: Db, userId: string): Promise<NotificationSettings> {
+  const [row] = await readSettings(db, [userId]);
+  return present(row);
+}
+
+/**
+ * Returns the settings as their user sees them: a mute that has ended is none, so they can be sent
+ * back as they are.
+ */
+export async function showSettings(db: Db, userId: string): Promise<NotificationSettings> {
+  const settings = await readOwnSettings(db, userId);
+  const { mute_until: until } = settings;
+  return until === null || Date.parse(until) > Date.now() ? settings : { ...settings, mute_until: null };
+}
+
+/**
+ * Replaces the settings of a user; what the body leaves out has its default. Throws ApiError
+ * `invalid_format` for an unknown timezone, and `validation_failed` for a `mute_until` that is not
+ * within the next year.
+ */
+export async function setSettings(
+  tx: Tx,
+  user: { readonly id: string; readonly accountId: string },
+  {
+    categories = {},
+    mute_until = null,
+    do_not_disturb,
+    digest_after_minutes = null,
+  }: SetNotificationSettingsBody,
+): Promise<NotificationSettings> {
+  if (do_not_disturb && !isTimezone(do_not_disturb.timezone)) {
+    throw new ApiError('invalid_format', 'Must be an IANA timezone such as Europe/Berlin.', {
+      param: 'do_not_disturb.timezone',
+    });
+  }
+  if (mute_until !== null) await requireComing(tx, mute_until, 'mute_until');
+  const row = await writeSettings(tx, user, {
+    categories: Object.fromEntries(
+      Object.entries(categories).map(([category, channels]) => [category, { ...ALL_CHANNELS, ...channels }]),
+    ),
+    mute_until,
+    do_not_disturb: do_not_disturb ? { ...do_not_disturb, days: do_not_disturb.days ?? [...WEEKDAYS] } : null,
+    digest_after_minutes,
+  });
+  await announceSettings(tx, user);
+  return present(row);
+}
+
+/** Sets the settings of a user back to the defaults, for its erasure. */
+export async function forgetSettings(
+  tx: Tx,
+  user: { readonly id: string; readonly accountId: string },
+): Promise<void> {
+  await deleteSettings(tx, user.id);
+  await announceSettings(tx, user);
+}
+
+function announceSettings(
+  tx: Tx,
+  { id, accountId }: { readonly id: string; readonly accountId: string },
+): Promise<void> {
+  return enqueueRightsChanged(tx, [settingsSubject(id), settingsSubject(accountId)]);
+}
+
+/**
+ * The subject of the changed-rights frame that announces new settings, of a user or of one in an
+ * account.
+ */
+function settingsSubject(id: string): string {
+  return `notification-settings:${id}`;
+}
+
+function present(row: SettingsRow | undefined): NotificationSettings {
+  if (row === undefined) return DEFAULTS;
+  const { actor_id: _, categories, ...settings } = row;
+  return {
+    object: 'notification_settings',
+    categories: { ...DEFAULTS.categories, ...categories },
+    ...settings,
+  };
+}

@@ -1,0 +1,329 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { TurnsByKey } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { OutboxRow } from '../tables/outbox-row.ts';
+import type { Schema } from '../tables/schema.ts';
+import { connectionOptions, placeOf } from './connection-options.ts';
+import type { Db, Tx } from './handle.ts';
+import { OpenTransaction } from './open-transaction.ts';
+import { PipelinedConnection } from './pipelined-connection.ts';
+import { requireServer } from './server-version.ts';
+import { Shortage, type ShortageKind } from './shortage.ts';
+import { bindable, type Statement, type Value } from './statement.ts';
+import { codeOf, isUnavailable, wrapUnavailable } from './unavailable.ts';
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly log: Logger;
+  /** Metrics of statements and errors. */
+  readonly metrics?: Pick<Metrics, 'statements' | 'postgresErrors' | 'postgresPoolWait'>;
+  /** Size of the pool; the pipelined connections come in addition. Default 10. */
+  readonly maxConnections?: number | undefined;
+  /** Milliseconds after which the connection of a query counts as dead. Default 10,000. */
+  readonly queryTimeoutMs?: number | undefined;
+  /**
+   * Milliseconds for which `openDatabase` retries while Postgres does not answer in time. Default
+   * 10,000.
+   */
+  readonly patienceMs?: number | undefined;
+}
+
+/**
+ * Connects. Rejects with one line, without the password: at once if Postgres refuses, after
+ * `patienceMs` if it does not answer in time, as on a busy machine.
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const database = await connect(options);
+  try {
+    const { pipeline, relaxed } = database;
+    database.serverVersion = await requireServer([pipeline, relaxed], placeOf(options.url));
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function connect(options: DatabaseOptions): Promise<Database> {
+  const { patienceMs = PATIENCE_MS } = options;
+  const deadlineMs = performance.now() + patienceMs;
+  for (let attempt = 1; ; attempt++) {
+    const database = new Database(options);
+    try {
+      await Promise.all(database.pipelines.map((pipeline) => pipeline.open()));
+      return database;
+    } catch (cause) {
+      await database.close();
+      const reason = (cause as Error).message.replace(/^Postgres is unavailable: /, '');
+      // The messages of `pg` when `connectionTimeoutMillis` has passed.
+      if (!TIMED_OUT.test(reason) || performance.now() > deadlineMs) {
+        throw new Error(`cannot reach Postgres at ${placeOf(options.url)}: ${reason}`, { cause });
+      }
+      if (attempt === 1)
+        options.log.warn(
+          { reason, patience_ms: patienceMs },
+          'Postgres does not answer in time: trying again',
+        );
+    }
+  }
+}
+
+const PATIENCE_MS = 10_000;
+const TIMED_OUT = /timeout expired|Query read timeout/;
+
+/**
+ * All access to Postgres, in three ways: `pipeline` for the short statements of hot paths, `query`
+ * for other prepared statements, `kysely` and `transaction` for the rest.
+ *
+ * While Postgres is unavailable, each of them rejects within about a second, and works again
+ * without further action when it is back. isUnavailable() (unavailable.ts) recognizes such an
+ * error, also one that `kysely` itself throws, which is not wrapped.
+ */
+export class Database implements Db {
+  /** The version of the Postgres that it was opened on, such as `18.4`. */
+  serverVersion = '';
+  readonly pool: pg.Pool;
+  readonly kysely: Kysely<Schema>;
+  readonly pipeline: PipelinedConnection;
+  /**
+   * Separate connections for writes that must be durable before they are acknowledged: a commit
+   * waits for the disk (3.5 ms as measured), and several connections wait for it at the same time.
+   */
+  readonly writers: readonly PipelinedConnection[];
+  /** For the most frequent reads, which take them in turn: see `reader`. */
+  readonly readers: readonly PipelinedConnection[];
+  /**
+   * For checks of credentials alone, which every request of a caller that is not cached begins
+   * with: they wait for no page.
+   */
+  readonly checks: PipelinedConnection;
+  /**
+   * For statements whose rows are large: one at a time, so that few of their rows are in memory and
+   * nothing waits behind them.
+   */
+  readonly bulk: PipelinedConnection;
+  readonly #bulkTurns = new TurnsByKey(BULK_AT_ONCE);
+  #lastReader = 0;
+  /**
+   * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off),
+   * never for what was acknowledged. If such a write survives a crash, so do all writes that
+   * committed before it.
+   */
+  readonly relaxed: PipelinedConnection;
+  readonly #url: string;
+  #onCommitted: ((rows: readonly OutboxRow[]) => void) | undefined;
+  readonly #clients = new Set<pg.Client>();
+  readonly #shortage = new Shortage();
+  readonly #metrics: DatabaseOptions['metrics'];
+
+  constructor({ url, log, metrics, maxConnections = 10, queryTimeoutMs = 10_000 }: DatabaseOptions) {
+    this.#metrics = metrics;
+    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
+    this.#url = url;
+    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs });
+    this.pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 30_000 });
+    surviveLostClients(this.pool);
+    this.pool.on('error', (error) => {
+      // The pool ends before its sockets do: a Postgres that is stopped after it may still report
+      // that on them.
+      if (!this.pool.ending) log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
+    });
+    this.pool.on('connect', (client) => {
+      this.#clients.add(client);
+      client.on('end', () => this.#clients.delete(client));
+    });
+    this.kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: this.pool }) });
+    const connect = (settings?: Readonly<Record<string, string>>, gather?: number) =>
+      new PipelinedConnection({
+        url,
+        log,
+        queryTimeoutMs,
+        settings,
+        gather,
+        onStatement: (name) => this.#countStatement(name),
+        onError: (error) => void this.#failed(error),
+        // The others may have a second to wait, in which reads fail although sends succeed, or the
+        // other way round.
+        onRestored: () => {
+          for (const pipeline of this.pipelines) pipeline.retryNow();
+        },
+      });
+    this.pipeline = connect();
+    this.readers = Array.from({ length: READERS }, () => connect(READER_SETTINGS, GATHERED_READS));
+    this.checks = connect(READER_SETTINGS, GATHERED_READS);
+    this.bulk = connect(READER_SETTINGS);
+    this.writers = Array.from({ length: WRITERS }, () => connect(WRITER_SETTINGS));
+    this.relaxed = connect({ synchronous_commit: 'off' });
+  }
+
+  /** All connections outside the pool. */
+  get pipelines(): readonly PipelinedConnection[] {
+    const { pipeline, readers, checks, bulk, writers, relaxed } = this;
+    return [pipeline, ...readers, checks, bulk, ...writers, relaxed];
+  }
+
+  /** Whether every one of them has its connection. */
+  get connected(): boolean {
+    return this.pipelines.every((pipeline) => pipeline.connected);
+  }
+
+  /**
+   * Separate connections for the most frequent reads: statements that are certain to be short, such
+   * as a page straight off an index. They are used in turn.
+   */
+  get reader(): PipelinedConnection {
+    this.#lastReader = (this.#lastReader + 1) % READERS;
+    return this.readers[this.#lastReader]!;
+  }
+
+  /**
+   * Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError).
+   */
+  async query<Params extends readonly Value[], Row extends object>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]> {
+    if (statement.isBulk === true) {
+      // A statement's time begins when it is sent: it must not wait on the connection for many
+      // others.
+      return this.#bulkTurns.run('', () => this.bulk.query(statement, ...values));
+    }
+    const query = { name: statement.name, text: statement.text, values: bindable(values) };
+    this.#countStatement(statement.name);
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await this.#client();
+      const { rows } = await client.query(query);
+      client.release();
+      return rows;
+    } catch (error) {
+      // pool.query() would discard the connection after any error, even after a unique violation.
+      client?.release(isUnavailable(error) || !(error instanceof pg.DatabaseError));
+      throw this.#failed(error);
+    }
+  }
+
+  #countStatement(name: string): void {
+    this.#metrics?.statements.inc({ name });
+  }
+
+  async #client(): Promise<pg.PoolClient> {
+    const beganMs = performance.now();
+    const client = await this.pool.connect();
+    this.#metrics?.postgresPoolWait.observe((performance.now() - beganMs) / 1_000);
+    return client;
+  }
+
+  /** What Postgres has recently run out of. */
+  get shortage(): ShortageKind | undefined {
+    return this.#shortage.current;
+  }
+
+  /** Counts the error and returns it in the form for callers. */
+  #failed(error: unknown): unknown {
+    const result = wrapUnavailable(error);
+    // An error without a code is the end of a connection, or not an error of Postgres at all.
+    const code = codeOf(error) || (isUnavailable(result) ? 'connection' : '');
+    if (code !== '') this.#metrics?.postgresErrors.inc({ code });
+    this.#shortage.record(code);
+    return result;
+  }
+
+  /**
+   * Commits when `work` resolves and rolls back when it rejects. Rejects with
+   * DatabaseUnavailableError (a commit in progress may have happened), or with the error of `work`.
+   * The rows that `work` wrote into the outbox are passed to the listener below before this
+   * resolves.
+   */
+  async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const outbox = { rows: [] as OutboxRow[], isHandledHere: this.#onCommitted !== undefined };
+    let result: T;
+    try {
+      result = await this.kysely.transaction().execute((kysely) => work(new OpenTransaction(kysely, outbox)));
+    } catch (error) {
+      // Errors of the caller's own code, such as refusals, are not errors of Postgres and are not
+      // counted.
+      throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
+    }
+    if (outbox.rows.length > 0) this.#onCommitted?.(outbox.rows);
+    return result;
+  }
+
+  /**
+   * `listener` is called with the outbox rows of each transaction, synchronously after its commit.
+   * It must not throw.
+   */
+  onCommitted(listener: (rows: readonly OutboxRow[]) => void): void {
+    this.#onCommitted = listener;
+  }
+
+  /** Runs Kysely on a separate connection without a time limit, for migrations. */
+  async withoutTimeLimit<T>(run: (kysely: Kysely<Schema>) => Promise<T>): Promise<T> {
+    const limits = { statementTimeoutMs: 0, queryTimeoutMs: 0 };
+    const pool = new pg.Pool({ ...connectionOptions({ url: this.#url, ...limits }), max: 1 });
+    surviveLostClients(pool);
+    try {
+      return await run(new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }));
+    } catch (error) {
+      throw wrapUnavailable(error);
+    } finally {
+      await pool.end();
+    }
+  }
+
+  /** Waits for running statements, two seconds at most. */
+  async close(): Promise<void> {
+    if (this.pool.ending) return;
+    const timer = setTimeout(() => {
+      for (const client of this.#clients) client.connection.stream.destroy();
+    }, 2_000);
+    // A client that is held without being used would keep the pool from ending, so it is not waited
+    // for.
+    const patience = new AbortController();
+    await Promise.all([
+      ...this.pipelines.map((pipeline) => pipeline.close()),
+      Promise.race([this.pool.end(), delay(2_500, undefined, { signal: patience.signal }).catch(() => {})]),
+    ]);
+    patience.abort();
+    clearTimeout(timer);
+  }
+}
+
+/** Enough for Postgres to use a second processor. */
+const READERS = 2;
+/**
+ * With two at once, 100 large pages more than doubled the p99 of other requests: 127 against 54 ms
+ * on two cores.
+ */
+const BULK_AT_ONCE = 1;
+
+/**
+ * A page is read in the order of an index, whatever its values are. Without this, Postgres plans it
+ * again for each request as soon as the table is large: at two million notifications that took 50
+ * of 80 µs a page. The planner knows no values here and expects few rows, so it must not gather and
+ * sort them.
+ */
+const READER_SETTINGS = { plan_cache_mode: 'force_generic_plan', enable_bitmapscan: 'off' };
+/** Maximum number of reads in one write: with this many Postgres has enough work to start on. */
+const GATHERED_READS = 8;
+
+/**
+ * A flush joins its own rows to each other: 512 of them would meet 262,144 times in a nested loop.
+ * Planning it again each time would find the same plan.
+ */
+const WRITER_SETTINGS = { enable_hashjoin: 'on', plan_cache_mode: 'force_generic_plan' };
+
+/** More concurrent commits gain nothing: they share one flush of the disk. */
+const WRITERS = 3;
+
+/**
+ * pg-pool removes its own listener while a client is checked out: an error event would end the
+ * process then.
+ */
+function surviveLostClients(pool: pg.Pool): void {
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+}

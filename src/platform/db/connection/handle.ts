@@ -1,0 +1,33 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { OutboxRecord } from '../tables/outbox-row.ts';
+import type { Schema } from '../tables/schema.ts';
+import type { Statement, Value } from './statement.ts';
+
+/** Runs prepared statements: a Db, or one of the pipelined connections of Database. */
+export interface Querier {
+  /**
+   * Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError).
+   */
+  query<Params extends readonly Value[], Row extends object>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]>;
+}
+
+/**
+ * A handle for reading and writing rows: the Database, where each statement is a transaction of its
+ * own, or a Tx.
+ */
+export interface Db extends Querier {
+  readonly kysely: Kysely<Schema>;
+}
+
+/**
+ * An open transaction: its statements see its own writes. Only Database.transaction creates one, so
+ * a function that takes a Tx cannot be called outside a transaction.
+ */
+export interface Tx extends Db {
+  readonly kysely: Transaction<Schema>;
+  /** The rows enqueued so far (outbox.ts). */
+  readonly outbox: OutboxRecord;
+}

@@ -1,0 +1,132 @@
+import { MAX_PAGE_BYTES } from '../../../contract/protocol/lists.ts';
+import type { Querier } from './handle.ts';
+import { type Statement, statement, type Value } from './statement.ts';
+
+/** Which rows of a list: a PageRequest of platform/http/pipeline/pagination.ts is one. */
+export interface KeysetPage {
+  /** `next`: in the order of the list; `previous`: in the opposite one. */
+  readonly direction: 'next' | 'previous';
+  /**
+   * The first row follows this key, in the direction. Null if the list begins at its end on that
+   * side.
+   */
+  readonly after: readonly (string | number)[] | null;
+  /** Most rows to return. */
+  readonly fetch: number;
+  /** Searched for in the list's search columns, ignoring case, or null for no search. */
+  readonly search: string | null;
+}
+
+export interface KeysetOptions {
+  /** Names the prepared statements. */
+  readonly name: string;
+  readonly columns: string;
+  readonly from: string;
+  /** The conditions; their parameters are the values of `readPage`, from $1 on. */
+  readonly where: string;
+  /** The columns that order the list, with their types; together they are unique. */
+  readonly key: readonly (readonly [column: string, type: 'timestamptz' | 'text' | 'integer'])[];
+  /** Default: newest first, with the highest key. */
+  readonly order?: 'newest_first' | 'oldest_first';
+  /** Columns that a search looks into. */
+  readonly search?: readonly string[];
+  /**
+   * A column of large texts: the page ends behind the row with which they have more than
+   * MAX_PAGE_BYTES.
+   */
+  readonly largeText?: string;
+  /**
+   * An aggregate over the rows of a page, in its order: then the answer is one row, since each row
+   * costs time.
+   */
+  readonly gathered?: string;
+}
+
+export interface KeysetList<Values extends readonly Value[], Row extends object> {
+  /** The rows of one page, in its direction. */
+  readPage(db: Querier, values: Values, page: KeysetPage): Promise<Row[]>;
+  readonly statements: Readonly<Record<KeysetPage['direction'], KeysetStatements<Row>>>;
+}
+
+interface KeysetStatements<Row extends object> {
+  /** From the end of the list. */
+  readonly whole: Statement<Value[], Row>;
+  /** From behind a key. */
+  readonly behind: Statement<Value[], Row>;
+}
+
+/**
+ * Defines the statements of a list that is read in pages: two for each direction, since a condition
+ * on the key that may be null would not be looked up in the index. Their parameters: `values`, the
+ * search pattern if the list has a search, the number of rows, the key.
+ */
+export function keysetList<Values extends readonly Value[], Row extends object>(
+  options: KeysetOptions,
+): KeysetList<Values, Row> {
+  const { order = 'newest_first', search } = options;
+  const [forward, backward] =
+    order === 'newest_first' ? (['newest', 'oldest'] as const) : (['oldest', 'newest'] as const);
+  const statements = {
+    next: statementsOf<Row>(options, forward),
+    previous: statementsOf<Row>(options, backward),
+  };
+  return {
+    statements,
+    async readPage(db, values, { direction, after, fetch, search: text }) {
+      const found = search === undefined ? [] : [text && `%${escapeLike(text)}%`];
+      const { whole, behind } = statements[direction];
+      const rows =
+        after === null
+          ? await db.query(whole, ...values, ...found, fetch)
+          : await db.query(behind, ...values, ...found, fetch, ...after);
+      return options.largeText === undefined ? rows : rows.map(withoutBytes);
+    },
+  };
+}
+
+function withoutBytes<Row extends object>(row: Row): Row {
+  const { bytes_before: _, ...rest } = row as Row & { readonly bytes_before?: number };
+  return rest as Row;
+}
+
+/** The text as a part of a LIKE pattern that stands for itself. */
+export function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
+function statementsOf<Row extends object>(
+  { name, columns, from, where, key, search, largeText, gathered }: KeysetOptions,
+  end: 'newest' | 'oldest',
+): KeysetStatements<Row> {
+  const given = Math.max(...[...`${from} ${where}`.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)));
+  const pattern = `$${given + 1}`;
+  const found = search?.map((column) => `${column} ILIKE ${pattern}`).join(' OR ');
+  const condition = found === undefined ? '' : `AND (${pattern}::text IS NULL OR ${found})`;
+  const limit = found === undefined ? given + 1 : given + 2;
+  const [comparison, order] = end === 'newest' ? ['<', ' DESC'] : ['>', ''];
+  const parameters = key.map(([, type], i) => `$${limit + 1 + i}${type === 'text' ? '' : `::${type}`}`);
+  const columnsOfKey = key.map(([column]) => column);
+  const define = (place: string, position: string) => {
+    const inOrder = columnsOfKey.map((column) => `${column}${order}`).join(', ');
+    // What the rows before it have: Postgres knows a length without reading the text.
+    const before =
+      largeText === undefined
+        ? ''
+        : `, sum(octet_length(${largeText})) OVER (ORDER BY ${inOrder} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before`;
+    const whole = `
+    SELECT ${columns}${before} FROM ${from}
+    WHERE ${where} ${condition} ${position}
+    ORDER BY ${inOrder} LIMIT $${limit}`;
+    const page =
+      largeText === undefined
+        ? whole
+        : `
+    SELECT * FROM (${whole}) AS rows WHERE coalesce(bytes_before, 0) <= ${MAX_PAGE_BYTES}`;
+    const text = gathered === undefined ? page : `SELECT ${gathered} FROM (${page}) AS page`;
+    return statement<Value[], Row>({ name: `${name}-${end}-${place}`, text });
+  };
+  return {
+    whole: define('whole', ''),
+    behind: define('behind', `AND (${columnsOfKey.join(', ')}) ${comparison} (${parameters.join(', ')})`),
+  };
+}

@@ -1,0 +1,155 @@
+import type { Logger } from '../../log.ts';
+import { connectionOptions } from './connection-options.ts';
+import type { Querier } from './handle.ts';
+import { bindable, type Statement, type Value } from './statement.ts';
+import { DatabaseUnavailableError, wrapUnavailable } from './unavailable.ts';
+import { Session, type SessionOptions } from './wire/session.ts';
+
+export interface PipelinedConnectionOptions {
+  readonly url: string;
+  readonly log: Logger;
+  /** Called with the name of each statement. */
+  readonly onStatement?: (name: string) => void;
+  /** Called with the error of each query that failed. */
+  readonly onError?: (error: unknown) => void;
+  /** Called when a lost connection is restored. */
+  readonly onRestored?: () => void;
+  /**
+   * Milliseconds after which a query without an answer rejects and its connection is closed.
+   * Default 10,000.
+   */
+  readonly queryTimeoutMs?: number | undefined;
+  /** Further settings of the session, by name. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Maximum number of queries of one turn of the event loop that are written to the socket
+   * together, for many small reads of different callers: the system call costs more than the rest
+   * of such a query. Default 1: only those that one callback of the event loop causes are written
+   * together.
+   */
+  readonly gather?: number | undefined;
+}
+
+/**
+ * One connection that many callers share: statements are sent at once and results return in order,
+ * each statement in a transaction of its own, so that an error affects only its sender. For short
+ * statements only: a slow one delays those after it (Postgres cancels it at 80 % of the query
+ * timeout, before it costs the connection).
+ *
+ * A lost connection is restored automatically; meanwhile queries reject at once. A query whose
+ * connection died before its answer rejects with DatabaseUnavailableError: it is unknown whether it
+ * was executed.
+ */
+export class PipelinedConnection implements Querier {
+  readonly #options: SessionOptions;
+  readonly #log: Logger;
+  readonly #onStatement: ((name: string) => void) | undefined;
+  readonly #onError: ((error: unknown) => void) | undefined;
+  readonly #onRestored: (() => void) | undefined;
+  #current: Session | undefined;
+  #closed = false;
+  #retry: NodeJS.Timeout | undefined;
+  #backoffMs = MIN_BACKOFF_MS;
+
+  constructor({ url, log, queryTimeoutMs = 10_000, gather = 1, ...options }: PipelinedConnectionOptions) {
+    const statementTimeoutMs = Math.ceil(queryTimeoutMs * 0.8);
+    const config = connectionOptions({ url, statementTimeoutMs, queryTimeoutMs, settings: options.settings });
+    this.#options = { config, queryTimeoutMs, gather, onLost: (reason) => this.#lost(reason) };
+    this.#log = log;
+    this.#onStatement = options.onStatement;
+    this.#onError = options.onError;
+    this.#onRestored = options.onRestored;
+  }
+
+  get connected(): boolean {
+    return this.#current !== undefined;
+  }
+
+  /** Opens the first connection; rejects if there is none, without retrying. */
+  async open(): Promise<void> {
+    try {
+      await this.#connect();
+    } catch (error) {
+      throw wrapUnavailable(error);
+    }
+  }
+
+  /** Ends the wait of a lost connection for its next attempt: Postgres is back. */
+  retryNow(): void {
+    if (this.#retry !== undefined) this.#reconnect();
+  }
+
+  /**
+   * Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError).
+   */
+  async query<Params extends readonly Value[], Row extends object>(
+    statement: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]> {
+    const bound = bindable(values);
+    this.#onStatement?.(statement.name);
+    try {
+      return (await this.#session().query(statement, bound)) as Row[];
+    } catch (error) {
+      // Its stack is that of the read that brought it; this one names the caller.
+      if (error instanceof Error) Error.captureStackTrace(error);
+      this.#onError?.(error);
+      throw wrapUnavailable(error);
+    }
+  }
+
+  /** Waits for the queries in progress, two seconds at most. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    const session = this.#current;
+    this.#current = undefined;
+    if (session === undefined) return;
+    const timer = setTimeout(() => session.destroy(), 2_000);
+    await session.end();
+    clearTimeout(timer);
+  }
+
+  #session(): Session {
+    if (this.#current !== undefined) return this.#current;
+    throw new DatabaseUnavailableError(
+      this.#closed ? 'the connection to Postgres was closed' : 'there is no connection to Postgres',
+    );
+  }
+
+  async #connect(): Promise<void> {
+    const session = await Session.open(this.#options);
+    if (this.#closed) return session.end();
+    this.#current = session;
+    this.#backoffMs = MIN_BACKOFF_MS;
+  }
+
+  #lost(reason: Error): void {
+    this.#current = undefined;
+    this.#log.warn({ reason: reason.message }, 'lost the pipelined connection to Postgres');
+    this.#reconnectLater();
+  }
+
+  #reconnectLater(): void {
+    this.#retry = setTimeout(() => this.#reconnect(), this.#backoffMs);
+    this.#backoffMs = Math.min(this.#backoffMs * 2, MAX_BACKOFF_MS);
+  }
+
+  #reconnect(): void {
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#connect().then(
+      () => {
+        this.#log.info('the pipelined connection to Postgres is back');
+        this.#onRestored?.();
+      },
+      () => {
+        if (!this.#closed) this.#reconnectLater();
+      },
+    );
+  }
+}
+
+const MIN_BACKOFF_MS = 50;
+const MAX_BACKOFF_MS = 1_000;

@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
+import type { Schema } from '../tables/schema.ts';
+
+/**
+ * An index of a table that may be large. A changed definition gets a new name, and the old name
+ * goes to `DROPPED`.
+ */
+interface Index {
+  readonly unique?: true;
+  /** The SQL after `ON`. */
+  readonly on: string;
+}
+
+/**
+ * Indexes that no migration makes, because a migration would lock its table for as long as the
+ * build takes. The first group is what a database of an early version may lack after migration 0005.
+ */
+export const INDEXES: Readonly<Record<string, Index>> = {
+  messages_sequence: { unique: true, on: 'messages (conversation_id, sequence) WHERE sequence IS NOT NULL' },
+  messages_client_id: {
+    unique: true,
+    on: 'messages (conversation_id, author_id, client_message_id) WHERE client_message_id IS NOT NULL',
+  },
+  messages_changed: {
+    on: 'messages (conversation_id, changed_in) WHERE updated_at > created_at OR sequence IS NULL',
+  },
+  notifications_changed: { on: 'notifications (recipient_id, changed_in) WHERE changed_in IS NOT NULL' },
+  notifications_subject: { on: 'notifications (subject, recipient_id) WHERE subject IS NOT NULL' },
+  actors_customer_address: { on: 'actors (account_id, lower(handle)) WHERE customer' },
+  // The index for resuming an author's own feed. A plain send does not touch it.
+  messages_schedules: { on: "messages (author_id, changed_in) WHERE kind = 'scheduled'" },
+  audit_events_of_account: { on: 'audit_events (account_id, created_at, id)' },
+  audit_events_chain: { unique: true, on: 'audit_events (account_id, number) WHERE number IS NOT NULL' },
+  // In the order in which rows are sealed. A sealed row leaves it, so that finding none costs one
+  // page.
+  audit_events_unsealed: {
+    on: 'audit_events (account_id, position NULLS FIRST, created_at, id) WHERE number IS NULL',
+  },
+  // The index for the schedules of one conversation that are due, in their order.
+  messages_due: { on: "messages (conversation_id, scheduled_at) WHERE status = 'scheduled'" },
+  // What a purge removes with the messages of a conversation.
+  agent_runs_of_conversation: { on: 'agent_runs (conversation_id, id) WHERE conversation_id IS NOT NULL' },
+  agent_occurrences_age: { on: 'agent_occurrences (due_at)' },
+  artifacts_of_account: { on: 'artifacts (account_id, created_at)' },
+  actors_of_role: { on: 'actors (role_id) WHERE role_id IS NOT NULL' },
+  // The index for the directory of people, in the order of their names.
+  actors_people: {
+    on: "actors (account_id, lower(coalesce(name, '')), id) WHERE type IN ('user', 'agent') AND NOT customer AND deactivated_at IS NULL",
+  },
+  conversations_of_group: { on: 'conversations (group_id) WHERE group_id IS NOT NULL' },
+  conversations_of_assignee: { on: 'conversations (assignee_id) WHERE assignee_id IS NOT NULL' },
+  // The files of a conversation, in the order in which their messages were written.
+  attachments_of_conversation: {
+    on: "attachments (conversation_id, message_id, position) WHERE kind IN ('file', 'image')",
+  },
+  // The replies to a message, in their order. A plain send does not touch it.
+  messages_replies: {
+    on: "messages (reply_to_id, sequence) WHERE reply_to_id IS NOT NULL AND status = 'sent' AND deleted_at IS NULL",
+  },
+  // The runs of an account in the order of its list, and those of them that have not ended, which
+  // may be few.
+  agent_runs_of_account: { on: 'agent_runs (account_id, created_at, id)' },
+  agent_runs_open_of_account: { on: 'agent_runs (account_id, created_at, id) WHERE completed_at IS NULL' },
+  agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
+};
+
+/** Names of indexes that no version in use needs any more. */
+const DROPPED: readonly string[] = [];
+
+/**
+ * Builds the indexes of the table above that are missing, and removes those of `DROPPED`, without
+ * blocking writes. Returns the names that it built or removed. It can be killed at any moment and
+ * run again: an index whose build was interrupted is invalid, which counts as missing. Nodes that
+ * start together take turns and end with the same result.
+ *
+ * `db` must be one connection without a time limit, outside of a transaction.
+ */
+export async function buildIndexes(db: Kysely<Schema>): Promise<string[]> {
+  for (;;) {
+    if ((await pending(db)).length === 0) return [];
+    if (await tryLock(db)) break;
+    // Polling, because a statement that waits for the lock would hold a snapshot, and the build of
+    // the other node waits for every older snapshot to end: neither would ever finish.
+    await delay(POLL_MS);
+  }
+  try {
+    const todo = await pending(db);
+    for (const { name, exists } of todo) {
+      if (exists) await sql`DROP INDEX CONCURRENTLY IF EXISTS ${sql.id(name)}`.execute(db);
+      const index = INDEXES[name];
+      if (index === undefined) continue;
+      const unique = index.unique === true ? 'UNIQUE ' : '';
+      await sql.raw(`CREATE ${unique}INDEX CONCURRENTLY ${name} ON ${index.on}`).execute(db);
+    }
+    return todo.map(({ name }) => name);
+  } finally {
+    await sql`SELECT pg_advisory_unlock(${LOCK})`.execute(db);
+  }
+}
+
+interface Pending {
+  readonly name: string;
+  /** The index exists and is invalid, or is not wanted any more. */
+  readonly exists: boolean;
+}
+
+async function pending(db: Kysely<Schema>): Promise<Pending[]> {
+  const { rows } = await sql<Pending>`
+    SELECT wanted.name, i.indexrelid IS NOT NULL AS exists
+    FROM unnest(${Object.keys(INDEXES)}::text[]) AS wanted(name)
+    LEFT JOIN pg_index i ON i.indexrelid = to_regclass(wanted.name)
+    WHERE i.indisvalid IS NOT TRUE
+    UNION ALL
+    SELECT name, true FROM unnest(${DROPPED}::text[]) AS dropped(name) WHERE to_regclass(name) IS NOT NULL
+    ORDER BY name`.execute(db);
+  return rows;
+}
+
+async function tryLock(db: Kysely<Schema>): Promise<boolean> {
+  const { rows } = await sql<{ taken: boolean }>`SELECT pg_try_advisory_lock(${LOCK}) AS taken`.execute(db);
+  return rows[0]?.taken === true;
+}
+
+/** The advisory lock of index builds: any number that nothing else of Parley uses. */
+const LOCK = 7_230_915_005;
+const POLL_MS = 200;

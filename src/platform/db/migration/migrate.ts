@@ -1,0 +1,62 @@
+import { promises as fs } from 'node:fs';
+import path from 'node:path';
+import { runMigrations } from 'graphile-worker';
+import type { Kysely } from 'kysely';
+import { FileMigrationProvider, type MigrationProvider, Migrator } from 'kysely/migration';
+import type { Logger } from '../../log.ts';
+import type { Database } from '../connection/database.ts';
+import { jobLogger } from '../queue/queue.ts';
+import type { Schema } from '../tables/schema.ts';
+import { buildIndexes } from './indexes.ts';
+import { MIGRATIONS_DIR } from './migrated.ts';
+import { renewRows } from './renewed-rows.ts';
+import { readNewer, recordingUsability } from './usable-schema.ts';
+
+/**
+ * Brings the database to the newest schema, in steps that nodes may start together:
+ * 1. `migrations/NNNN_name.ts`, all in one transaction, under Kysely's advisory lock. If one fails,
+ *    the database is unchanged, and the Error names it.
+ * 2. Rows of a restored dump are brought into the count of this cluster's transactions
+ *    (renewed-rows.ts).
+ * 3. Indexes of tables that may be large (indexes.ts), outside of a transaction, repeatable.
+ * 4. The tables of the job queue (queue.ts), by its own library.
+ *
+ * A database that a newer release has migrated keeps its schema and indexes. It is used if the
+ * migrations of that release allow it (usable-schema.ts); otherwise migrate() rejects with an Error
+ * that says what to do. `provider` is for tests of other states.
+ */
+export async function migrate(
+  database: Database,
+  log: Logger,
+  provider: MigrationProvider = new FileMigrationProvider({ fs, path, migrationFolder: MIGRATIONS_DIR }),
+): Promise<void> {
+  await database.withoutTimeLimit(async (db) => {
+    const newer = await readNewer(db, Object.keys(await provider.getMigrations()));
+    if (newer.length === 0) await migrateToLatest(db, log, provider);
+    else
+      log.info(
+        { migrations: newer },
+        'the database has the schema of a newer version, which this one may use',
+      );
+    for (const renewed of await renewRows(db))
+      log.info(renewed, 'rows of a restored database have a new changed_in');
+    if (newer.length > 0) return;
+    const indexes = await buildIndexes(db);
+    if (indexes.length > 0) log.info({ indexes: indexes.length }, 'built or removed indexes');
+    for (const index of indexes) log.debug({ index }, 'built or removed an index');
+  });
+  await runMigrations({ pgPool: database.pool, logger: jobLogger(log) });
+}
+
+async function migrateToLatest(db: Kysely<Schema>, log: Logger, provider: MigrationProvider): Promise<void> {
+  const migrator = new Migrator({ db, provider: recordingUsability(provider) });
+  const { error, results = [] } = await migrator.migrateToLatest();
+  if (error !== undefined) {
+    const failed = results.find(({ status }) => status === 'Error');
+    const reason = error instanceof Error ? error.message : String(error);
+    const name = failed?.migrationName ?? 'no migration';
+    throw new Error(`the database cannot be migrated (${name}): ${reason}`, { cause: error });
+  }
+  const [from, to] = [results.at(0)?.migrationName, results.at(-1)?.migrationName];
+  if (to !== undefined) log.info({ migrations: results.length, from, to }, 'migrated the database');
+}

@@ -1,0 +1,36 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Querier } from '../connection/handle.ts';
+import { statement } from '../connection/statement.ts';
+
+/**
+ * Returns whether the database has exactly the migrations of this version. migrate() finds that out
+ * too, but it loads the job queue's library, which takes a short command longer than everything
+ * else.
+ */
+export async function isMigrated(db: Querier): Promise<boolean> {
+  const [applied, files] = await Promise.all([appliedMigrations(db), readdir(MIGRATIONS_DIR)]);
+  const known = files.filter((name) => name.endsWith('.ts')).map((name) => path.parse(name).name);
+  return known.sort().join() === applied.join();
+}
+
+/**
+ * Returns the applied migrations in their order; none for a database that Parley has never used.
+ */
+export async function appliedMigrations(db: Querier): Promise<string[]> {
+  const [table] = await db.query(FIND_TABLE);
+  if (!table?.exists) return [];
+  const rows = await db.query(READ_NAMES);
+  return rows.map(({ name }) => name).sort();
+}
+
+export const MIGRATIONS_DIR = path.join(import.meta.dirname, '../../../../migrations');
+
+const FIND_TABLE = statement<[], { exists: boolean }>({
+  name: 'find-migrations',
+  text: `SELECT to_regclass('kysely_migration') IS NOT NULL AS exists`,
+});
+const READ_NAMES = statement<[], { name: string }>({
+  name: 'applied-migrations',
+  text: 'SELECT name FROM kysely_migration',
+});

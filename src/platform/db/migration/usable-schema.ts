@@ -1,0 +1,66 @@
+import { type Kysely, sql } from 'kysely';
+import type { Migration, MigrationProvider } from 'kysely/migration';
+import type { Schema } from '../tables/schema.ts';
+
+/** A file of `migrations/` (docs/how-to.md#a-migration). */
+interface DeclaredMigration extends Migration {
+  /**
+   * A node may use the schema that this migration makes if it knows the migration of this name. An
+   * additive migration names the last one of the release before; one that nodes of that release
+   * cannot run on names itself, as do those without a declaration.
+   */
+  readonly usableFrom?: string;
+}
+
+/** The row of `settings` with the highest `usableFrom` of all migrations that were applied. */
+const SETTING = 'schema_usable_from';
+
+/** Makes each migration write, in its own transaction, from which one on the schema may be used. */
+export function recordingUsability(provider: MigrationProvider): MigrationProvider {
+  return {
+    async getMigrations() {
+      const migrations: Readonly<Record<string, DeclaredMigration>> = await provider.getMigrations();
+      return Object.fromEntries(
+        Object.entries(migrations).map(([name, migration]) => [name, recording(name, migration)]),
+      );
+    },
+  };
+}
+
+function recording(name: string, { up, usableFrom = name }: DeclaredMigration): Migration {
+  return {
+    async up(db) {
+      await up(db);
+      await sql`
+        INSERT INTO settings AS s (name, value) VALUES (${SETTING}, ${usableFrom})
+        ON CONFLICT (name) DO UPDATE SET value = greatest(s.value COLLATE "C", excluded.value)`.execute(db);
+    },
+  };
+}
+
+/**
+ * Returns the migrations of a newer release that the database has: none, or some that a node which
+ * knows no more than `known` may do without. Rejects with an Error that says what to do if it may
+ * not use the database.
+ */
+export async function readNewer(db: Kysely<Schema>, known: readonly string[]): Promise<string[]> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
+  if (!tables.some(({ name }) => name === 'kysely_migration')) return [];
+  const { rows } = await sql<{
+    name: string;
+  }>`SELECT name FROM kysely_migration ORDER BY name COLLATE "C"`.execute(db);
+  const applied = rows.map(({ name }) => name);
+  const newer = applied.filter((name) => !known.includes(name));
+  if (newer.length === 0) return [];
+  const setting = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', SETTING)
+    .executeTakeFirst();
+  const isPrefix = known.toSorted().every((name, index) => name === applied[index]);
+  if (isPrefix && setting !== undefined && known.includes(setting.value)) return newer;
+  throw new Error(
+    `the database is newer than this version of Parley, which does not know its migration ${newer.join(', ')} and ` +
+      'cannot run on it: run the version that migrated it, or restore the backup from before that upgrade',
+  );
+}

@@ -1,0 +1,131 @@
+import { Loop } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+import type { Database } from '../connection/database.ts';
+import type { ListenersRevision } from '../connection/listeners-revision.ts';
+import { removeDone, renew } from './outbox.ts';
+
+/** Milliseconds that a done row may stay. It is renewed meanwhile. */
+const REMOVE_AFTER_MS = 100;
+const MAX_REMOVED = 500;
+
+/**
+ * A row is renewed within twice this time of its beginning. Sweeps look at an overdue row for 1.5 s
+ * before they take it (app/jobs/overdue-rows.ts), and a row is overdue at its beginning where its
+ * commit was held up.
+ */
+const RENEW_EVERY_MS = 250;
+
+/** A row that has been in flight for longer is left to the sweeps: its handler may never return. */
+const MOST_IN_FLIGHT_MS = 60_000;
+
+export interface InFlightRowsOptions {
+  readonly database: Database;
+  /** What this node knows of the listeners of events (core/accounts/listeners.ts). */
+  readonly listeners: { readonly revision: ListenersRevision; renew(): Promise<void> };
+  readonly log: Logger;
+}
+
+/**
+ * The outbox rows that this node is handling. A row that takes longer than others, on a busy node
+ * or with a slow Postgres, is renewed four times a second, so that no sweep takes it over: its
+ * events would be published a second time, and a busy node would get its work again.
+ *
+ * Rows that are done are removed many in one statement: nothing waits for the removal, and a
+ * statement for each flush took Postgres 10 % of a send. A row that stays because this process
+ * died, or because a listener came that the node did not know, is handled again by a sweep.
+ */
+export class InFlightRows {
+  readonly #database: Database;
+  readonly #listeners: InFlightRowsOptions['listeners'];
+  readonly #log: Logger;
+  /** When each began, those that began first come first. */
+  readonly #begunMs = new Map<number, number>();
+  readonly #renewals: Loop;
+  #done: number[] = [];
+  /** The revision at which `#done` were handled. */
+  #handledAt: ListenersRevision = '';
+  #timer: NodeJS.Timeout | undefined;
+  #removing: Promise<void> = Promise.resolve();
+
+  constructor({ database, listeners, log }: InFlightRowsOptions) {
+    this.#database = database;
+    this.#listeners = listeners;
+    this.#log = log;
+    this.#renewals = new Loop({
+      intervalMs: RENEW_EVERY_MS,
+      run: () => this.#renew(),
+      onError: (error) => log.warn({ err: error }, 'could not renew outbox rows in flight'),
+    });
+  }
+
+  /** The revision for `done`. Take it before the handling of a row begins. */
+  get revision(): ListenersRevision {
+    return this.#listeners.revision;
+  }
+
+  begin(id: number): void {
+    this.#begunMs.delete(id);
+    this.#begunMs.set(id, performance.now());
+  }
+
+  /** Whether this node is still handling the row. */
+  has(id: number): boolean {
+    return performance.now() - (this.#begunMs.get(id) ?? Number.NEGATIVE_INFINITY) < MOST_IN_FLIGHT_MS;
+  }
+
+  /** Leaves rows to the sweeps, which find those that are still there. */
+  release(ids: readonly number[]): void {
+    for (const id of ids) this.#begunMs.delete(id);
+  }
+
+  /** Removes rows that were handled with the listeners of this revision, or newer ones. */
+  done(ids: readonly number[], handledAt: ListenersRevision): void {
+    if (handledAt !== this.#handledAt) {
+      this.#remove();
+      this.#handledAt = handledAt;
+    }
+    this.#done.push(...ids);
+    if (this.#done.length >= MAX_REMOVED) this.#remove();
+    else this.#timer ??= setTimeout(() => this.#remove(), REMOVE_AFTER_MS);
+  }
+
+  /** Removes what is done, and renews no more. Never rejects. */
+  async close(): Promise<void> {
+    this.#remove();
+    await Promise.all([this.#removing, this.#renewals.close()]);
+  }
+
+  async #renew(): Promise<void> {
+    const nowMs = performance.now();
+    const ids: number[] = [];
+    for (const [id, begunMs] of this.#begunMs) {
+      const ageMs = nowMs - begunMs;
+      if (ageMs < RENEW_EVERY_MS) break;
+      if (ageMs < MOST_IN_FLIGHT_MS) ids.push(id);
+      else this.#begunMs.delete(id);
+    }
+    if (ids.length > 0) await renew(this.#database.relaxed, ids);
+  }
+
+  #remove(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#done.length === 0) return;
+    const ids = this.#done;
+    this.#done = [];
+    const removed = this.#removeRows(ids, this.#handledAt)
+      .catch((error: unknown) => {
+        this.#log.warn(
+          { err: error, rows: ids.length },
+          'could not remove done outbox rows, a sweep handles them again',
+        );
+      })
+      .finally(() => this.release(ids));
+    this.#removing = Promise.all([this.#removing, removed]).then(() => undefined);
+  }
+
+  async #removeRows(ids: readonly number[], handledAt: ListenersRevision): Promise<void> {
+    const revision = await removeDone(this.#database.relaxed, ids, handledAt);
+    if (revision !== handledAt) await this.#listeners.renew();
+  }
+}

@@ -1,0 +1,80 @@
+import type { ColumnType, Generated } from 'kysely';
+import type {
+  EmailDirection,
+  EmailPurpose,
+  EmailRecipient,
+  EmailStatus,
+  EmailVerdict,
+} from '../../../contract/protocol/resources/email.ts';
+import type { Time, Times } from './columns.ts';
+
+export interface InboxesTable extends Times {
+  id: string;
+  account_id: string;
+  name: string;
+  address: string;
+  group_id: string | null;
+  assignee_id: string | null;
+  created_by: string;
+  deleted_at: string | null;
+}
+
+export interface MailThreadsTable extends Times {
+  conversation_id: string;
+  account_id: string;
+  /** The subject without `Re:`, as the next mail of the case has it. */
+  subject: string | null;
+  /** Addresses in copy of the last mail. */
+  cc: Generated<string[]>;
+  /** Ids of mails. */
+  last_in_id: string | null;
+  last_out_id: string | null;
+}
+
+export interface MailsTable extends Times {
+  /** derivedId of what the mail is. */
+  id: string;
+  account_id: string;
+  inbox_id: string | null;
+  direction: EmailDirection;
+  purpose: EmailPurpose;
+  conversation_id: string | null;
+  message_id: string | null;
+  /**
+   * The user that a digest is for; of a mail that came in, the customer or team member that wrote
+   * it.
+   */
+  actor_id: string | null;
+  /** Message-ID without brackets. */
+  rfc_id: string;
+  status: EmailStatus;
+  /** A code: why it has this status. */
+  reason: string | null;
+  /** Written by a machine. */
+  automatic: Generated<boolean>;
+  attempts: Generated<number>;
+  /** The next try, or the end of the lease of the node that is at it. */
+  next_try_at: string | null;
+  /** The time of the server that took it. */
+  sent_at: string | null;
+  from_address: string | null;
+  from_name: string | null;
+  /** Where an answer goes, of a mail that came in, or null if it goes to `from_address`. */
+  reply_to: string | null;
+  recipients: ColumnType<readonly EmailRecipient[], string | undefined, string>;
+  subject: string | null;
+  in_reply_to: string | null;
+  /** References, the oldest first. */
+  thread_ids: Generated<string[]>;
+  verdict: ColumnType<EmailVerdict | null, string | null | undefined, string | null>;
+  /** The whole text, quotes and signature included. */
+  body_text: string | null;
+  /** Sanitized. */
+  body_html: string | null;
+  /** The mail as it came, in the store of files. */
+  source_key: string | null;
+  size_bytes: number | null;
+  /** W3C `traceparent` of the request that caused it. */
+  trace: string | null;
+  created_at: Time;
+}

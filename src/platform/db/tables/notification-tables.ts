@@ -1,0 +1,91 @@
+import type { ColumnType, Generated } from 'kysely';
+import type { Notification } from '../../../contract/protocol/resources/notification.ts';
+import type { NotificationSettings } from '../../../contract/protocol/resources/notification-settings.ts';
+import type { Time, Times } from './columns.ts';
+
+export interface NotificationsTable extends Times {
+  /** SQL's notification_id(at, cause, recipient_id): ids are in the order of the feed. */
+  id: string;
+  account_id: string;
+  recipient_id: string;
+  category: string;
+  title: string;
+  body: string | null;
+  status: Generated<Notification['status']>;
+  priority: Generated<Notification['priority']>;
+  sender_id: string | null;
+  sender_type: Generated<'user' | 'group' | 'system'>;
+  resource_type: 'account' | 'actor' | 'entity' | null;
+  resource_id: string | null;
+  message_id: string | null;
+  agent_run_id: string | null;
+  /**
+   * What a notification that was not made from a message is found by: a message, a run, or what it
+   * is about.
+   */
+  subject: string | null;
+  seen_at: string | null;
+  read_at: string | null;
+  dismissed_at: string | null;
+  /**
+   * Null: the row was made in time and has not changed
+   * (docs/decisions.md#new-notifications-are-found-by-their-ids).
+   */
+  changed_in: string | null;
+  /** When a digest decided about it: no later one contains it. */
+  digested_at: string | null;
+}
+
+export interface NotificationSettingsTable extends Times {
+  actor_id: string;
+  account_id: string;
+  /** The categories that differ from the default. */
+  categories: ColumnType<NotificationSettings['categories'], string | undefined, string>;
+  /** Whether a category is kept off sockets. */
+  off_sockets: ColumnType<boolean, never, never>;
+  mute_until: string | null;
+  do_not_disturb: ColumnType<
+    NotificationSettings['do_not_disturb'],
+    string | null | undefined,
+    string | null
+  >;
+  digest_after_minutes: number | null;
+}
+
+export interface PushSubscriptionsTable extends Times {
+  /** Made of the user, the endpoint and the keys. */
+  id: string;
+  account_id: string;
+  actor_id: string;
+  endpoint: string;
+  /** Of the endpoint: the push service. */
+  origin: string;
+  p256dh: string;
+  auth: string;
+  /** The key of ours that the browser subscribed with. */
+  key_id: string;
+  expires_at: string | null;
+  /** Tries in a row that failed. */
+  failures: Generated<number>;
+  failing_since: string | null;
+  last_success_at: string | null;
+}
+
+export interface PushDeliveriesTable {
+  subscription_id: string;
+  notification_id: string;
+  attempts: Generated<number>;
+  /** The next try, or the end of the lease of the node that is at it. */
+  due_at: string;
+  created_at: Time;
+}
+
+/** One row a user: the mail that waits for its transport. */
+export interface DigestsTable extends Times {
+  actor_id: string;
+  id: string;
+  /** Newest first. */
+  notification_ids: string[];
+  /** How many others there are. */
+  more: Generated<number>;
+}

@@ -1,0 +1,497 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { BodyStream } from './body-stream.ts';
+import { type ByteSource, isSource, type Sink, SourceSender } from './byte-source.ts';
+import { Chunks } from './chunks.ts';
+import type { ClientConnection } from './client-connection.ts';
+import { type Connection, type ExchangeLimits, type HttpResponse, statusLine } from './connection.ts';
+import type { HeldAnswers } from './held-answers.ts';
+import type { RequestHead } from './request-head.ts';
+
+/** Called when the whole body has arrived, or when it never will. */
+export interface BodyReceiver {
+  bodyArrived(text: string): void;
+  /** `invalid_format` (no UTF-8), `payload_too_large` or `request_timeout`. */
+  bodyFailed(error: ApiError): void;
+}
+
+/** The part of the server that answers requests (pipeline.ts). Neither method throws. */
+export interface RequestHandler {
+  /** Answers, now or later. */
+  handle(exchange: Exchange): void;
+  /** Refuses a request that must not be processed, and cuts its connection. */
+  cut(exchange: Exchange, error: ApiError): void;
+}
+
+/** The parts of the server that an exchange uses. */
+export interface ExchangeHost {
+  readonly limits: ExchangeLimits;
+  /** While the server drains, every answer ends its connection. */
+  readonly draining: boolean;
+  readonly held: HeldAnswers;
+  /**
+   * Number of connections closed so far; it shows whether sending the end of an answer closed one.
+   */
+  readonly closed: number;
+  /** The library is calling; `leaveLibrary` is called when it has returned. */
+  enter(exchange: Exchange): void;
+  /** From now on `expire` is called regularly, until `finished`. */
+  watch(exchange: Exchange): void;
+  finished(exchange: Exchange): void;
+}
+
+/**
+ * One request and its response, safe to use at any time: after the client is gone every call is a
+ * no-op.
+ *
+ * uWebSockets.js continues to parse when a handler returns, also into the next request of the same
+ * read. So no answer is sent while the library is calling: as long as a request is pending, the
+ * library cuts the connection before it runs anything that follows. `cut` is the one exception.
+ */
+export class Exchange {
+  readonly id: string;
+  readonly head: RequestHead;
+  readonly startedAtMs = performance.now();
+
+  readonly #host: ExchangeHost;
+  /** Undefined once answered or aborted. */
+  #connection: Connection | undefined;
+  /**
+   * Within a call of uWebSockets.js, and until the event loop goes on: bytes of a next request may
+   * follow.
+   */
+  #inLibrary = true;
+  /** The connection of the request, once it is known. Requests without a network have none. */
+  #clientConnection: ClientConnection | undefined;
+  /** Further headers of the answer, each behind a line end. */
+  #headerLines = '';
+  /** The whole body, or the reason why there is none; undefined while it is arriving. */
+  #body: string | ApiError | undefined;
+  #receiver: BodyReceiver | undefined;
+  #chunks: Chunks | undefined;
+  /** The reader of a streamed body, instead of the receiver. */
+  #stream: BodyStream | undefined;
+  /** Bytes of the body that were discarded. */
+  #discarded = 0;
+  /** The last byte of the body has arrived. */
+  #bodyOver: boolean;
+  /** The body took too long: the answer does not wait for it. */
+  #isBodyLate = false;
+  /**
+   * The answer, until it may be written: the library must have returned, and an unwanted body must
+   * have passed.
+   */
+  #held: HttpResponse | undefined;
+  /** Sends an answer that is read while it is sent. */
+  #sender: SourceSender | undefined;
+  /** Continues from an offset of the answer's body, if it could not be written at once. */
+  #writeOn: ((offset: number) => boolean) | undefined;
+  /**
+   * The credential that the memory of the answer counts for, and the number of bytes that remain.
+   */
+  #credentialId: string | undefined;
+  #heldBytes = 0;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  #keptMs = 0;
+  #closes: boolean;
+  #answered = false;
+  #finished = false;
+
+  /** Called within the library's call of the handler. */
+  constructor(host: ExchangeHost, connection: Connection, head: RequestHead, id: string) {
+    this.#host = host;
+    this.#connection = connection;
+    this.head = head;
+    this.id = id;
+    this.#closes = head.closes;
+    this.#bodyOver = head.contentLength === 0;
+    if (head.contentLength === 0) this.#body = '';
+    else if (head.contentLength > host.limits.bodyBytes) this.#body = tooLarge(host.limits.bodyBytes);
+    host.enter(this);
+  }
+
+  /** Whether nothing can be sent any more: answered, or the client is gone. */
+  get ended(): boolean {
+    return this.#answered || this.#connection === undefined;
+  }
+
+  /**
+   * Returns the peer's address as text, or '' if the client is gone. Call it within the handler
+   * only.
+   */
+  readAddress(): string {
+    const bytes = this.#connection?.getRemoteAddressAsText();
+    return bytes === undefined ? '' : Buffer.from(bytes).toString('latin1');
+  }
+
+  /** Sets a header of the answer. Values are sent unchecked: never pass text of a user. */
+  setHeader(name: string, value: string): void {
+    this.#headerLines += `\r\n${name}: ${value}`;
+  }
+
+  /** Passes the body on as soon as it is complete or has failed; immediately, if it already is. */
+  whenBody(receiver: BodyReceiver): void {
+    this.#receiver = receiver;
+    if (this.#body !== undefined) this.#deliver(this.#body);
+  }
+
+  /**
+   * Returns the body as it arrives, of any size (check `head.contentLength` first). Only within the
+   * handler, and instead of `whenBody`.
+   */
+  streamBody(): BodyStream {
+    const stream = new BodyStream({
+      pause: () => this.#connection?.pause(),
+      resume: () => this.#connection?.resume(),
+    });
+    if (this.head.contentLength === 0) stream.push(NOTHING, true);
+    this.#stream = stream;
+    return stream;
+  }
+
+  /** Associates the exchange with its connection. */
+  bind(connection: ClientConnection): void {
+    this.#clientConnection = connection;
+  }
+
+  /** Sends the one answer of this exchange; a second one is dropped. */
+  send(outgoing: HttpResponse): void {
+    if (this.ended) return;
+    this.#answered = true;
+    this.#stream?.abandon();
+    this.#held = outgoing;
+    if (!this.#inLibrary) this.#release();
+  }
+
+  /**
+   * From now on the part of the answer that the client has not taken counts for this credential.
+   * Throws ApiError `service_unavailable` if the credential or the server holds too much already.
+   */
+  answerTo(credentialId: string): void {
+    this.#host.held.requireRoom(credentialId);
+    this.#credentialId = credentialId;
+  }
+
+  /** Ends the connection with the answer: the bytes after this request may not be a request. */
+  closeBehind(): void {
+    this.#closes = true;
+  }
+
+  /**
+   * Sends the answer and cuts the connection inside the library's call of the handler, so that not
+   * one more byte is parsed. The library has no call for an answer that is complete and still
+   * pending, and it does not report the end of one that is not pending. So head and body are
+   * written as the value of the last header.
+   */
+  cut({ status, body }: HttpResponse): void {
+    const connection = this.#connection;
+    if (this.ended || connection === undefined) return;
+    this.#answered = true;
+    // The library drops what it has corked, at most 16 KiB. JSON may end in blanks, and they absorb
+    // its line end.
+    const text = String(body ?? '').padEnd(CORK_BYTES);
+    connection.writeStatus(statusLine(status));
+    connection.writeHeader('Request-Id', this.id + this.#headerLines);
+    connection.writeHeader('Connection', 'close');
+    const length = Buffer.byteLength(text) + 2;
+    connection.writeHeader('Content-Type', `application/json\r\nContent-Length: ${length}\r\n\r\n${text}`);
+    connection.close();
+    this.#finish();
+  }
+
+  /** Ends the connection without an answer. */
+  abort(): void {
+    this.#connection?.close();
+  }
+
+  /** The connection has become a socket and belongs to the gateway. */
+  handOver(): void {
+    this.#clientConnection?.drop();
+    this.#finish();
+  }
+
+  /** The connection has closed. */
+  clientGone(): void {
+    this.#finish();
+  }
+
+  /** Called by the server when the library has returned to the event loop. */
+  leaveLibrary(): void {
+    this.#inLibrary = false;
+    this.#release();
+  }
+
+  /**
+   * Takes the next bytes of the body. uWebSockets.js reuses the memory of the chunk when this
+   * returns.
+   */
+  receive(chunk: ArrayBuffer, last: boolean): void {
+    if (this.#connection === undefined) return;
+    if (!this.#inLibrary) {
+      this.#inLibrary = true;
+      this.#host.enter(this);
+    }
+    this.#bodyOver = last;
+    if (this.#stream !== undefined && !this.#answered) {
+      this.#stream.push(new Uint8Array(chunk), last);
+      if (last) this.#keepForAnswer();
+    } else if (this.#body === undefined && !this.#answered) this.#collect(Buffer.from(chunk), last);
+    else this.#discarded += chunk.byteLength;
+  }
+
+  /** Called regularly while watched, with `performance.now()`. */
+  expire(nowMs: number): void {
+    if (this.#connection === undefined) return;
+    // A stream that still arrives may be paused, and stays so.
+    const isAwaited =
+      this.#chunks !== undefined || (this.#stream !== undefined && this.#bodyOver && !this.#answered);
+    if (isAwaited && nowMs - this.#keptMs >= KEEP_MS) {
+      this.#keptMs = nowMs;
+      this.#connection.pause();
+      this.#connection.resume();
+    }
+    if (nowMs < this.#deadlineMs) return;
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
+    if (this.#held !== undefined) this.#writeBeforeBody(this.#held);
+    else if (this.#answered) this.#writeOrAbort();
+    else this.#bodyTimedOut();
+  }
+
+  #collect(bytes: Buffer, last: boolean): void {
+    if (last && this.#chunks === undefined) {
+      this.#bodyArrived(bytes);
+      return;
+    }
+    if (this.#chunks === undefined) {
+      this.#chunks = new Chunks(this.head.contentLength);
+      this.#keptMs = performance.now();
+      this.#watch(this.#host.limits.bodyMs);
+    }
+    this.#chunks.add(bytes);
+    if (last) this.#bodyArrived(this.#chunks.bytes);
+  }
+
+  /**
+   * What a stream is for may take longer than the library waits: each pause of the stream has set
+   * its clock again.
+   */
+  #keepForAnswer(): void {
+    this.#keptMs = performance.now();
+    this.#host.watch(this);
+  }
+
+  #bodyArrived(bytes: Buffer): void {
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
+    this.#chunks = undefined;
+    this.#body = isUtf8(bytes) ? bytes.toString() : notUtf8();
+    this.#deliver(this.#body);
+  }
+
+  #bodyTimedOut(): void {
+    // The rest of the body would be read as the next request.
+    this.#closes = true;
+    this.#isBodyLate = true;
+    this.#chunks = undefined;
+    this.#body = timedOut(this.#host.limits.bodyMs);
+    this.#deliver(this.#body);
+  }
+
+  #deliver(body: string | ApiError): void {
+    const receiver = this.#receiver;
+    if (receiver === undefined) return;
+    this.#receiver = undefined;
+    if (typeof body === 'string') receiver.bodyArrived(body);
+    else receiver.bodyFailed(body);
+  }
+
+  /**
+   * Writes the answer when it may be written. A client that is cut while it sends may never see its
+   * answer, so an unwanted body is discarded first: all of it, or a part if it is too large.
+   */
+  #release(): void {
+    const held = this.#held;
+    if (held === undefined) return;
+    const isTooLarge = this.head.contentLength > this.#host.limits.bodyBytes;
+    if (isTooLarge) this.#closes = true;
+    if (this.#bodyOver || this.#isBodyLate) this.#write(held);
+    else if (isTooLarge && this.#discarded > DISCARD_BYTES) this.#writeBeforeBody(held);
+    else if (this.#deadlineMs === Number.POSITIVE_INFINITY) {
+      this.#watch(isTooLarge ? DISCARD_MS : this.#host.limits.bodyMs);
+    }
+  }
+
+  /** The rest of the body would be read as the next request. */
+  #writeBeforeBody(held: HttpResponse): void {
+    this.#closes = true;
+    this.#write(held);
+  }
+
+  get #mustClose(): boolean {
+    return this.#closes || this.#host.draining;
+  }
+
+  #write(outgoing: HttpResponse): void {
+    this.#held = undefined;
+    this.#deadlineMs = Number.POSITIVE_INFINITY;
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    if (isSource(outgoing.body) && this.head.method !== 'HEAD')
+      this.#sendSource(connection, outgoing, outgoing.body);
+    else connection.cork(() => this.#respond(connection, outgoing));
+  }
+
+  #respond(connection: Connection, outgoing: HttpResponse): void {
+    const { body } = outgoing;
+    const closedBefore = this.#host.closed;
+    this.#writeHead(connection, outgoing);
+    if (this.#end(connection, body)) this.#completed(closedBefore);
+    else if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
+  }
+
+  /** The answer was sent. The connection waits for its next request, unless that closed it. */
+  #completed(closedBefore: number): void {
+    if (this.#host.closed === closedBefore) this.#clientConnection?.awaitRequest();
+    else this.#clientConnection?.drop();
+    this.#finish();
+  }
+
+  #writeHead(connection: Connection, { status, body, contentType }: HttpResponse): void {
+    connection.writeStatus(statusLine(status));
+    if (body !== null) this.setHeader('Content-Type', contentType ?? 'application/json');
+    // One call for all headers: the library takes longer for a call than for the bytes.
+    connection.writeHeader('Request-Id', this.id + this.#headerLines);
+  }
+
+  /** Returns whether the answer is complete. */
+  #end(connection: Connection, body: HttpResponse['body']): boolean {
+    const closes = this.#mustClose;
+    // Without arguments: an undefined length would be sent, as 2^63.
+    if (body === null && !closes) connection.endWithoutBody();
+    else if (body === null) connection.end('', true);
+    else if (isSource(body)) connection.endWithoutBody(body.size, closes);
+    else if (this.head.method === 'HEAD') connection.endWithoutBody(Buffer.byteLength(body), closes);
+    else if (closes) connection.end(body, true);
+    // Not `end`, which treats bytes that the client has not taken as sent: a client that goes on
+    // asking without reading would fill our memory. This way the next request meets a pending one
+    // and is cut.
+    else return connection.tryEnd(body, 0)[1];
+    return true;
+  }
+
+  /**
+   * An answer that fails half-way can only be cut. A client that takes nothing for `writeMs` is cut
+   * as well.
+   */
+  #sendSource(connection: Connection, outgoing: HttpResponse, source: ByteSource): void {
+    const progress = () => this.#watch(this.#host.limits.writeMs);
+    const head = () => {
+      this.#writeHead(connection, outgoing);
+      // The library closes the connection by itself only after a body that it is given as a whole.
+      if (this.#mustClose) connection.writeHeader('Connection', 'close');
+    };
+    const sink: Sink = {
+      tryEnd: (piece, totalSize) => this.#tryEnd(connection, piece, totalSize),
+      onWritable: (resume) => connection.onWritable(resume),
+      getWriteOffset: () => connection.getWriteOffset(),
+      cork: (write) => connection.cork(write),
+    };
+    const sender = new SourceSender(source, sink, { head, progress, done: () => {} });
+    this.#sender = sender;
+    this.#writeOn = (offset) => sender.writeOn(offset);
+    progress();
+    const endIfShort = () => this.abort();
+    this.#sender.run().then(endIfShort, endIfShort);
+  }
+
+  /** Returns whether the library may go on, and whether the answer is complete. */
+  #tryEnd(connection: Connection, bytes: Buffer, totalSize: number): [boolean, boolean] {
+    const closedBefore = this.#host.closed;
+    const [isTaken, isOver] = connection.tryEnd(bytes, totalSize);
+    if (isOver) this.#completed(closedBefore);
+    return [isTaken, isOver];
+  }
+
+  /** A client that takes anything, however slowly, is waited for. */
+  #trickle(connection: Connection, body: string | Buffer): void {
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+    const writeOn = (offset: number) => {
+      const [isTaken, isOver] = this.#tryEnd(connection, bytes.subarray(offset), bytes.length);
+      if (!isOver && connection.getWriteOffset() > offset)
+        this.#keep(bytes.length - connection.getWriteOffset());
+      return isTaken;
+    };
+    this.#writeOn = writeOn;
+    connection.onWritable(writeOn);
+    if (!this.#keep(bytes.length - connection.getWriteOffset())) this.abort();
+  }
+
+  /** `bytes` of the answer remain. Returns whether there is room to keep them. */
+  #keep(bytes: number): boolean {
+    this.#watch(this.#host.limits.writeMs);
+    return this.#countHeld(bytes);
+  }
+
+  #countHeld(bytes: number): boolean {
+    if (this.#credentialId === undefined || bytes === this.#heldBytes) return true;
+    const change = bytes - this.#heldBytes;
+    this.#heldBytes = bytes;
+    return this.#host.held.change(this.#credentialId, change);
+  }
+
+  /**
+   * The library reports room only when there is much of it: a slow client may have taken some all
+   * the same.
+   */
+  #writeOrAbort(): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    const offset = connection.getWriteOffset();
+    // Called by a timer: unlike in the library's own calls, nothing is corked.
+    connection.cork(() => this.#writeOn?.(offset));
+    if (this.#finished) return;
+    if (connection.getWriteOffset() > offset) this.#watch(this.#host.limits.writeMs);
+    else this.abort();
+  }
+
+  #watch(ms: number): void {
+    this.#deadlineMs = performance.now() + ms;
+    this.#host.watch(this);
+  }
+
+  #finish(): void {
+    if (this.#finished) return;
+    this.#finished = true;
+    this.#countHeld(0);
+    this.#writeOn = undefined;
+    this.#connection = undefined;
+    this.#receiver = undefined;
+    this.#chunks = undefined;
+    this.#stream?.break();
+    this.#sender?.stop();
+    this.#host.finished(this);
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+/** At least what the library writes together. */
+const CORK_BYTES = 16 * 1024;
+/** How much of a body that is too large is discarded before its answer, and for how long. */
+const DISCARD_BYTES = 1024 * 1024;
+const DISCARD_MS = 1_000;
+/**
+ * The library silently cuts a connection that brought little for 8 to 12 s; a pause resets its
+ * clock.
+ */
+const KEEP_MS = 4_000;
+
+function tooLarge(limit: number): ApiError {
+  return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`);
+}
+
+function timedOut(ms: number): ApiError {
+  return new ApiError('request_timeout', `The body was not complete within ${ms / 1000} s.`);
+}
+
+function notUtf8(): ApiError {
+  return new ApiError('invalid_format', 'The body is not valid UTF-8.');
+}

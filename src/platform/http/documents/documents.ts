@@ -1,0 +1,93 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { PublicAnswer, PublicRoute } from '../pipeline/public-routes.ts';
+
+/**
+ * Content that does not change while the process lives: a page, a style sheet, the OpenAPI
+ * document.
+ */
+export interface Document {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+/**
+ * Serves a document that is made at the first request, compressed once per requested encoding, and
+ * cached. A client that has it already (If-None-Match) gets 304.
+ */
+export function documentRoute(make: () => Document | Promise<Document>): PublicRoute {
+  let kept: CachedDocument | undefined;
+  return async ({ ifNoneMatch, acceptEncoding = '' }): Promise<PublicAnswer> => {
+    kept ??= new CachedDocument(await make());
+    const headers = { ...DOCUMENT_HEADERS, ETag: kept.tag };
+    if (ifNoneMatch?.includes(kept.tag)) return { status: 304, body: null, headers };
+    const { contentType } = kept.document;
+    const encoding = encodingFor(acceptEncoding);
+    const body = encoding === undefined ? kept.document.body : await kept.encoded(encoding);
+    const isEncoded = encoding !== undefined && body !== kept.document.body;
+    return {
+      status: 200,
+      contentType,
+      body,
+      headers: isEncoded ? { ...headers, 'Content-Encoding': encoding } : headers,
+    };
+  };
+}
+
+/** Pages load only what this server serves: no other host, no inline script. */
+export const DOCUMENT_HEADERS: Readonly<Record<string, string>> = {
+  'Cache-Control': 'no-cache',
+  'Content-Security-Policy':
+    "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  Vary: 'Accept-Encoding',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** In order of preference. */
+const ENCODINGS = {
+  br: (bytes: Buffer) => compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+  gzip: (bytes: Buffer) => compressGzip(bytes),
+} as const;
+type Encoding = keyof typeof ENCODINGS;
+
+const compressBrotli = promisify(brotliCompress);
+const compressGzip = promisify(gzip);
+
+/** Returns the best encoding that an Accept-Encoding header accepts (RFC 9110, 12.5.3). */
+export function encodingFor(acceptEncoding: string): Encoding | undefined {
+  const accepted = acceptEncoding
+    .toLowerCase()
+    .split(',')
+    .map((entry) => entry.split(';').map((part) => part.trim()))
+    .filter(([, weight]) => weight === undefined || !REFUSED.test(weight))
+    .map(([name]) => name);
+  return (Object.keys(ENCODINGS) as Encoding[]).find((encoding) => accepted.includes(encoding));
+}
+
+const REFUSED = /^q=0(?:\.0*)?$/;
+
+/** A document with its encodings, each made once. */
+class CachedDocument {
+  readonly document: Document;
+  /** Weak, because it stands for the document in every encoding. */
+  readonly tag: string;
+  readonly #encoded = new Map<Encoding, Promise<Buffer>>();
+
+  constructor(document: Document) {
+    this.document = document;
+    this.tag = `W/"${hash('sha256', document.body, 'base64url').slice(0, 22)}"`;
+  }
+
+  /** Returns the document itself if compressing it gains nothing. */
+  encoded(encoding: Encoding): Promise<Buffer> {
+    let encoded = this.#encoded.get(encoding);
+    if (encoded === undefined) {
+      const { body } = this.document;
+      encoded = ENCODINGS[encoding](body).then((bytes) => (bytes.length < body.length ? bytes : body));
+      this.#encoded.set(encoding, encoded);
+    }
+    return encoded;
+  }
+}

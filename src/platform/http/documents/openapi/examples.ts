@@ -1,0 +1,161 @@
+import { ID_PREFIXES, type IdKind } from '../../../../contract/protocol/ids.ts';
+import {
+  KINDS,
+  NOUNS,
+  NUMBERS,
+  OFTEN_SENT,
+  RARE,
+  TEXTS,
+  TIMES,
+  USUAL_MEMBERS,
+  USUAL_TIMES,
+} from './samples.ts';
+import { nameOf, type SchemaObject } from './schemas.ts';
+
+/** Finds the schema of a component by its name. */
+export type FindSchema = (name: string) => SchemaObject | undefined;
+
+/**
+ * Returns a value that a schema accepts, always the same one and close to a real answer: ids with
+ * their prefixes, sub-objects null as without include[]. `examples` and `default` of a schema take
+ * precedence.
+ */
+export function exampleOf(schema: SchemaObject, find: FindSchema): unknown {
+  return valueFor(schema, { find, field: '', owner: '', sparse: false });
+}
+
+/**
+ * Returns a request body: the required fields, and those optional ones that most callers send. A
+ * schema whose fields depend on each other needs `examples` of its own. `owner` is the resource
+ * that the body makes, such as `chat_message`.
+ */
+export function bodyExampleOf(schema: SchemaObject, find: FindSchema, owner: string): unknown {
+  return valueFor(schema, { find, field: '', owner, sparse: true });
+}
+
+/**
+ * Returns a value for `:name` in a path: an id of the kind that the segment before it names
+ * (`/v1/api-keys/:id`).
+ */
+export function pathExampleOf(path: string, name: string): string {
+  const collection = /([a-z]+)\/:id(?:\/|$)/.exec(path)?.[1] ?? '';
+  const noun = collection.replace(/ies$/, 'y').replace(/(?<=x)es$|s$/, '');
+  const kind = name === 'id' ? NOUNS[noun] : kindOf(name);
+  return kind === undefined ? ANY_TEXT : idOf(kind);
+}
+
+interface SamplePath {
+  readonly find: FindSchema;
+  /** The field that the value is for; '' at the top. */
+  readonly field: string;
+  /** The object that the field belongs to, such as `chat_message`; '' if it has no name. */
+  readonly owner: string;
+  /** Only required fields and those that are often sent: for requests. */
+  readonly sparse: boolean;
+}
+
+function valueFor(schema: SchemaObject, place: SamplePath): unknown {
+  if (schema.$ref !== undefined) {
+    const name = nameOf(schema.$ref);
+    return valueFor(place.find(name) ?? {}, { ...place, owner: name });
+  }
+  if (schema.examples !== undefined) return schema.examples[0];
+  if (schema.default !== undefined) return schema.default;
+  if (schema.const !== undefined) return schema.const;
+  const [type, isNullable] = typeOf(schema);
+  if (isNullable && (type === 'array' || type === 'object' || isUsuallyNull(place))) return null;
+  if (schema.enum !== undefined) return memberOf(schema.enum, place);
+  if (schema.properties !== undefined) return objectOf(schema, place);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return choiceOf(choices, place);
+  if (schema.allOf !== undefined) {
+    return Object.assign({}, ...schema.allOf.map((part) => valueFor(part, place)));
+  }
+  return VALUES[type]?.(schema, place) ?? null;
+}
+
+/** Returns null for an object, as without its include[]; else the example of the first choice. */
+function choiceOf(choices: readonly SchemaObject[], place: SamplePath): unknown {
+  const isNullable = choices.some(({ type }) => type === 'null');
+  const value = choices.find(({ type }) => type !== 'null');
+  return value === undefined || (isNullable && value.$ref !== undefined) ? null : valueFor(value, place);
+}
+
+const VALUES: Readonly<Record<string, (schema: SchemaObject, place: SamplePath) => unknown>> = {
+  object: objectOf,
+  array: arrayOf,
+  string: textOf,
+  integer: ({ minimum = 0 }, { field }) => Math.max(NUMBERS[field] ?? 1, minimum),
+  number: ({ minimum = 0 }, { field }) => Math.max(NUMBERS[field] ?? 0, minimum),
+  boolean: () => false,
+};
+
+function objectOf(
+  { properties = {}, required = [] }: SchemaObject,
+  place: SamplePath,
+): Record<string, unknown> {
+  const object = properties.object?.const;
+  const owner = typeof object === 'string' ? object : place.owner;
+  const fields = Object.entries(properties)
+    .filter(([field]) => !place.sparse || required.includes(field) || OFTEN_SENT.has(field))
+    .map(([field, property]) => [field, valueFor(property, { ...place, field, owner })]);
+  return Object.fromEntries(fields);
+}
+
+/** Returns one item; no item if the schema only says that it is text. */
+function arrayOf({ items, minItems = 0 }: SchemaObject, place: SamplePath): unknown[] {
+  if (items === undefined) return [];
+  const item = valueFor(items, place);
+  return item === ANY_TEXT && minItems === 0 ? [] : [item];
+}
+
+function memberOf(members: readonly unknown[], { owner, field }: SamplePath): unknown {
+  const usual = USUAL_MEMBERS[`${owner}.${field}`] ?? USUAL_MEMBERS[field];
+  return members.includes(usual) ? usual : members[0];
+}
+
+function textOf(schema: SchemaObject, { field, owner }: SamplePath): string {
+  const { format, maxLength = Infinity } = schema;
+  if (format === 'date-time') return TIMES[field] ?? '2026-03-02T09:30:00.123456Z';
+  if (format === 'email') return 'ada@example.com';
+  if (format === 'uri' || field.endsWith('url')) return 'https://example.com/manual';
+  const text = TEXTS[`${owner}.${field}`] ?? TEXTS[field];
+  if (text !== undefined) return text.slice(0, maxLength);
+  const kind = field === 'id' ? KINDS[owner] : kindOf(field);
+  return kind === undefined ? ANY_TEXT : idOf(kind);
+}
+
+function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
+  if (type === undefined) return ['', false];
+  if (typeof type === 'string') return [type, type === 'null'];
+  return [type.find((one) => one !== 'null') ?? 'null', type.includes('null')];
+}
+
+/**
+ * Events that have not happened to an ordinary resource, pages that do not exist, and fields of
+ * rare kinds.
+ */
+function isUsuallyNull({ owner, field }: SamplePath): boolean {
+  if (field.endsWith('_at')) return !USUAL_TIMES.has(field);
+  return field.endsWith('page_url') || RARE.has(field) || RARE.has(`${owner}.${field}`);
+}
+
+/** Characters that look like those of an id, the same for every id of a kind. */
+function idOf(kind: IdKind): string {
+  return `${ID_PREFIXES[kind]}_0VQ3mK8ZtYp4Xw7LbN2cRd9F`;
+}
+
+/**
+ * Returns the kind of id in a field such as `role_id`, `mentions[]`, `sender_ids[]`, `created_by`
+ * or `triggered_by_id`.
+ */
+function kindOf(field: string): IdKind | undefined {
+  if (/_by(?:_id)?$/.test(field)) return 'actor';
+  const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
+  return NOUNS[noun];
+}
+
+/**
+ * Stands where nothing is known of a text. No published example has it (test/http/openapi.test.ts).
+ */
+const ANY_TEXT = 'text';

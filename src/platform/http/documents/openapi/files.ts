@@ -1,0 +1,111 @@
+import type { ErrorCondition } from '../../../../contract/protocol/errors.ts';
+import { refusalResponses } from './operations.ts';
+
+const REFUSALS: readonly ErrorCondition[] = [
+  'invalid_format',
+  'insufficient_permissions',
+  'resource_not_found',
+  'resource_gone',
+  'head_too_large',
+  'internal_error',
+  'service_unavailable',
+];
+
+const AVATAR_REFUSALS: readonly ErrorCondition[] = [
+  'resource_not_found',
+  'head_too_large',
+  'internal_error',
+  'service_unavailable',
+  'external_service_error',
+  'timeout',
+  'connection_error',
+];
+
+const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
+  ...REFUSALS,
+  'resource_conflict',
+  'payload_too_large',
+  'validation_failed',
+  'request_timeout',
+];
+
+/**
+ * The files that the server serves itself. Their URLs appear in other answers, so no header of the
+ * API is required: those of files are signed, and there are none with object storage; those of
+ * avatars cannot be guessed.
+ */
+export const FILE_PATHS = {
+  '/v1/avatars/{id}': {
+    get: {
+      operationId: 'show_avatar',
+      tags: ['Attachments'],
+      summary: 'Show the image of an actor',
+      description:
+        'Returns the image of a user, agent or group. The address is the `avatar_url` of an actor, used as it is, in a page for example; it works until the image is replaced or cleared.',
+      security: [],
+      parameters: [
+        {
+          name: 'id',
+          in: 'path',
+          required: true,
+          description: 'Part of the address, which cannot be guessed.',
+          schema: { type: 'string' },
+        },
+      ],
+      responses: {
+        200: { description: 'The bytes of the image.', content: bytes('image/*') },
+        ...refusalResponses(AVATAR_REFUSALS),
+      },
+    },
+  },
+  '/v1/files/{key}': {
+    get: {
+      ...operation('download_file', 'Download a file'),
+      description:
+        'Returns the bytes of a file. The address is the `url` of an attachment, used as it is; it works for 15 minutes at most. Servers with object storage give addresses of that storage.',
+      responses: {
+        200: { description: 'The bytes of the file.', content: bytes() },
+        ...refusalResponses(REFUSALS),
+      },
+    },
+    put: {
+      ...operation('upload_file', 'Send the bytes of a file'),
+      description:
+        'Stores the bytes of an upload. The address and the headers are those of the answer of `create_upload_url`, used as they are. Another size or Content-Type than announced is refused.',
+      requestBody: { required: true, content: bytes() },
+      responses: {
+        204: { description: 'The file is stored.' },
+        ...refusalResponses(UPLOAD_REFUSALS),
+      },
+    },
+  },
+};
+
+function operation(operationId: string, summary: string): object {
+  return {
+    operationId,
+    tags: ['Attachments'],
+    summary,
+    security: [],
+    parameters: [
+      {
+        name: 'key',
+        in: 'path',
+        required: true,
+        description: 'Key of the file, which may hold slashes.',
+        schema: { type: 'string' },
+      },
+      {
+        name: 'signature',
+        in: 'query',
+        required: true,
+        description: 'Signature of the whole address, its other parameters among it.',
+        schema: { type: 'string' },
+      },
+    ],
+  };
+}
+
+function bytes(type = 'application/octet-stream'): object {
+  return { [type]: { schema: { type: 'string', format: 'binary' } } };
+}

@@ -1,0 +1,182 @@
+import type { ErrorCondition } from '../../../../contract/protocol/errors.ts';
+import { toolSlugOf } from '../../../../contract/protocol/resources/available-tool.ts';
+import { statusLine } from '../../connection/connection.ts';
+import type { Route } from '../../pipeline/route.ts';
+import { bodyExampleOf, exampleOf, pathExampleOf } from './examples.ts';
+import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
+import type { SchemaComponents, SchemaObject } from './schemas.ts';
+import { tagOf } from './tags.ts';
+import { operationText, parameterText } from './texts.ts';
+
+/** Returns `/v1/things/:id` in the form of OpenAPI: `/v1/things/{id}`. */
+export function templateOf(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}');
+}
+
+/** Returns the operation of a route; schemas with names go into `schemas`. */
+export function operationOf(route: Route, schemas: SchemaComponents): object {
+  const slug = toolSlugOf(route);
+  return {
+    operationId: route.name,
+    'x-since': route.since,
+    ...(slug === undefined ? {} : { 'x-tool-slug': slug }),
+    tags: [tagOf(route.path)],
+    summary: route.summary,
+    description: describe(route),
+    parameters: [
+      ...pathParameters(route),
+      ...queryParameters(route, schemas),
+      reference('parameters', 'ServiceVersion'),
+      ...(route.open === true ? [] : [reference('parameters', 'ServiceAccount')]),
+      ...(route.method === 'GET' ? [] : [reference('parameters', 'IdempotencyKey')]),
+    ],
+    ...(route.open === true ? { security: [] } : {}),
+    ...requestBodyOf(route, schemas),
+    responses: { ...successesOf(route, schemas), ...refusalResponses(refusalsOf(route)) },
+  };
+}
+
+export function reference(section: string, name: string): { readonly $ref: string } {
+  return { $ref: `#/components/${section}/${name}` };
+}
+
+/** What the operation does, which permission it needs, and since which version it exists. */
+function describe(route: Route): string {
+  const { name, secret, since, mayExist, unsubscribed } = route;
+  const text = operationText(name);
+  const sentences = [
+    ...(route.open === true
+      ? ['No credential is asked for: the body says who is calling.']
+      : callersOf(route)),
+    ...(secret === true ? ['The answer shows a secret, this once.'] : []),
+    ...(unsubscribed === true ? ['It answers also while the subscription is not active.'] : []),
+    ...(mayExist === true ? ['What is there already is answered with 200.'] : []),
+    `Since version \`${since}\`.`,
+  ];
+  return [...(text === undefined ? [] : [text]), sentences.join(' ')].join('\n\n');
+}
+
+function callersOf({ permission, own, customers, agents }: Route): string[] {
+  const ofOwn = own === undefined ? '' : `, or \`${own.permission}\` for ${own.of}`;
+  return [
+    permission === null ? 'Any valid credential will do.' : `Permission: \`${permission}\`${ofOwn}.`,
+    customers === true ? 'Customers may call it for what is theirs.' : 'Closed to customers.',
+    ...(agents === false ? ['Closed to agents.'] : []),
+  ];
+}
+
+function pathParameters({ path }: Route): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: `Id of the ${nounOf(path, name)}.`,
+    schema: { type: 'string' },
+    example: pathExampleOf(path, name),
+  }));
+}
+
+/**
+ * Returns `conversation` for the id after `/conversations/`; a parameter with another name stands
+ * for itself.
+ */
+function nounOf(path: string, name: string): string {
+  const collection = path
+    .slice(0, path.indexOf(`/:${name}`))
+    .split('/')
+    .at(-1)!;
+  return collection.replace(/ies$/, 'y').replace(/s$/, '').replaceAll('-', ' ');
+}
+
+function queryParameters({ name: operation, query }: Route, schemas: SchemaComponents): object[] {
+  if (query === undefined) return [];
+  const { properties = {}, required = [] } = query as SchemaObject;
+  return Object.entries(properties)
+    .filter(([, schema]) => !('deprecated' in schema))
+    .map(([name, schema]) => ({
+      name,
+      in: 'query',
+      ...(required.includes(name) ? { required: true } : {}),
+      description: schema.description ?? parameterText(operation, name),
+      // `include[]=sender&include[]=author`
+      ...(schema.type === 'array' ? { style: 'form', explode: true } : {}),
+      schema: schemas.convert(schema),
+    }));
+}
+
+/**
+ * What null means, which no schema says: null is no value of most fields, and counts as absent
+ * there.
+ */
+const NULLS = {
+  changing: 'Absent fields stay. Null clears a field that takes it, and is `missing_field` for others.',
+  stating: 'Null on an optional field counts as absent, unless the field takes null.',
+} as const;
+
+function requestBodyOf({ method, body, response }: Route, schemas: SchemaComponents): object {
+  if (body === undefined) return {};
+  const schema = schemas.convert(body as SchemaObject);
+  // Without required fields, an empty body counts as {}.
+  const isRequired = (schema.required ?? []).length > 0 || schema.allOf !== undefined;
+  const { const: made } = (response as SchemaObject).properties?.object ?? {};
+  const example = bodyExampleOf(schema, schemas.find, String(made));
+  const description = method === 'PATCH' ? NULLS.changing : NULLS.stating;
+  const content = { 'application/json': { schema, example } };
+  return { requestBody: { description, required: isRequired, content } };
+}
+
+function successesOf(route: Route, schemas: SchemaComponents): Record<string, object> {
+  const schema = schemas.convert(route.response as SchemaObject);
+  const example = exampleOf(schema, schemas.find);
+  const content = { 'application/json': { schema, example } };
+  const answer = (description: string) => ({
+    description,
+    headers: headersOf(['RequestId', ...RATE_HEADERS, ...(route.method === 'GET' ? [] : ['Replayed'])]),
+    content,
+  });
+  return {
+    ...(route.mayExist === true ? { 200: answer('It was there already.') } : {}),
+    [route.status]: answer(route.status === 201 ? 'It was made.' : 'Done.'),
+  };
+}
+
+/** Returns a response for each status of these conditions, with an example for each of them. */
+export function refusalResponses(conditions: readonly ErrorCondition[]): Record<string, object> {
+  const byStatus = Object.groupBy(conditions, statusOf) as Record<string, ErrorCondition[]>;
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, conditions]) => {
+      const examples = conditions.map((condition) => [condition, reference('examples', condition)]);
+      const response = {
+        description: `${statusLine(Number(status))}: ${describeRefusals(conditions)}.`,
+        headers: headersOf([
+          'RequestId',
+          ...(status === '429' ? RATE_HEADERS : []),
+          ...(status === '429' || status === '503' ? ['RetryAfter'] : []),
+        ]),
+        content: {
+          'application/json': {
+            schema: reference('schemas', 'error'),
+            examples: Object.fromEntries(examples),
+          },
+        },
+      };
+      return [status, response];
+    }),
+  );
+}
+
+const RATE_HEADERS = ['RateLimitLimit', 'RateLimitRemaining', 'RateLimitReset'];
+
+function headersOf(names: readonly string[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [HEADER_NAMES[name], reference('headers', name)]));
+}
+
+/** The name on the wire of each header component. */
+export const HEADER_NAMES: Readonly<Record<string, string>> = {
+  RequestId: 'Request-Id',
+  RateLimitLimit: 'RateLimit-Limit',
+  RateLimitRemaining: 'RateLimit-Remaining',
+  RateLimitReset: 'RateLimit-Reset',
+  RetryAfter: 'Retry-After',
+  Replayed: 'Idempotent-Replayed',
+};

@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import {
+  ATTACHABLE_HOURS,
+  FILE_URL_S,
+  UPLOAD_LIMITS,
+} from '../../../../../contract/protocol/resources/upload.ts';
+import { CURRENT_VERSION } from '../../../../../contract/protocol/versions.ts';
+import type { Document } from '../../documents.ts';
+import { type Html, html } from '../html.ts';
+import { guidePage, pageOf } from '../page.ts';
+import { renderMarkdown } from './markdown.ts';
+
+/**
+ * The guides in reading order: each is a file of Markdown beside this one. Its heading is the
+ * title, the quote below it the sentence for the list of guides. Its blocks of `js` are one module,
+ * those of `sh` one script, and test/http/guides.test.ts runs them against a server.
+ */
+export const GUIDES = [
+  'getting-started',
+  'chat-client',
+  'tokens-for-pages',
+  'files',
+  'notifications',
+  'cases',
+  'agent',
+  'webhooks',
+  'sdk',
+] as const;
+
+export type GuideName = (typeof GUIDES)[number];
+
+export function pathOf(name: GuideName): string {
+  return `/docs/guides/${name}`;
+}
+
+/** `/docs/guides`: the list of guides. */
+export async function guidesPage(): Promise<Document> {
+  const guides = await Promise.all(
+    GUIDES.map(async (name) => ({ path: pathOf(name), ...(await readGuide(name)) })),
+  );
+  return pageOf('guides', {
+    styles: ['prose.css'],
+    main: html`<h1>Guides</h1>
+<p>From the first request to a whole client. The examples run: a test executes each of them against a server.</p>
+<ol class="guide-list">
+${guides.map(({ path, title, summary }) => html`<li><a href="${path}">${title}</a><br>${summary}</li>`)}
+</ol>
+<p>The <a href="/docs">API reference</a> has every endpoint, <a href="/docs/socket">Socket</a> every frame.</p>`,
+  });
+}
+
+/** A guide, with links to its neighbours. */
+export async function pageOfGuide(name: GuideName): Promise<Document> {
+  const index = GUIDES.indexOf(name);
+  const { title, text } = await readGuide(name);
+  return guidePage(title, {
+    styles: ['prose.css'],
+    scripts: ['copy.js'],
+    main: html`<h1>${title}</h1>
+${await renderMarkdown(text)}
+<nav class="neighbours" aria-label="Guides">
+${await neighbour('prev', GUIDES[index - 1])}
+${await neighbour('next', GUIDES[index + 1])}
+</nav>`,
+  });
+}
+
+async function neighbour(rel: 'prev' | 'next', name: GuideName | undefined): Promise<Html> {
+  if (name === undefined) return html`<a href="/docs/guides">All guides</a>`;
+  return html`<a rel="${rel}" href="${pathOf(name)}">${(await readGuide(name)).title}</a>`;
+}
+
+interface Guide {
+  readonly title: string;
+  readonly summary: string;
+  /** Markdown. */
+  readonly text: string;
+}
+
+async function readGuide(name: GuideName): Promise<Guide> {
+  const file = await readFile(new URL(`${name}.md`, import.meta.url), 'utf8');
+  const [, title, summary, text] = /^# (.+)\n\n((?:> .+\n)+)\n([\s\S]+)$/.exec(file) ?? [];
+  if (title === undefined || summary === undefined || text === undefined) {
+    throw new Error(`the guide ${name} needs a title and a summary`);
+  }
+  return { title, summary: summary.replaceAll('> ', '').trim().replaceAll('\n', ' '), text: filled(text) };
+}
+
+/** Fills the places `{{name}}` of a guide, of which the code decides the values. */
+function filled(text: string): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (place, name: string) => {
+    const value = VALUES[name];
+    if (value === undefined) throw new Error(`a guide has ${place}, which has no value`);
+    return value;
+  });
+}
+
+const MIB = 1024 * 1024;
+const VALUES: Readonly<Record<string, string>> = {
+  version: CURRENT_VERSION,
+  s3_mib: String(UPLOAD_LIMITS.s3Bytes / MIB),
+  local_mib: String(UPLOAD_LIMITS.localBytes / MIB),
+  url_minutes: String(FILE_URL_S / 60),
+  attachable_hours: String(ATTACHABLE_HOURS),
+  // The function with which a backend calls REST in the `js` of a page, which has it once.
+  call: `const call = async (method, path, body) => {
+  const answer = await fetch(\`https://chat.example.com\${path}\`, {
+    method,
+    headers: {
+      Authorization: 'Bearer parley_…', // from your secrets
+      'Service-Version': '${CURRENT_VERSION}',
+      'Service-Account': 'acc_…',
+      'Content-Type': 'application/json',
+    },
+    body: body && JSON.stringify(body),
+  });
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.error.message);
+  return value;
+};`,
+};

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
+import { CURRENT_VERSION, covers, type Version } from '../../../contract/protocol/versions.ts';
+import type { Principal } from '../../access/principal.ts';
+import { unlessAborted } from '../../lifecycle.ts';
+import type { Connection, ExchangeLimits } from '../connection/connection.ts';
+import type { ExchangeHost } from '../connection/exchange.ts';
+import { Exchange } from '../connection/exchange.ts';
+import { HeldAnswers } from '../connection/held-answers.ts';
+import type { RequestHead } from '../connection/request-head.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Http } from './pipeline.ts';
+import { type Entrance, RequestRun } from './request-run.ts';
+import type { Route } from './route.ts';
+import type { Match } from './router.ts';
+
+/** A request that did not come over the network. */
+export interface InProcessRequest {
+  /** The one endpoint that may answer; a path of any other endpoint is not found. */
+  readonly route: Pick<Route, 'name' | 'method' | 'since'>;
+  /** Percent-encoded, as in a URL. */
+  readonly path: string;
+  /** Without `?`. */
+  readonly query: string;
+  /** JSON; '' if there is none. */
+  readonly body: string;
+  /** The caller, authenticated by the code that makes the request. */
+  readonly principal: Principal;
+  readonly idempotencyKey: string | undefined;
+  /** The run of an agent that makes it. */
+  readonly runId: string;
+  /** Of that run. */
+  readonly trace: TraceContext | undefined;
+}
+
+export interface InProcessAnswer {
+  readonly status: number;
+  /** JSON. */
+  readonly text: string;
+}
+
+/**
+ * The API without a connection: a request takes the same steps as one that came over the network,
+ * in the same order (request-run.ts), except the limit by address and the reading of a credential.
+ */
+export class InProcess {
+  readonly #http: Http;
+  readonly #host: ExchangeHost;
+  readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
+  #requests = 0;
+
+  /** `limits` are those of the server beside it. */
+  constructor(http: Http, limits: ExchangeLimits) {
+    this.#http = http;
+    // Nothing here is slow: an exchange has ended before its clock would be checked.
+    const held = new HeldAnswers({
+      perCredential: Number.POSITIVE_INFINITY,
+      total: Number.POSITIVE_INFINITY,
+    });
+    this.#host = { limits, held, draining: false, closed: 0, enter() {}, watch() {}, finished() {} };
+  }
+
+  /** Resolves with the answer, refusals included; rejects only with the reason of `signal`. */
+  async call(request: InProcessRequest, signal: AbortSignal): Promise<InProcessAnswer> {
+    signal.throwIfAborted();
+    const { promise, resolve } = Promise.withResolvers<InProcessAnswer>();
+    this.#run(request, new MemoryConnection(resolve));
+    // A request that has begun goes on: its effect does not depend on whether its answer is
+    // awaited.
+    return unlessAborted(promise, signal);
+  }
+
+  #run(request: InProcessRequest, connection: MemoryConnection): void {
+    const bytes = Buffer.from(request.body);
+    this.#requests += 1;
+    const id = this.#idPrefix + this.#requests.toString(36);
+    const exchange = new Exchange(this.#host, connection, headOf(request, bytes.length), id);
+    new RequestRun(this.#http, exchange, entranceOf(request, this.#http)).begin();
+    exchange.receive(new Uint8Array(bytes).buffer, true);
+    exchange.leaveLibrary();
+  }
+}
+
+function entranceOf({ route, principal, runId }: InProcessRequest, http: Http): Entrance {
+  return {
+    authenticator: { authenticate: () => principal },
+    addressLimiter: undefined,
+    find: (path) => only(route, http.find(path)),
+    principal,
+    runId,
+  };
+}
+
+/** An id that spells a fixed segment would otherwise be the path of another endpoint. */
+function only({ name, method }: InProcessRequest['route'], match: Match<Endpoint> | undefined) {
+  return match?.byMethod.get(method)?.route.route.name === name ? match : undefined;
+}
+
+function headOf(request: InProcessRequest, contentLength: number): RequestHead {
+  return {
+    method: request.route.method,
+    path: request.path,
+    query: request.query,
+    host: undefined,
+    authorization: undefined,
+    version: versionOf(request.route),
+    account: request.principal.accountId,
+    idempotencyKey: request.idempotencyKey,
+    origin: undefined,
+    preflightFor: undefined,
+    ifNoneMatch: undefined,
+    acceptEncoding: undefined,
+    contentType: undefined,
+    signature: undefined,
+    trace: request.trace,
+    contentLength,
+    closes: false,
+  };
+}
+
+/** The stable version, but for an endpoint that came later. */
+function versionOf({ since }: InProcessRequest['route']): Version {
+  return covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
+}
+
+/** Takes everything that an exchange writes, at once. */
+class MemoryConnection implements Connection {
+  readonly #answered: (answer: InProcessAnswer) => void;
+  #status = 0;
+
+  constructor(answered: (answer: InProcessAnswer) => void) {
+    this.#answered = answered;
+  }
+
+  writeStatus(status: string): void {
+    this.#status = Number.parseInt(status, 10);
+  }
+
+  writeHeader(): void {}
+
+  end(body: string | Buffer): void {
+    this.#answered({ status: this.#status, text: body.toString() });
+  }
+
+  endWithoutBody(): void {
+    this.end('');
+  }
+
+  tryEnd(body: string | Buffer): [boolean, boolean] {
+    this.end(body);
+    return [true, true];
+  }
+
+  cork(write: () => void): void {
+    write();
+  }
+
+  getRemoteAddressAsText(): ArrayBuffer {
+    return new ArrayBuffer(0);
+  }
+
+  getWriteOffset(): number {
+    return 0;
+  }
+
+  onWritable(): void {}
+
+  pause(): void {}
+
+  resume(): void {}
+
+  close(): void {}
+}

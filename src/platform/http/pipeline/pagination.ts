@@ -1,0 +1,380 @@
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { type TSchema, Type } from 'typebox';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { type List, MAX_PAGE_BYTES, PAGE_LIMIT, type PageInfo } from '../../../contract/protocol/lists.ts';
+import { isDateTime } from '../../../contract/protocol/schema/formats.ts';
+import { Body } from '../../../contract/protocol/schema/schema.ts';
+import { isCleanText } from '../../../contract/protocol/schema/validation.ts';
+import type { KeysetPage } from '../../db/connection/keyset.ts';
+import { badCursor, type CursorSeal } from './cursor-seal.ts';
+
+/**
+ * Keyset pages (docs/contract.md#lists): a cursor is the key of the row at a page's edge, so rows
+ * that appear or disappear elsewhere neither repeat nor hide others. A list names its key once:
+ *
+ *     const LIST = defineList('notifications', ['time', 'text']);
+ *     const page = readPage(LIST, query, { actor, status: query.status });
+ *     const rows = await readRows(page);               // page.fetch rows at most
+ *     return toList(rows, page, url, (row) => [row.created_at, row.id], present);
+ */
+export interface ListDefinition {
+  readonly name: string;
+  readonly key: readonly KeyPart[];
+  /** Its pages lead to the next one only. */
+  readonly isForwardOnly: boolean;
+}
+
+/** `time`: in Postgres' format, with its microseconds; `integer`: within 2^53. */
+export type KeyPart = 'time' | 'text' | 'integer';
+
+/** The values that a list is ordered by; the last of them is unique. */
+export type Key = readonly (string | number)[];
+
+/** The page that a request asks for; a store gets it as it is. */
+export interface PageRequest extends KeysetPage {
+  /** Most rows of a page; `fetch` is one more, which shows whether the list goes on. */
+  readonly limit: number;
+  readonly filtersHash: string;
+  /** The list has rows before this page, though no cursor led here. */
+  readonly startsInside?: boolean;
+  /** Its pages lead to the next one only. */
+  readonly isForwardOnly?: boolean;
+}
+
+export function defineList(
+  name: string,
+  key: readonly KeyPart[],
+  { isForwardOnly = false }: Partial<Pick<ListDefinition, 'isForwardOnly'>> = {},
+): ListDefinition {
+  return { name, key, isForwardOnly };
+}
+
+/** The query schema of a list: its own filters and the parameters of every list. */
+export function PageQuery<P extends Record<string, TSchema>>(filters: P) {
+  return Body({ ...filters, ...PAGE_PARAMETERS });
+}
+
+/** The same for lists with a search. */
+export function SearchQuery<P extends Record<string, TSchema>>(filters: P) {
+  return Body({ ...filters, ...PAGE_PARAMETERS, q: SearchText, search: SearchText });
+}
+
+/** The values of a query whose schema is one of these. */
+export interface PageParameters {
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly page?: string | undefined;
+  readonly q?: string | undefined;
+  readonly search?: string | undefined;
+}
+
+/**
+ * `filters`: everything that decides which rows are in the list, including the ids of the path; a
+ * cursor is valid for these only. Throws ApiError `parameter_invalid` (param cursor),
+ * `parameters_exclusive`, `parameter_unknown` (param page).
+ */
+export function readPage(
+  list: ListDefinition,
+  query: PageParameters,
+  filters: Readonly<Record<string, unknown>>,
+): PageRequest {
+  refusePage(query);
+  const search = readSearch(query);
+  const filtersHash = hashOf([list.name, search, filters]);
+  const { cursor, limit = PAGE_LIMIT.default } = query;
+  const { direction, after } = cursor === undefined ? FIRST : decodeCursor(cursor, list.key, filtersHash);
+  const { isForwardOnly } = list;
+  return { limit, fetch: limit + 1, direction, after, search, filtersHash, isForwardOnly };
+}
+
+/** Identifies the page among those of all lists; it may change when rows come or go. */
+export function nameOf({ filtersHash, direction, after, fetch }: PageRequest): string {
+  return `${filtersHash} ${direction} ${after ?? ''} ${fetch}`;
+}
+
+/**
+ * Returns the list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`.
+ * `url`: path and query of this request as sent; the other pages' URLs keep its filters.
+ */
+export function toList<Row, Item>(
+  rows: readonly Row[],
+  page: PageRequest,
+  url: string,
+  keyOf: (row: Row) => Key,
+  present: (row: Row) => Item,
+): Page<Item> {
+  const { shown, infoOf } = laidOut(rows, page, url, keyOf);
+  return new Page(shown.map(present), page.direction, infoOf);
+}
+
+/** Like `toList`, of rows whose JSON is known, in the form of the caller's version. */
+export function toEncodedList<Row>(
+  rows: readonly Row[],
+  page: PageRequest,
+  url: string,
+  keyOf: (row: Row) => Key,
+  encoded: (row: Row) => string,
+): EncodedPage {
+  const { shown, infoOf } = laidOut(rows, page, url, keyOf);
+  return new EncodedPage(shown.map(encoded), page.direction, infoOf);
+}
+
+interface Layout<Row> {
+  /** The rows of the page, in the order of the list. */
+  readonly shown: Row[];
+  /** Returns the `page_info` of the rows from `start` up to, not including, `end`. */
+  readonly infoOf: (start: number, end: number) => PageInfo;
+}
+
+function laidOut<Row>(
+  rows: readonly Row[],
+  page: PageRequest,
+  url: string,
+  keyOf: (row: Row) => Key,
+): Layout<Row> {
+  const goesOn = rows.length > page.limit;
+  const shown = rows.slice(0, page.limit);
+  const isForward = page.direction === 'next';
+  if (!isForward) shown.reverse();
+
+  const pageUrl = (direction: PageRequest['direction'], edge: Row | undefined) =>
+    // An empty page has no edge: beside it is the end of the list on that side.
+    withCursor(url, encodeCursor(direction, edge === undefined ? [] : keyOf(edge), page.filtersHash));
+  const infoOf = (start: number, end: number): PageInfo => {
+    const ahead = goesOn || end - start < shown.length;
+    // A page that was reached by a cursor has the row of that cursor before it.
+    const behind = page.after !== null || page.startsInside === true;
+    const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
+    return {
+      next_page_url: hasNext ? pageUrl('next', shown[end - 1]) : null,
+      previous_page_url:
+        hasPrevious && page.isForwardOnly !== true ? pageUrl('previous', shown[start]) : null,
+      has_next_page: hasNext,
+      has_prev_page: hasPrevious,
+    };
+  };
+  return { shown, infoOf };
+}
+
+/** One page of a list. Its JSON ends after the requested rows, or at MAX_PAGE_BYTES. */
+export class Page<Item> implements List<Item> {
+  readonly object = 'list';
+  readonly data: readonly Item[];
+  readonly #direction: PageRequest['direction'];
+  readonly #infoOf: Layout<Item>['infoOf'];
+  readonly #size: number;
+  /** The JSON of further fields of the list, each with a comma behind it. */
+  #facts = '';
+
+  constructor(
+    data: readonly Item[],
+    direction: PageRequest['direction'],
+    infoOf: Layout<Item>['infoOf'],
+    size = data.length,
+  ) {
+    this.data = data;
+    this.#direction = direction;
+    this.#infoOf = infoOf;
+    this.#size = size;
+  }
+
+  /**
+   * Adds fields that the list has beside its page (contract/protocol/lists.ts). Returns this page.
+   */
+  with(facts: object): this {
+    this.#facts = `${JSON.stringify(facts).slice(1, -1)},`;
+    return this;
+  }
+
+  get page_info(): PageInfo {
+    return this.#infoOf(0, this.#size);
+  }
+
+  /**
+   * Returns the JSON with sealed cursors. If there are too many items, those farthest from the
+   * start of the page are left out, so that the next page in the same direction begins with them.
+   * At least one item remains. `data` has the items in the form of the caller's version.
+   */
+  toText(seal: CursorSeal, data: readonly unknown[] = this.data): string {
+    return this.assemble(seal, data, JSON.stringify);
+  }
+
+  protected assemble<Source>(
+    seal: CursorSeal,
+    items: readonly Source[],
+    encode: (item: Source) => string,
+  ): string {
+    const isForward = this.#direction === 'next';
+    const texts: string[] = [];
+    let units = 0;
+    let bytes: number | undefined;
+    for (const item of isForward ? items : items.toReversed()) {
+      const text = encode(item);
+      units += text.length;
+      // Counting bytes takes time, and no unit of a text has more than three of them.
+      if (units * 3 > MAX_PAGE_BYTES) {
+        bytes ??= texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0);
+        bytes += Buffer.byteLength(text);
+        if (bytes > MAX_PAGE_BYTES && texts.length > 0) break;
+      }
+      texts.push(text);
+    }
+    if (!isForward) texts.reverse();
+    const start = isForward ? 0 : items.length - texts.length;
+    const { next_page_url, previous_page_url, ...rest } = this.#infoOf(start, start + texts.length);
+    const pageInfo = {
+      next_page_url: sealed(next_page_url, seal),
+      previous_page_url: sealed(previous_page_url, seal),
+      ...rest,
+    };
+    const head = `{"object":"list",${this.#facts}"page_info":${JSON.stringify(pageInfo)},"data":[`;
+    // One copy of what may be large: a text that is put together of a joined one is copied again
+    // when it is sent.
+    texts[0] = head + (texts[0] ?? '');
+    texts[texts.length - 1] += ']}';
+    return texts.join(',');
+  }
+}
+
+/** A page whose items are JSON already. */
+export class EncodedPage extends Page<never> {
+  readonly #items: readonly string[];
+
+  constructor(
+    items: readonly string[],
+    direction: PageRequest['direction'],
+    infoOf: Layout<never>['infoOf'],
+  ) {
+    super([], direction, infoOf, items.length);
+    this.#items = items;
+  }
+
+  override toText(seal: CursorSeal): string {
+    return this.assemble(seal, this.#items, (json) => json);
+  }
+}
+
+/**
+ * Replaces the sealed cursor of a list's query by the form that `readPage` reads. Throws ApiError
+ * `parameter_invalid` (param cursor).
+ */
+export function openCursor(query: unknown, seal: CursorSeal): void {
+  const parameters = query as { cursor?: unknown; readonly page?: unknown };
+  if (typeof parameters.cursor !== 'string' || parameters.page !== undefined) return;
+  parameters.cursor = seal.open(parameters.cursor);
+}
+
+/** `withCursor` has put the cursor at the end. */
+function sealed(url: string | null, seal: CursorSeal): string | null {
+  if (url === null) return null;
+  const start = url.lastIndexOf('=') + 1;
+  return url.slice(0, start) + seal.seal(url.slice(start));
+}
+
+const PAGE_PARAMETERS = {
+  cursor: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_LIMIT.most, default: PAGE_LIMIT.default })),
+  /** Accepted only to tell two mistakes apart (docs/contract.md#lists); documents leave it out. */
+  page: Type.Optional(Type.String({ deprecated: true })),
+};
+const SearchText = Type.Optional(Type.String({ maxLength: 256 }));
+
+const FIRST = { direction: 'next', after: null } as const;
+
+function refusePage({ page, cursor }: PageParameters): void {
+  if (page === undefined) return;
+  if (cursor === undefined) {
+    throw new ApiError(
+      'parameter_unknown',
+      'There is no such parameter here. Use cursor to reach other pages.',
+      { param: 'page' },
+    );
+  }
+  throw new ApiError('parameters_exclusive', 'Send either cursor or page.', { param: 'page' });
+}
+
+function readSearch({ q, search }: PageParameters): string | null {
+  if (q !== undefined && search !== undefined) {
+    const message = 'Send either q or search: they are the same.';
+    throw new ApiError('parameters_exclusive', message, { param: 'search' });
+  }
+  return q || search || null;
+}
+
+function withCursor(url: string, cursor: string): string {
+  const at = url.indexOf('?');
+  if (at === -1) return `${url}?cursor=${cursor}`;
+  const others = url
+    .slice(at + 1)
+    .split('&')
+    .filter((pair) => pair !== '' && !CURSOR_PAIR.test(pair));
+  return `${url.slice(0, at)}?${[...others, `cursor=${cursor}`].join('&')}`;
+}
+
+/** Also with percent-encoded letters, which are rare. */
+const CURSOR_PAIR = /^(?:c|%63)(?:u|%75)(?:r|%72)(?:s|%73)(?:o|%6f)(?:r|%72)(?:=|$)/i;
+
+/** How a cursor encodes its direction. */
+const DIRECTIONS = ['next', 'previous'] as const;
+
+function encodeCursor(direction: PageRequest['direction'], key: Key, filtersHash: string): string {
+  const content = JSON.stringify([DIRECTIONS.indexOf(direction), filtersHash, ...key]);
+  return Buffer.from(content).toString('base64url');
+}
+
+/** Checks everything: the cursor came from a caller, and its key goes into SQL. */
+function decodeCursor(
+  cursor: string,
+  parts: readonly KeyPart[],
+  filtersHash: string,
+): Pick<PageRequest, 'direction' | 'after'> {
+  const content = parseCursor(cursor);
+  if (!Array.isArray(content)) throw badCursor();
+  const [coded, of, ...key]: unknown[] = content;
+  const direction = typeof coded === 'number' ? DIRECTIONS[coded] : undefined;
+  if (direction === undefined || of !== filtersHash) throw badCursor();
+  if (key.length === 0) return { direction, after: null };
+  if (key.length !== parts.length || !parts.every((part, i) => KEY_CHECKS[part](key[i]))) throw badCursor();
+  return { direction, after: key as unknown as Key };
+}
+
+function parseCursor(cursor: string): unknown {
+  const bytes = Buffer.from(cursor, 'base64url');
+  // Decoding skips characters that are not base64url, so only the exact encoding is accepted.
+  if (bytes.toString('base64url') !== cursor) throw badCursor();
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    throw badCursor();
+  }
+}
+
+const KEY_CHECKS: Readonly<Record<KeyPart, (value: unknown) => boolean>> = {
+  time: (value) => typeof value === 'string' && isDateTime(value),
+  text: (value) => typeof value === 'string' && isCleanText(value),
+  integer: (value) => Number.isSafeInteger(value),
+};
+
+/** Short, and independent of the order of the fields. */
+function hashOf(filters: readonly unknown[]): string {
+  // Lists are read again with the same filters, and the hash takes longer than their JSON.
+  const json = JSON.stringify(filters);
+  const known = HASHES.get(json) ?? hashCanonically(filters);
+  HASHES.set(json, known);
+  return known;
+}
+
+const HASHES = new LRUCache<string, string>({
+  maxSize: 1024 * 1024,
+  sizeCalculation: (filtersHash, json) => json.length + filtersHash.length,
+});
+
+function hashCanonically(filters: readonly unknown[]): string {
+  const canonical = JSON.stringify(filters, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return hash('sha256', canonical, 'base64url').slice(0, 12);
+}

@@ -1,0 +1,171 @@
+import { randomBytes } from 'node:crypto';
+import type { ApiError } from '../../../contract/protocol/errors.ts';
+import type { Version } from '../../../contract/protocol/versions.ts';
+import type { Authenticator } from '../../access/authenticate.ts';
+import type { Idempotency } from '../../access/idempotency.ts';
+import type { Database } from '../../db/connection/database.ts';
+import { TurnsByKey } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { Exchange, RequestHandler } from '../connection/exchange.ts';
+import { AllowedOrigins } from '../connection/origins.ts';
+import { CursorSeal } from './cursor-seal.ts';
+import { deprecationHeaders } from './deprecation.ts';
+import { type Endpoint, prepareEndpoint } from './endpoint.ts';
+import { ErrorMapper } from './failure.ts';
+import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
+import { type AnsweredRequest, RequestLog } from './request-log.ts';
+import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
+import type { Route } from './route.ts';
+import { type Match, Router } from './router.ts';
+
+export interface HttpOptions {
+  readonly routes: readonly Route[];
+  /** Answered before any check: /healthz, /readyz, /metrics, documents. */
+  readonly publicRoutes?: PublicRoutes;
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  /** By credential. */
+  readonly limiter?: Limiter;
+  /**
+   * By address, before authentication. Omit it if nothing is limited, because reading an address
+   * costs time.
+   */
+  readonly addressLimiter?: Limiter;
+  /** By address, of endpoints that are `scarce`. */
+  readonly scarceLimiter?: Limiter;
+  readonly idempotency?: Pick<Idempotency, 'begin'>;
+  /** Opens the transactions of routes that change something. */
+  readonly database: Pick<Database, 'transaction'>;
+  /**
+   * Signs the cursors of lists, the same on every node. Without it cursors are valid in this
+   * process only.
+   */
+  readonly cursorSecret?: string;
+  readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
+  readonly log: Logger;
+  readonly docsUrl: string;
+  readonly requestLogUrl: string | null;
+  readonly origins?: AllowedOrigins;
+}
+
+export function createHttp(options: HttpOptions): Http {
+  return new Http(options);
+}
+
+/**
+ * How many connections of the pool the requests of one credential hold at once: fewer than half of
+ * them.
+ */
+const CONNECTIONS_OF_ONE = 4;
+
+/** The whole HTTP API: an HttpServer calls it for each request. */
+export class Http implements RequestHandler, RunHost, PublicHost {
+  readonly failures: ErrorMapper;
+  readonly origins: AllowedOrigins;
+  readonly authenticator: HttpOptions['authenticator'];
+  readonly limiter: Limiter | undefined;
+  readonly addressLimiter: Limiter | undefined;
+  readonly scarceLimiter: Limiter | undefined;
+  readonly idempotency: HttpOptions['idempotency'];
+  readonly database: HttpOptions['database'];
+  readonly changeTurns = new TurnsByKey(1);
+  readonly connectionTurns = new TurnsByKey(CONNECTIONS_OF_ONE);
+  readonly cursors: CursorSeal;
+  readonly log: Logger;
+
+  readonly #router = new Router<Endpoint>();
+  readonly #endpoints: Endpoint[] = [];
+  readonly #publicTable: PublicTable;
+  readonly #metrics: HttpOptions['metrics'];
+  readonly #requestLog: RequestLog;
+
+  constructor(options: HttpOptions) {
+    this.failures = new ErrorMapper(options);
+    this.origins = options.origins ?? new AllowedOrigins([]);
+    this.authenticator = options.authenticator;
+    this.limiter = options.limiter;
+    this.addressLimiter = options.addressLimiter;
+    this.scarceLimiter = options.scarceLimiter;
+    this.idempotency = options.idempotency;
+    this.database = options.database;
+    this.cursors = new CursorSeal(options.cursorSecret ?? randomBytes(32).toString('base64url'));
+    this.log = options.log;
+    this.#publicTable = new PublicTable(options.publicRoutes ?? {});
+    this.#metrics = options.metrics;
+    this.#requestLog = new RequestLog(options.log);
+    for (const route of options.routes) {
+      const endpoint = prepareEndpoint(route);
+      this.#endpoints.push(endpoint);
+      this.#router.add(route.method, route.path, endpoint);
+    }
+  }
+
+  /** Does for frequent endpoints what their first requests would wait for. */
+  warmUp(version: Version): void {
+    for (const endpoint of this.#endpoints) if (endpoint.route.frequent) endpoint.prepare(version);
+  }
+
+  /** Answers one request, now or later; never throws. */
+  handle(exchange: Exchange): void {
+    this.origins.mark(exchange);
+    const found = this.#publicTable.find(exchange.head.path);
+    if (found !== undefined) answerPublic(this, exchange, found);
+    else {
+      for (const [name, value] of deprecationHeaders(exchange.head.version)) exchange.setHeader(name, value);
+      new RequestRun(this, exchange).begin();
+    }
+  }
+
+  /** Refuses a request that must not be processed at all; nothing after it is parsed. */
+  cut(exchange: Exchange, error: ApiError): void {
+    exchange.cut({ status: error.status, body: this.failures.toBody(error, exchange.id) });
+    this.#metrics.httpRefusals.inc({ code: error.condition });
+    this.record(exchange, NO_ROUTE, error.status, error);
+  }
+
+  /**
+   * Answers with the error envelope for an error that any part of the server threw for this
+   * request.
+   */
+  refuse(exchange: Exchange, thrown: unknown): void {
+    this.answerError(exchange, this.failures.map(thrown), NO_ROUTE);
+  }
+
+  /** Returns undefined if there is no route at this path. */
+  find(path: string): Match<Endpoint> | undefined {
+    return this.#router.find(path);
+  }
+
+  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void {
+    this.#metrics.httpRefusals.inc({ code: error.condition });
+    const { status, retryAfterS = status === 503 ? 1 : undefined } = error;
+    if (retryAfterS !== undefined) exchange.setHeader('Retry-After', String(retryAfterS));
+    if (status === 401) exchange.setHeader('WWW-Authenticate', 'Bearer');
+    if (status === 426) {
+      exchange.setHeader('Upgrade', 'websocket');
+      exchange.setHeader('Connection', 'Upgrade');
+    }
+    exchange.send({ status, body: this.failures.toBody(error, exchange.id) });
+    this.record(exchange, request, status, error);
+  }
+
+  answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void {
+    exchange.send({ status, body });
+    this.record(exchange, request, status);
+  }
+
+  /** Records the answer in metrics and log. */
+  record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {
+    const ms = performance.now() - exchange.startedAtMs;
+    const { route } = request;
+    const method = METHODS.has(exchange.head.method) ? exchange.head.method : 'other';
+    this.#metrics.httpSeconds.observe({ method, route }, ms / 1_000);
+    this.#metrics.httpRequests.inc({ method, route, status });
+    this.#requestLog.write(exchange, request, status, ms, error);
+  }
+}
+
+const NO_ROUTE: AnsweredRequest = { route: 'none', principal: undefined };
+
+/** Methods that are counted by name; callers may send any word. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,0 +1,166 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { HttpResponse } from '../connection/connection.ts';
+import type { Exchange } from '../connection/exchange.ts';
+import type { AllowedOrigins } from '../connection/origins.ts';
+import type { AnsweredRequest } from './request-log.ts';
+
+/**
+ * By path; one that ends in `/*` stands for everything below it. They require no headers, and
+ * answer GET and HEAD, also PUT, or only POST.
+ */
+export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | PublicReceiver>>;
+
+export type PublicRoute = (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>;
+
+/** A resource that can be both read and put. */
+export interface PublicFile {
+  readonly get: PublicRoute;
+  readonly put: (request: PutRequest) => Promise<PublicAnswer>;
+}
+
+/** An action without a resource; its body is not read. */
+export interface PublicAction {
+  readonly post: PublicRoute;
+}
+
+/** An action whose body is read as it arrives. It is limited per address before a byte is read. */
+export interface PublicReceiver {
+  readonly receive: (request: StreamedRequest) => Promise<PublicAnswer>;
+}
+
+export interface PublicRequest {
+  readonly path: string;
+  /** As sent, without `?`. */
+  readonly query: string;
+  /** The entity tags of the forms that the caller already has. */
+  readonly ifNoneMatch: string | undefined;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** Accept-Encoding, as sent. */
+  readonly acceptEncoding: string | undefined;
+}
+
+export interface PutRequest extends PublicRequest {
+  readonly contentType: string | undefined;
+  /** Bytes of the body. */
+  readonly contentLength: number;
+  /**
+   * The body as it arrives. Throws ApiError `client_closed_request` if it does not arrive as a
+   * whole.
+   */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+export interface StreamedRequest extends PutRequest {
+  /** Of the peer, as text. */
+  readonly address: string;
+  /** Parley-Signature, as sent. */
+  readonly signature: string | undefined;
+}
+
+export interface PublicAnswer extends HttpResponse {
+  /** Never with text of a caller in the values. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The parts of the server that public routes use. */
+export interface PublicHost {
+  readonly origins: AllowedOrigins;
+  /** By address; undefined where nothing is limited. */
+  readonly addressLimiter: { consume(key: string): unknown } | undefined;
+  refuse(exchange: Exchange, thrown: unknown): void;
+  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
+  record(exchange: Exchange, request: AnsweredRequest, status: number): void;
+}
+
+/** With the pattern that matched, for the metrics. */
+export interface FoundPublic {
+  readonly pattern: string;
+  readonly route: PublicRoutes[string];
+}
+
+/** Finds public routes by path. */
+export class PublicTable {
+  readonly #exact = new Map<string, FoundPublic>();
+  /** Pages and pictures, which need no fast look-up. */
+  readonly #below: { readonly prefix: string; readonly found: FoundPublic }[] = [];
+
+  constructor(routes: PublicRoutes) {
+    for (const [pattern, route] of Object.entries(routes)) {
+      const found = { pattern, route };
+      if (pattern.endsWith('/*')) this.#below.push({ prefix: pattern.slice(0, -1), found });
+      else this.#exact.set(pattern, found);
+    }
+  }
+
+  find(path: string): FoundPublic | undefined {
+    return this.#exact.get(path) ?? this.#below.find(({ prefix }) => path.startsWith(prefix))?.found;
+  }
+}
+
+export function answerPublic(http: PublicHost, exchange: Exchange, { pattern, route }: FoundPublic): void {
+  const { method } = exchange.head;
+  const { get, put, post, receive } = handlersOf(route);
+  if (get !== undefined && (method === 'GET' || method === 'HEAD')) {
+    run(http, exchange, pattern, get, exchange.head);
+  } else if (put !== undefined && method === 'PUT') {
+    run(http, exchange, pattern, put, { ...exchange.head, body: exchange.streamBody() });
+  } else if (put !== undefined && method === 'OPTIONS') {
+    http.origins.answerOptions(exchange, FILE_METHODS);
+  } else if (post !== undefined && method === 'POST') {
+    run(http, exchange, pattern, post, exchange.head);
+  } else if (receive !== undefined && method === 'POST') {
+    const address = exchange.readAddress();
+    const request = { ...exchange.head, address, body: exchange.streamBody() };
+    const admitted = async (request: StreamedRequest) => {
+      await http.addressLimiter?.consume(request.address);
+      return receive(request);
+    };
+    run(http, exchange, pattern, admitted, request);
+  } else {
+    exchange.setHeader('Allow', methodsOf(route));
+    const error = new ApiError('method_not_allowed', `This path does not accept ${method}.`);
+    http.answerError(exchange, error, { route: pattern, principal: undefined });
+  }
+}
+
+const FILE_METHODS = 'GET, HEAD, PUT, OPTIONS';
+
+function handlersOf(route: PublicRoutes[string]): Partial<PublicFile & PublicAction & PublicReceiver> {
+  return typeof route === 'function' ? { get: route } : route;
+}
+
+function methodsOf(route: PublicRoutes[string]): string {
+  const { get, put } = handlersOf(route);
+  return put !== undefined ? FILE_METHODS : get !== undefined ? 'GET, HEAD' : 'POST';
+}
+
+function run<Request>(
+  http: PublicHost,
+  exchange: Exchange,
+  pattern: string,
+  route: (request: Request) => PublicAnswer | Promise<PublicAnswer>,
+  request: Request,
+): void {
+  const send = (answer: PublicAnswer) => sendPublic(http, exchange, answer, pattern);
+  const fail = (thrown: unknown) => http.refuse(exchange, thrown);
+  try {
+    const answer = route(request);
+    if (answer instanceof Promise) answer.then(send).catch(fail);
+    else send(answer);
+  } catch (thrown) {
+    fail(thrown);
+  }
+}
+
+function sendPublic(
+  http: PublicHost,
+  exchange: Exchange,
+  { headers, ...outgoing }: PublicAnswer,
+  pattern: string,
+): void {
+  const { 'Content-Type': contentType = outgoing.contentType, ...others } = headers ?? {};
+  for (const [name, value] of Object.entries(others)) exchange.setHeader(name, value);
+  exchange.send(contentType === undefined ? outgoing : { ...outgoing, contentType });
+  http.record(exchange, { route: pattern, principal: undefined }, outgoing.status);
+}

@@ -1,0 +1,498 @@
+import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import { formAt } from '../../../contract/protocol/schema/forms.ts';
+import { parseObject } from '../../../contract/protocol/schema/validation.ts';
+import type { Version } from '../../../contract/protocol/versions.ts';
+import type { Authenticator } from '../../access/authenticate.ts';
+import { requireAccount, requirePermission, requireSubscription } from '../../access/authorize.ts';
+import {
+  type Begun,
+  fingerprintOf,
+  type Idempotency,
+  type IdempotencyClaim,
+} from '../../access/idempotency.ts';
+import { type Principal, UNAUTHENTICATED } from '../../access/principal.ts';
+import type { RateState } from '../../access/rate-window.ts';
+import type { Database } from '../../db/connection/database.ts';
+import type { Tx } from '../../db/connection/handle.ts';
+import { markedJson, unmarkedForm } from '../../engine/marked-json.ts';
+import type { TurnsByKey } from '../../lifecycle.ts';
+import type { Logger } from '../../log.ts';
+import type { BodyReceiver, Exchange } from '../connection/exchange.ts';
+import type { AllowedOrigins } from '../connection/origins.ts';
+import type { CursorSeal } from './cursor-seal.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { ErrorMapper } from './failure.ts';
+import { requireJsonType } from './json-type.ts';
+import { openCursor, Page } from './pagination.ts';
+import { decodeText } from './query.ts';
+import type { AnsweredRequest } from './request-log.ts';
+import {
+  Answer,
+  type Answered,
+  type Call,
+  type ChangeRoute,
+  type CommittingCall,
+  type HandlerResult,
+  type ReadRoute,
+  type Route,
+} from './route.ts';
+import type { Match } from './router.ts';
+import { requireVersion } from './spoken-version.ts';
+
+/** How a request comes in: over the network, or from this process itself. */
+export interface Entrance {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  /** By address, before authentication; undefined where nothing is limited. */
+  readonly addressLimiter: Limiter | undefined;
+  /** Returns undefined where there is nothing at this path. */
+  find(path: string): Match<Endpoint> | undefined;
+  /** Present where the caller is known before its request is checked. */
+  readonly principal?: Principal;
+  /** The run of an agent that makes the request. */
+  readonly runId?: string;
+}
+
+/** What a run needs of the rest; undefined where it is switched off. */
+export interface RunHost extends Entrance {
+  /** By credential. */
+  readonly limiter: Limiter | undefined;
+  /** By address, of endpoints that are `scarce`. */
+  readonly scarceLimiter: Limiter | undefined;
+  readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
+  /** Where changes are made. */
+  readonly database: Pick<Database, 'transaction'>;
+  /** By caller and path. */
+  readonly changeTurns: TurnsByKey;
+  /** By credential. */
+  readonly connectionTurns: TurnsByKey;
+  readonly origins: AllowedOrigins;
+  readonly failures: ErrorMapper;
+  readonly cursors: CursorSeal;
+  readonly log: Logger;
+  answer(exchange: Exchange, status: number, body: string | Buffer, request: AnsweredRequest): void;
+  answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
+}
+
+/** Throws, or rejects with, ApiError `rate_limit_exceeded`; undefined where nothing is limited. */
+export interface Limiter {
+  /** Requests that a window allows: what RateLimit-Limit says where it says no. */
+  readonly limit?: number;
+  consume(key: string): RateState | Promise<RateState> | undefined;
+}
+
+/**
+ * The life of one request. Each step is a method that ends with the call of the next, in the order
+ * of docs/contract.md#order-of-checks: address limit → route → method → version → credential →
+ * account → subscription → rate limit → permission → query → body → idempotency → rules → handler.
+ * An open endpoint goes from the version, perhaps over a second limit of its address, to the query.
+ * A step waits only where it must: if the caller is cached, nothing does before the rules. Those
+ * come behind idempotency, because a time that has passed must not refuse a replay.
+ */
+export class RequestRun implements BodyReceiver, AnsweredRequest {
+  readonly #http: RunHost;
+  readonly #exchange: Exchange;
+  readonly #entrance: Entrance;
+  #endpoint: Endpoint | undefined;
+  #params: Readonly<Record<string, string>> = NO_PARAMS;
+  #version: Version | undefined;
+  #principal: Principal | undefined;
+  #query: unknown;
+  #body: unknown;
+  #claim: IdempotencyClaim | undefined;
+  /** The limit that was checked last. */
+  #limiter: Limiter | undefined;
+  /** Undefined until a limit has asked for it. */
+  #address: string | undefined;
+
+  constructor(http: RunHost, exchange: Exchange, entrance: Entrance = http) {
+    this.#http = http;
+    this.#exchange = exchange;
+    this.#entrance = entrance;
+    this.#principal = entrance.principal;
+  }
+
+  get route(): string {
+    return this.#endpoint?.route.path ?? 'none';
+  }
+
+  get principal(): Principal | undefined {
+    return this.#principal;
+  }
+
+  get runId(): string | undefined {
+    return this.#entrance.runId;
+  }
+
+  begin(): void {
+    this.#guarded(this.#limitAddress);
+  }
+
+  bodyArrived(text: string): void {
+    this.#guarded(this.#readBody, text);
+  }
+
+  bodyFailed(error: ApiError): void {
+    this.#fail(error);
+  }
+
+  #limitAddress(): void {
+    const limiter = this.#entrance.addressLimiter;
+    if (limiter === undefined) {
+      this.#findRoute();
+      return;
+    }
+    this.#limiter = limiter;
+    this.#address = this.#exchange.readAddress();
+    const consumed = limiter.consume(this.#address);
+    if (consumed instanceof Promise) this.#await(consumed, this.#findRoute);
+    else this.#findRoute();
+  }
+
+  #findRoute(): void {
+    const { path } = this.#exchange.head;
+    const match = this.#entrance.find(path);
+    if (match === undefined) throw decodeText(path) === undefined ? undecodable() : notFound('endpoint');
+    this.#checkMethod(match);
+  }
+
+  #checkMethod(match: Match<Endpoint>): void {
+    const { method } = this.#exchange.head;
+    if (method === 'OPTIONS') {
+      this.#http.origins.answerOptions(this.#exchange, methodsOf(match));
+      return;
+    }
+    const entry = match.byMethod.get(method === 'HEAD' ? 'GET' : method);
+    if (entry === undefined) {
+      this.#exchange.setHeader('Allow', methodsOf(match));
+      throw new ApiError('method_not_allowed', `This endpoint accepts ${methodsOf(match)}.`);
+    }
+    this.#endpoint = entry.route;
+    if (entry.names.length > 0) this.#params = zip(entry.names, match.values);
+    this.#checkVersion(entry.route.route);
+  }
+
+  #checkVersion({ since, open }: Route): void {
+    this.#version = requireVersion(this.#exchange.head.version, since);
+    if (open === true) this.#limitScarce();
+    else this.#authenticate();
+  }
+
+  #limitScarce(): void {
+    const limiter = this.#endpoint!.route.scarce === true ? this.#http.scarceLimiter : undefined;
+    if (limiter === undefined) {
+      this.#admitUnauthenticated();
+      return;
+    }
+    this.#limiter = limiter;
+    const consumed = limiter.consume(this.#address ?? this.#exchange.readAddress());
+    if (consumed instanceof Promise) this.#await(consumed, this.#admitUnauthenticated);
+    else this.#admitUnauthenticated();
+  }
+
+  #admitUnauthenticated(): void {
+    this.#principal = UNAUTHENTICATED;
+    this.#readQuery();
+  }
+
+  #authenticate(): void {
+    const principal = this.#entrance.authenticator.authenticate(this.#exchange.head.authorization);
+    if (principal instanceof Promise) this.#await(principal, this.#checkAccount);
+    else this.#checkAccount(principal);
+  }
+
+  #checkAccount(principal: Principal): void {
+    this.#principal = principal;
+    requireAccount(principal, this.#exchange.head.account);
+    if (this.#endpoint!.route.unsubscribed !== true) requireSubscription(principal);
+    this.#limitRate(principal);
+  }
+
+  #limitRate(principal: Principal): void {
+    this.#limiter = this.#http.limiter;
+    const state = this.#limiter?.consume(principal.credential.id);
+    if (state instanceof Promise) this.#await(state, this.#showRate);
+    else this.#showRate(state);
+  }
+
+  #showRate(state: RateState | undefined): void {
+    if (state !== undefined) {
+      this.#exchange.setHeader('RateLimit-Limit', String(state.limit));
+      this.#exchange.setHeader('RateLimit-Remaining', String(state.remaining));
+      this.#exchange.setHeader('RateLimit-Reset', String(state.resetS));
+    }
+    this.#exchange.answerTo(this.#principal!.credential.id);
+    this.#checkPermission(this.#principal!, this.#endpoint!);
+  }
+
+  #showUsedUp({ retryAfterS }: ApiError): void {
+    const limit = this.#limiter?.limit;
+    if (limit !== undefined) this.#exchange.setHeader('RateLimit-Limit', String(limit));
+    this.#exchange.setHeader('RateLimit-Remaining', '0');
+    if (retryAfterS !== undefined) this.#exchange.setHeader('RateLimit-Reset', String(retryAfterS));
+  }
+
+  #checkPermission(principal: Principal, { route }: Endpoint): void {
+    if (principal.customer) {
+      // Customers have no role: what they may do is a list of endpoints.
+      if (route.customers !== true) throw closedTo('Customers');
+    } else {
+      if (route.agents === false && principal.actor.type === 'agent') throw closedTo('Agents');
+      if (route.permission !== null) requirePermission(principal, route.permission, route.own?.permission);
+    }
+    this.#readQuery();
+  }
+
+  #readQuery(): void {
+    this.#query = this.#endpoint!.readQuery(this.#exchange.head.query, this.#version!);
+    openCursor(this.#query, this.#http.cursors);
+    this.#checkType();
+  }
+
+  #checkType(): void {
+    const { contentLength, contentType } = this.#exchange.head;
+    if (contentLength > 0) this.#mustBeJson(() => requireJsonType(contentType));
+    this.#exchange.whenBody(this);
+  }
+
+  #readBody(text: string): void {
+    const value = text === '' ? {} : this.#mustBeJson(() => parseObject(text));
+    this.#body = this.#endpoint!.readBody(value, this.#version!);
+    this.#claimKey();
+  }
+
+  /**
+   * A proxy in front may have framed a body that is not JSON differently: then what follows it is
+   * not a request.
+   */
+  #mustBeJson<T>(check: () => T): T {
+    try {
+      return check();
+    } catch (error) {
+      this.#exchange.closeBehind();
+      throw error;
+    }
+  }
+
+  #claimKey(): void {
+    const { idempotency } = this.#http;
+    const { method, path, query, idempotencyKey } = this.#exchange.head;
+    if (idempotencyKey === undefined || method === 'GET' || method === 'HEAD' || idempotency === undefined) {
+      this.#checkRules();
+      return;
+    }
+    const { accountId, actor } = this.#principal!;
+    const fingerprint = fingerprintOf(query, this.#body);
+    // Without a credential, callers are distinguished by what they send, because they choose their
+    // keys independently.
+    const actorId = this.#principal === UNAUTHENTICATED ? fingerprint.toString('base64url') : actor.id;
+    const scope = { accountId, actorId, method, path };
+    this.#await(idempotency.begin(scope, idempotencyKey, fingerprint), this.#replayOrHandle);
+  }
+
+  #replayOrHandle({ replay, claim }: Begun): void {
+    if (replay !== undefined) {
+      this.#exchange.setHeader('Idempotent-Replayed', 'true');
+      this.#answer(replay.status, unmarkedForm(this.#version!, replay.body));
+      return;
+    }
+    this.#claim = claim;
+    this.#checkRules();
+  }
+
+  #checkRules(): void {
+    const checked = this.#endpoint!.route.rules?.(this.#call());
+    if (checked instanceof Promise) this.#await(checked, this.#handle);
+    else this.#handle();
+  }
+
+  #handle(): void {
+    const { route } = this.#endpoint!;
+    let reply: Promise<HandlerResult> | HandlerResult;
+    if (route.change !== undefined) reply = this.#change(route);
+    else if (route.commits !== undefined) reply = route.handle(this.#committingCall());
+    else reply = this.#read(route);
+    if (reply instanceof Promise) this.#await(reply, this.#reply);
+    else this.#reply(reply);
+  }
+
+  async #change({ prepare, change }: ChangeRoute): Promise<HandlerResult> {
+    const afterCommit: (() => void | Promise<void>)[] = [];
+    const call = {
+      ...this.#call(),
+      afterCommit: (run: () => void | Promise<void>) => void afterCommit.push(run),
+    };
+    const prepared = await prepare?.(call);
+    const reply = await this.#inTurn(() =>
+      this.#withConnection(() =>
+        this.#http.database.transaction(async (tx) => this.#storeIn(tx, await change(tx, call, prepared))),
+      ),
+    );
+    for (const run of afterCommit) await run();
+    return reply;
+  }
+
+  #read(route: ReadRoute): Promise<HandlerResult> | HandlerResult {
+    if (route.isUnpooled?.(this.#query, this.#principal!) === true) return route.handle(this.#call());
+    return this.#withConnection(async () => route.handle(this.#call()));
+  }
+
+  /**
+   * Requests of one credential hold a few connections of the pool at once, so that those of others
+   * find some.
+   */
+  #withConnection<T>(work: () => Promise<T>): Promise<T> {
+    const principal = this.#principal!;
+    if (principal === UNAUTHENTICATED) return work();
+    return this.#http.connectionTurns.run(principal.credential.id, work);
+  }
+
+  /**
+   * Changes of one resource by one caller follow one another, without a connection while they wait.
+   * Otherwise those that wait for the lock of its row hold every connection of the pool, and all
+   * other requests are refused.
+   */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#endpoint!.route.path.includes(':')) return work();
+    return this.#http.changeTurns.run(`${this.#principal!.actor.id} ${this.#exchange.head.path}`, work);
+  }
+
+  #committingCall(): CommittingCall {
+    const answer = (reply: HandlerResult, tx: Tx | undefined) =>
+      (tx === undefined ? reply : this.#storeIn(tx, reply)) as Answered | Promise<Answered>;
+    return { ...this.#call(), answer };
+  }
+
+  #call(): Call {
+    const { head } = this.#exchange;
+    return {
+      principal: this.#principal!,
+      version: this.#version!,
+      params: this.#params,
+      query: this.#query,
+      body: this.#body,
+      trace: head.trace,
+      url: head.query === '' ? head.path : `${head.path}?${head.query}`,
+    };
+  }
+
+  #reply(reply: HandlerResult): void {
+    const claim = this.#claim;
+    if (claim === undefined) {
+      const { status, value } = this.#outcome(reply);
+      this.#answer(status, this.#serialize(value));
+    } else if (reply instanceof StoredAnswer) this.#answerStored(reply);
+    else {
+      const stored = this.#toStored(reply);
+      this.#await(this.#keep(claim, stored.status, stored.value), () => this.#answerStored(stored));
+    }
+  }
+
+  async #storeIn(tx: Tx, reply: HandlerResult): Promise<HandlerResult> {
+    if (this.#claim === undefined) return reply;
+    const stored = this.#toStored(reply);
+    const { secret = false, once = false } = this.#endpoint!.route;
+    await this.#claim.complete(stored.status, stored.value, { tx, secret, once });
+    return stored;
+  }
+
+  #outcome(reply: HandlerResult): { readonly status: number; readonly value: object } {
+    return reply instanceof Answer ? reply : { status: this.#endpoint!.route.status, value: reply };
+  }
+
+  #serialize(value: object): string {
+    const { response } = this.#endpoint!.route;
+    if (value instanceof Page) {
+      const { data } = formAt(this.#version!, response, value);
+      return value.toText(this.#http.cursors, data);
+    }
+    return JSON.stringify(formAt(this.#version!, response, value));
+  }
+
+  #toStored(reply: HandlerResult): StoredAnswer {
+    const { status, value } = this.#outcome(reply);
+    const { response } = this.#endpoint!.route;
+    const whole = value instanceof Page ? JSON.parse(value.toText(this.#http.cursors)) : value;
+    return new StoredAnswer(status, Buffer.from(markedJson(response, whole)));
+  }
+
+  #answerStored({ status, value }: StoredAnswer): void {
+    this.#answer(status, unmarkedForm(this.#version!, value));
+  }
+
+  /**
+   * Never rejects: the effect stands and is answered, whether or not the answer could be stored.
+   */
+  async #keep(claim: IdempotencyClaim, status: number, body: string | Buffer): Promise<void> {
+    const { secret = false } = this.#endpoint!.route;
+    try {
+      await claim.complete(status, Buffer.from(body), { secret });
+    } catch (error) {
+      this.#http.log.warn(
+        { request_id: this.#exchange.id, err: error },
+        'could not store the answer for its Idempotency-Key',
+      );
+    }
+  }
+
+  #answer(status: number, body: string | Buffer): void {
+    this.#http.answer(this.#exchange, status, body, this);
+  }
+
+  #fail(thrown: unknown): void {
+    const error = this.#http.failures.map(thrown);
+    if (error.condition === 'rate_limit_exceeded') this.#showUsedUp(error);
+    const answer = () => this.#http.answerError(this.#exchange, error, this);
+    if (this.#claim === undefined) answer();
+    // Releases the key or stores the refusal, depending on its status.
+    else {
+      const body = this.#http.failures.toBody(error, this.#exchange.id);
+      this.#keep(this.#claim, error.status, body).then(answer, answer);
+    }
+  }
+
+  #guarded<T>(step: (this: RequestRun, value: T) => void, value: T): void;
+  #guarded(step: (this: RequestRun) => void): void;
+  #guarded<T>(step: (this: RequestRun, value: T | undefined) => void, value?: T): void {
+    try {
+      step.call(this, value);
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  #await<T>(promise: Promise<T>, step: (this: RequestRun, value: T) => void): void {
+    promise.then(
+      (value) => this.#guarded(step, value),
+      (thrown: unknown) => this.#fail(thrown),
+    );
+  }
+}
+
+function undecodable(): ApiError {
+  return new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
+}
+
+/**
+ * An answer as it is stored: in the newest form, with marks (platform/engine/marked-json.ts), for
+ * callers of every version.
+ */
+class StoredAnswer extends Answer<Buffer> {}
+
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
+
+function zip(names: readonly string[], values: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (let i = 0; i < names.length; i++) params[names[i]!] = values[i]!;
+  return params;
+}
+
+/** For the Allow header: every path with GET has HEAD. */
+function methodsOf({ byMethod }: Match<Endpoint>): string {
+  const methods = [...byMethod.keys()];
+  if (byMethod.has('GET')) methods.push('HEAD');
+  return [...methods, 'OPTIONS'].join(', ');
+}
+
+function closedTo(whom: string): ApiError {
+  return new ApiError('insufficient_permissions', `${whom} cannot call this endpoint.`);
+}

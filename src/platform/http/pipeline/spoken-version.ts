@@ -1,0 +1,24 @@
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { covers, VERSIONS, type Version, versionNamed } from '../../../contract/protocol/versions.ts';
+
+/**
+ * Returns the version that a caller names, for something that exists since `since`. Throws ApiError
+ * `api_version_required`, `api_version_invalid` or `api_version_too_old`
+ * (docs/contract.md#versions).
+ */
+export function requireVersion(
+  text: string | undefined,
+  since: Version,
+  missing = 'The Service-Version header is missing.',
+  param = 'Service-Version',
+): Version {
+  if (text === undefined || text === '') throw new ApiError('api_version_required', missing, { param });
+  const version = versionNamed(text);
+  if (version === undefined) {
+    throw new ApiError('api_version_invalid', `Supported versions are ${VERSIONS.join(', ')}.`, { param });
+  }
+  if (!covers(version, since)) {
+    throw new ApiError('api_version_too_old', `This endpoint exists since ${since}.`, { param });
+  }
+  return version;
+}
