@@ -94,7 +94,9 @@ async function start(
   let routes: readonly Route[] = [];
   await features.join({ ...messaging, routes: () => routes, happened: features.effects.happened });
   const jobs = new JobWorker({
-    ...{ database, watch: data.watch, log },
+    database,
+    watch: data.watch,
+    log,
     handlers: withDropped([...messaging.jobs, ...features.jobs], TASKS_OF_FEATURES, log),
   });
   disposer.add('jobs', jobs, (it) => it.close());

@@ -94,19 +94,34 @@ export async function openMessaging(
 
   const timeline = new Timeline(database, engine, metrics);
   const effects = new SentEffects({
-    ...{ database, files: store, engine, directory, settings, timeline, inFlight, metrics, log },
+    database,
+    files: store,
+    engine,
+    directory,
+    settings,
+    timeline,
+    inFlight,
+    metrics,
+    log,
     onMessages: ofFeatures.completed,
     onSent: ofFeatures.sent,
     onNotified: ofFeatures.notified,
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
   const changed = new ChangedEffects({
-    ...{ database, files: store, engine, onPublished: ofFeatures.published },
+    database,
+    files: store,
+    engine,
+    onPublished: ofFeatures.published,
     onFinished: (messageIds) => effects.finished(messageIds),
   });
 
   const writes = {
-    ...{ database, files: store, engine, timeline, metrics },
+    database,
+    files: store,
+    engine,
+    timeline,
+    metrics,
     maySend: () => lock.held,
     onCommitted: (committed: Committed) => effects.committed(committed),
   };
@@ -121,7 +136,10 @@ export async function openMessaging(
   const sender = new Sender({ database, store, directory, writePath, lockedWrites });
 
   const scheduled = new ScheduledDelivery({
-    ...{ database, lockedWrites, metrics, log },
+    database,
+    lockedWrites,
+    metrics,
+    log,
     limiter: rateLimits.deferred,
   });
   const recovery = new Loop({
@@ -131,7 +149,9 @@ export async function openMessaging(
   });
   disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
   watch.add({
-    ...{ name: 'scheduled_messages', condition: HAS_OVERDUE, everyMs: RECOVER_EVERY_MS },
+    name: 'scheduled_messages',
+    condition: HAS_OVERDUE,
+    everyMs: RECOVER_EVERY_MS,
     onDue: () => recovery.wake(),
   });
   const encoded = {

@@ -41,7 +41,12 @@ export function apiRoutes(
     ...blockRoutes({ database, rights }),
     ...participantRoutes({ database, directory, engine, rights, tokens }),
     ...messageRoutes({
-      ...{ sender, lockedWrites, database, files: store, directory, timeline },
+      sender,
+      lockedWrites,
+      database,
+      files: store,
+      directory,
+      timeline,
       encoded: encoded.messages,
     }),
     ...features.routesBehind('messages'),

@@ -20,8 +20,16 @@ export function openSockets(
   { http, server, origins }: Serving,
 ): Gateway {
   const gateway = new Gateway({
-    ...{ database, files: store, engine, timeline, cursors },
-    ...{ rights, authenticator, rateLimits, directory, tickets },
+    database,
+    files: store,
+    engine,
+    timeline,
+    cursors,
+    rights,
+    authenticator,
+    rateLimits,
+    directory,
+    tickets,
     http: server,
     refuse: (exchange, thrown) => http.refuse(exchange, thrown),
     failures: http.failures,

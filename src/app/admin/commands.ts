@@ -257,7 +257,9 @@ export const COMMANDS: Commands<AdminContext> = {
       const readDigests = await ofFeature('waitingDigests');
       return listOf('digest', limit, async (fetch) =>
         (await readDigests(database, fetch)).map(({ actor_id, notification_ids, ...digest }) => ({
-          ...{ user_id: actor_id, notifications: notification_ids.length, ...digest },
+          user_id: actor_id,
+          notifications: notification_ids.length,
+          ...digest,
         })),
       );
     },

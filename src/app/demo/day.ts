@@ -233,8 +233,15 @@ class DayWriter {
     await tx.kysely
       .insertInto('agent_run_steps')
       .values({
-        ...{ id: newId('agentStep'), run_id: id, position: 1, status: 'completed', text: said.text },
-        ...{ provider: 'demo', model: 'demo', cost_usd: 0, ...times },
+        id: newId('agentStep'),
+        run_id: id,
+        position: 1,
+        status: 'completed',
+        text: said.text,
+        provider: 'demo',
+        model: 'demo',
+        cost_usd: 0,
+        ...times,
       })
       .execute();
     await demoParts().ended?.(tx, id);
@@ -286,18 +293,36 @@ class DayWriter {
     await this.#tx.kysely
       .insertInto('mails')
       .values({
-        ...{ id, account_id: message.account_id, inbox_id: inboxId, rfc_id: `${id}@demo.example` },
-        ...{ conversation_id: message.conversation_id, message_id: message.id, subject },
-        ...{ recipients: JSON.stringify([recipient]), created_at: at, updated_at: at },
+        id,
+        account_id: message.account_id,
+        inbox_id: inboxId,
+        rfc_id: `${id}@demo.example`,
+        conversation_id: message.conversation_id,
+        message_id: message.id,
+        subject,
+        recipients: JSON.stringify([recipient]),
+        created_at: at,
+        updated_at: at,
         ...(isIn
           ? {
-              ...{ direction: 'in', purpose: 'message', status: 'accepted', actor_id: message.author_id },
-              ...{ from_address: email, from_name: name, body_text: text, body_html: mail.html },
+              direction: 'in',
+              purpose: 'message',
+              status: 'accepted',
+              actor_id: message.author_id,
+              from_address: email,
+              from_name: name,
+              body_text: text,
+              body_html: mail.html,
               verdict: JSON.stringify(UNPROVEN),
             }
           : {
-              ...{ direction: 'out', purpose: 'reply', status: 'sent', sent_at: at, attempts: 1 },
-              ...{ from_address: address, from_name: CUSTOMER_SERVICE },
+              direction: 'out',
+              purpose: 'reply',
+              status: 'sent',
+              sent_at: at,
+              attempts: 1,
+              from_address: address,
+              from_name: CUSTOMER_SERVICE,
             }),
       })
       .execute();

@@ -84,7 +84,9 @@ export class JobWorker {
     });
     this.#workers.wake();
     options.watch.add({
-      ...{ name: 'jobs', condition: HAS_DUE_JOB, everyMs: WOKEN_EVERY_MS },
+      name: 'jobs',
+      condition: HAS_DUE_JOB,
+      everyMs: WOKEN_EVERY_MS,
       onDue: () => this.#nudge?.(),
     });
     this.#purge = new Loop({

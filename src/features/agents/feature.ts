@@ -75,8 +75,20 @@ export const agents: Feature = {
           tidy: () => removeOldOccurrences(database),
           serve({ http, server }) {
             runner = openRunner({
-              ...{ database, watch, engine, rights, authenticator, directory, store, metrics, log },
-              ...{ writePath, lockedWrites, catalogue, models: config.models, guard },
+              database,
+              watch,
+              engine,
+              rights,
+              authenticator,
+              directory,
+              store,
+              metrics,
+              log,
+              writePath,
+              lockedWrites,
+              catalogue,
+              models: config.models,
+              guard,
               // Tools call the API without a connection.
               caller: new InProcess(http, server.limits),
             });
@@ -101,7 +113,13 @@ async function announce(
   if (run === undefined) return;
   const { account_id: accountId, actor_id: by, conversation_id: conversationId, completed_at: at } = run;
   const ended = {
-    ...{ type: 'agent_run.completed', accountId, conversationId, resourceId: id, at, by, runId: id },
+    type: 'agent_run.completed',
+    accountId,
+    conversationId,
+    resourceId: id,
+    at,
+    by,
+    runId: id,
     input: { run_id: id, ...(conversationId !== null && { conversation_id: conversationId }) },
     data: async () => (await readRunData(from, [id])).get(id),
   };

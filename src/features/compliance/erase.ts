@@ -59,12 +59,19 @@ export async function eraseUser(
   await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
   const jobId = newId('erasure');
   await audit(tx, {
-    ...{ accountId, conversationId: null, actorId: actor.id, action: 'user.erased' },
+    accountId,
+    conversationId: null,
+    actorId: actor.id,
+    action: 'user.erased',
     details: { user_id: id, erasure_id: jobId, messages },
   });
   await enqueueRightsChanged(tx, [id]);
   return insertComplianceJob(tx, {
-    ...{ id: jobId, accountId, kind: 'user_erasure', subjectId: id, requestedBy: actor.id },
+    id: jobId,
+    accountId,
+    kind: 'user_erasure',
+    subjectId: id,
+    requestedBy: actor.id,
     options: { ...options },
     afterMs: SETTLE_MS,
   });

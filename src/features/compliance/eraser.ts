@@ -246,8 +246,11 @@ async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Pr
   if (current.status === 'sent') {
     await withdrawContent(tx, current);
     await audit(tx, {
-      ...{ accountId: row.account_id, conversationId: row.conversation_id, actorId: job.requested_by },
-      ...{ action: 'message.deleted', details: { message_id: row.id, erasure_id: job.id } },
+      accountId: row.account_id,
+      conversationId: row.conversation_id,
+      actorId: job.requested_by,
+      action: 'message.deleted',
+      details: { message_id: row.id, erasure_id: job.id },
     });
     return;
   }

@@ -33,7 +33,9 @@ export const compliance: Feature = {
     join({ timeline }) {
       const exporter = new Exporter({ database, store, timeline, signingKey });
       const runner = new JobRunner({
-        ...{ database, watch, log },
+        database,
+        watch,
+        log,
         work: {
           conversation_export: exporter.run,
           user_export: exporter.run,
@@ -51,7 +53,10 @@ export const compliance: Feature = {
       });
       disposer.add('removals', removals, (it) => it.close());
       const retention = new RetentionSweep({
-        ...{ database, signingKey, metrics, log },
+        database,
+        signingKey,
+        metrics,
+        log,
         nodeId: engine.nodeId,
         everyMs: config.retentionSweepMs,
       });

@@ -53,8 +53,11 @@ async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void>
       // The audit stays; the titles in it go.
       await blankDetails(tx, signingKey, accountId, { conversationId: id });
       await audit(tx, {
-        ...{ accountId, conversationId: id, actorId: null },
-        ...{ action: 'conversation.purged', details: { ...purged } },
+        accountId,
+        conversationId: id,
+        actorId: null,
+        action: 'conversation.purged',
+        details: { ...purged },
       });
       return false;
     });

@@ -70,8 +70,11 @@ export async function redactMessage(
   if (removed.open_runs.length > 0) await addJob(tx, FINISH_REDACTION, removed);
   await addJob(tx, FINISH_REDACTION, removed, { runAt: later(REQUESTS_END_MS) });
   await audit(tx, {
-    ...{ accountId, conversationId, actorId: by },
-    ...{ action: 'message.redacted', details: { message_id: id, reason } },
+    accountId,
+    conversationId,
+    actorId: by,
+    action: 'message.redacted',
+    details: { message_id: id, reason },
   });
   return tombstone;
 }

@@ -48,8 +48,11 @@ export async function setPolicy(
   const values = FIELDS.map((field) => periods[field]) as PeriodValues;
   const [row] = await tx.query(WRITE_POLICY, accountId, ...values);
   await audit(tx, {
-    ...{ accountId, conversationId: null, actorId: actor.id },
-    ...{ action: 'retention.changed', details: { before, after: periods } },
+    accountId,
+    conversationId: null,
+    actorId: actor.id,
+    action: 'retention.changed',
+    details: { before, after: periods },
   });
   return present(row);
 }

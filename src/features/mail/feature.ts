@@ -110,7 +110,12 @@ function receivedEvent({
   created_at: at,
 }: MailHead) {
   return {
-    ...{ type: 'email.received', accountId, conversationId: conversation_id, resourceId: id, at, by },
+    type: 'email.received',
+    accountId,
+    conversationId: conversation_id,
+    resourceId: id,
+    at,
+    by,
     runId: null,
     input: message_id === null ? null : { email_id: id, conversation_id, message_id },
   };
@@ -156,11 +161,19 @@ function openIntake(
 ) {
   const { mailAuthserv: authserv } = config;
   const accepting = {
-    ...{ database, store, lockedWrites, key },
+    database,
+    store,
+    lockedWrites,
+    key,
     authenticate: (arrival: Arrival) => authenticateMail({ store, authserv }, arrival),
   };
   const intake = new Intake({
-    ...{ database, store, key, parseMail, metrics, log },
+    database,
+    store,
+    key,
+    parseMail,
+    metrics,
+    log,
     acceptMail: (arrival) => acceptMail(accepting, arrival),
   });
   let listener: SmtpListener | undefined;
@@ -175,7 +188,11 @@ function openIntake(
           ...config.smtpListen,
           name: new URL(urls.public).hostname,
           tls: config.tls && readTlsFiles(config.tls),
-          ...{ intake, places: new Places(), limiter: rateLimits.mails, metrics, log },
+          intake,
+          places: new Places(),
+          limiter: rateLimits.mails,
+          metrics,
+          log,
         });
         const port = await listener.listen();
         disposer.add('mail listener', listener, (it) => it.drain(0));
@@ -189,7 +206,11 @@ function openIntake(
           mailbox: config.imap,
           // A password never travels in the clear, but on this machine.
           requireTls: !isLoopbackAddress(config.imap.host),
-          ...{ database, intake, nodeId: engine.nodeId, metrics, log },
+          database,
+          intake,
+          nodeId: engine.nodeId,
+          metrics,
+          log,
         });
         disposer.add('mailbox', poller, (it) => it.close());
       }

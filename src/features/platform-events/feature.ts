@@ -38,7 +38,14 @@ export const platformEvents: Feature = {
           const { id, account_id: accountId, type, created_by: by, created_at: at } = event;
           const { resource_type, resource_id, data } = event;
           const raised = {
-            ...{ type, accountId, conversationId: null, resourceId: id, eventId: id, at, by, runId: null },
+            type,
+            accountId,
+            conversationId: null,
+            resourceId: id,
+            eventId: id,
+            at,
+            by,
+            runId: null,
             trace: parseTraceparent(traceparent),
             input: { event_id: id, resource_type, resource_id, data },
             data: async () => dataOf(event),

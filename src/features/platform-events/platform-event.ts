@@ -7,8 +7,14 @@ export type PlatformEventRow = Selectable<Schema['platform_events']>;
 export function presentEvent({ account_id: _, ...row }: PlatformEventRow): PlatformEvent {
   const { id, type, event_id, data, resource_type, resource_id, created_by, created_at } = row;
   return {
-    ...{ id, object: 'event', type, event_id },
+    id,
+    object: 'event',
+    type,
+    event_id,
     data: { ...data },
-    ...{ resource_type, resource_id, created_by, created_at },
+    resource_type,
+    resource_id,
+    created_by,
+    created_at,
   };
 }

@@ -20,8 +20,13 @@ export function digestMail({ notifications, more, timezone }: DigestContent): Ma
   const subject =
     count === 1 ? oneLine(notifications[0]!.title) : `${count} notifications that you have not seen`;
   const clock = new Intl.DateTimeFormat('en', {
-    ...{ timeZone: timezone, hourCycle: 'h23', month: 'short', day: 'numeric' },
-    ...{ hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+    timeZone: timezone,
+    hourCycle: 'h23',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZoneName: 'short',
   });
   const items = notifications.map(({ title, body, created_at }) => ({
     title: oneLine(title),

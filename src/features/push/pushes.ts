@@ -104,12 +104,16 @@ export class Pushes {
       onError: (error) => log.warn({ err: error }, 'taking due pushes failed'),
     });
     options.watch.add({
-      ...{ name: 'pushes', condition: HAS_DUE, everyMs: SWEEP_EVERY_MS },
+      name: 'pushes',
+      condition: HAS_DUE,
+      everyMs: SWEEP_EVERY_MS,
       onDue: () => this.#sweep.wake(),
     });
     this.#lanes = new Lanes({
       laneOf: ({ delivery }) => delivery.origin,
-      ...{ sideBySide: SIDE_BY_SIDE, room: ROOM, maxLanes: MAX_SERVICES },
+      sideBySide: SIDE_BY_SIDE,
+      room: ROOM,
+      maxLanes: MAX_SERVICES,
       run: (taken) => this.#push(taken),
       onDrained: () => this.#sweep.wake(),
     });

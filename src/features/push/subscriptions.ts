@@ -94,7 +94,11 @@ function newSubscription(
   return {
     // Endpoint and keys together, so that a browser that renews its keys gets another subscription.
     id: derivedId('pushSubscription', JSON.stringify([actorId, href, p256dh, auth])),
-    ...{ actorId, endpoint: href, origin, p256dh, auth },
+    actorId,
+    endpoint: href,
+    origin,
+    p256dh,
+    auth,
     expiresAt: expirationTime === null ? null : new Date(expirationTime).toISOString(),
   };
 }

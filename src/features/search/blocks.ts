@@ -105,8 +105,14 @@ function blocksOf(messages: readonly UnindexedMessage[]): Block[] {
     }
     const times = group.map(({ at }) => at).sort();
     return {
-      ...{ conversation_id, account_id, ...row, messages: group.filter(({ is_shown }) => is_shown).length },
-      ...{ from_at: times[0]!, to_at: times.at(-1)!, missing: [...missing], terms: textOf(terms) },
+      conversation_id,
+      account_id,
+      ...row,
+      messages: group.filter(({ is_shown }) => is_shown).length,
+      from_at: times[0]!,
+      to_at: times.at(-1)!,
+      missing: [...missing],
+      terms: textOf(terms),
     };
   });
 }

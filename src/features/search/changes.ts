@@ -82,7 +82,10 @@ export async function beginRound(tx: Tx): Promise<Round | undefined> {
   return {
     changeIds: changes.map(({ id }) => id),
     actorIds: [...new Set(changes.flatMap(({ actor_ids }) => actor_ids))],
-    ...{ heads, fresh, changed, filledThrough },
+    heads,
+    fresh,
+    changed,
+    filledThrough,
     isTooMuch: !is_filled || size >= MAX_MESSAGES || rate > MESSAGES_A_MS,
   };
 }

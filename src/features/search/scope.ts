@@ -50,7 +50,12 @@ export async function readScope(
   const { now, own, lower, upper } = row!;
   const few = isWhole || own.length > FEW ? undefined : own;
   return {
-    ...{ accountId, actorId: actor.id, isWhole, isCustomer, conversationId, now },
+    accountId,
+    actorId: actor.id,
+    isWhole,
+    isCustomer,
+    conversationId,
+    now,
     period: { lower: lower ?? FIRST_TIME, upper: upper === null || upper > now ? now : upper },
     few: conversationId === null ? few : [conversationId],
   };

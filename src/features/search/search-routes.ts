@@ -121,8 +121,10 @@ async function showMessages(
   const wanted = include.filter((name): name is MessageInclude => isOneOf(MESSAGE_INCLUDES, name));
   const messages = await expandMessages(database, files, principal, rows, wanted);
   return listHits(results, page, url, (row) => ({
-    ...{ type: 'message', conversation_id: row.conversation_id },
-    ...{ message: messages.get(row)!, conversation: null },
+    type: 'message',
+    conversation_id: row.conversation_id,
+    message: messages.get(row)!,
+    conversation: null,
   }));
 }
 
@@ -139,8 +141,10 @@ async function showConversations(
   const wanted = include.filter((name): name is ConversationInclude => isOneOf(CONVERSATION_INCLUDES, name));
   const conversations = await expandConversations(db, principal, rows, wanted, { participantActors: true });
   return listHits(results, page, url, (row) => ({
-    ...{ type: 'conversation', conversation_id: row.id },
-    ...{ message: null, conversation: conversations.get(row.id)! },
+    type: 'conversation',
+    conversation_id: row.id,
+    message: null,
+    conversation: conversations.get(row.id)!,
   }));
 }
 

@@ -63,7 +63,9 @@ export class Deliverer implements Deliveries {
     options.watch.add({ name: 'webhook_deliveries', condition: HAS_DUE, onDue: () => this.wake() });
     this.#lanes = new Lanes({
       laneOf: ({ delivery }) => delivery.webhook_id,
-      ...{ sideBySide: SIDE_BY_SIDE, crowd: CROWD, room: ROOM },
+      sideBySide: SIDE_BY_SIDE,
+      crowd: CROWD,
+      room: ROOM,
       run: (one) => this.#run(one),
       onDrained: () => this.#sweep.wake(),
     });

@@ -114,7 +114,9 @@ function changed(event: ChangeEventName): Read {
   return async (from, deliveries) => {
     const changes = deliveries.map(
       ({ resource_id, conversation_id, change }): Change => ({
-        ...{ event, id: resource_id!, stream: conversation_id! },
+        event,
+        id: resource_id!,
+        stream: conversation_id!,
         ...change,
       }),
     );

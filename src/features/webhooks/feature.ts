@@ -28,7 +28,13 @@ export function webhooksBy(schedule: RetrySchedule): Feature {
       );
       const receivers = disposer.add('receivers', new Receivers({ database, rights }), (it) => it.close());
       const deliverer = new Deliverer({
-        ...{ database, watch, receivers, posts, schedule, metrics, log },
+        database,
+        watch,
+        receivers,
+        posts,
+        schedule,
+        metrics,
+        log,
         readData: eventDataReader({ database, files: store }),
         onWritten: (written) => health.note(written),
       });
@@ -36,7 +42,11 @@ export function webhooksBy(schedule: RetrySchedule): Feature {
       const removal = openRemoval({ database, schedule, keepDays: config.webhookDays, log });
       disposer.add('removal of webhook deliveries', removal, (it) => it.close());
       const recorder = new EventRecorder({
-        ...{ database, files: store, directory, listeners, deliveries: deliverer },
+        database,
+        files: store,
+        directory,
+        listeners,
+        deliveries: deliverer,
       });
       const onDue = () => deliverer.wake();
       const replays = disposer.add(

@@ -72,8 +72,13 @@ export class EventRecorder {
       if (data === undefined || place === undefined) continue;
       const resourceId = resourceOf(event);
       recorded.push({
-        ...{ type: event.event, at: event.at, ...place, sequence: event.sequence || null },
-        ...{ resourceId, change: attempts.get(resourceId) ?? null, data },
+        type: event.event,
+        at: event.at,
+        ...place,
+        sequence: event.sequence || null,
+        resourceId,
+        change: attempts.get(resourceId) ?? null,
+        data,
       });
     }
     await this.#record(await this.#withHeads(recorded), isRepeated);
@@ -103,7 +108,14 @@ export class EventRecorder {
     ]);
     if (place === undefined || data === undefined) return;
     const recorded: RecordedEvent = {
-      ...{ type, at, ...place, sequence: null, resourceId, change: null, trace, data },
+      type,
+      at,
+      ...place,
+      sequence: null,
+      resourceId,
+      change: null,
+      trace,
+      data,
       ...(eventId !== undefined && { eventId }),
     };
     await this.#record(await this.#withHeads([recorded]), isRepeated);

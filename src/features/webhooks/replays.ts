@@ -29,7 +29,9 @@ export class Replays {
       onError: (error) => log.warn({ err: error }, 'replaying webhook deliveries failed'),
     });
     watch.add({
-      ...{ name: 'webhook_replays', condition: HAS_REPLAYS, everyMs: ADVANCE_EVERY_MS },
+      name: 'webhook_replays',
+      condition: HAS_REPLAYS,
+      everyMs: ADVANCE_EVERY_MS,
       onDue: () => this.wake(),
     });
   }

@@ -144,6 +144,7 @@ const ALIKE: readonly (readonly [becomes: Becomes, names: readonly string[]])[] 
       'more-attachments-than-a-message-has',
       'scripts-in-html',
       'html-entities-and-blocks',
+      'lists-and-links-in-each-other',
       'hundred-thousand-headers',
       'ten-thousand-multiparts-in-each-other',
       'ten-thousand-parts',

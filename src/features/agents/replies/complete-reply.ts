@@ -48,7 +48,10 @@ export async function attachArtifacts(
   if (artifacts.length === 0) return;
   const attachments = artifacts.map((artifact, position) => ({
     ...artifact,
-    ...{ id: newId('attachment'), message_id, conversation_id, position },
+    id: newId('attachment'),
+    message_id,
+    conversation_id,
+    position,
     kind: 'file' as const,
     url: null,
     resource_type: null,

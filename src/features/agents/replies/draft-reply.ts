@@ -30,7 +30,9 @@ export class DraftReply extends LiveReply {
       if (earlier !== undefined) await conclude(tx, earlier, 'supersede');
       const sender_id = facts.persona?.id ?? null;
       const message: NewMessage = {
-        ...{ ...this.newMessage(id), visibility: 'external', sender_id },
+        ...this.newMessage(id),
+        visibility: 'external',
+        sender_id,
         channel: replyChannel(facts),
       };
       await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);

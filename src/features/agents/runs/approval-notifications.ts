@@ -39,12 +39,16 @@ async function follow(tx: Tx, endpointOf: ApprovalSources['endpointOf'], runId: 
   const permissions = step.tools.map((tool) => endpointOf(tool)?.permission ?? null);
   await notifyAble(tx, {
     notification: {
-      ...{ account_id: run.account_id, category: CATEGORY, priority: 'high' },
+      account_id: run.account_id,
+      category: CATEGORY,
+      priority: 'high',
       title: `${agent} asks for approval${run.title === null ? '' : ` in ${run.title}`}`,
       body: preview(step.tools.join(', ')),
-      ...{ sender_id: run.actor_id, sender_type: 'system' },
+      sender_id: run.actor_id,
+      sender_type: 'system',
       resource: run.conversation_id === null ? null : { type: 'entity', id: run.conversation_id },
-      ...{ message_id: null, agent_run_id: runId },
+      message_id: null,
+      agent_run_id: runId,
       cause: { key: `approval ${step.step_id}`, at: step.at },
     },
     titleOutside: `${agent} asks for approval`,

@@ -42,7 +42,11 @@ export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promi
   const depth = byAgent ? (row.depth ?? 0) + 1 : 0;
   const isExhausted = depth > RUN_LIMITS.depth || started >= RUN_LIMITS.chain;
   return {
-    ...{ byAgent, byCustomer, depth, rootId, isExhausted },
+    byAgent,
+    byCustomer,
+    depth,
+    rootId,
+    isExhausted,
     trace: trace ?? parseTraceparent(row.traceparent),
   };
 }

@@ -75,7 +75,9 @@ export class Runner {
     this.#hold = new Loop({ intervalMs: ROUND_MS, run: () => this.#holdActive(), onError });
     this.#sweep = new Loop({ intervalMs: UNWOKEN_EVERY_MS, run: () => this.#takeOver(), onError });
     options.watch.add({
-      ...{ name: 'agent_runs', condition: HAS_OVERDUE, everyMs: ROUND_MS },
+      name: 'agent_runs',
+      condition: HAS_OVERDUE,
+      everyMs: ROUND_MS,
       onDue: () => this.#sweep.wake(),
     });
     // A cancel arrives as a changed right with the run as its subject. All other subjects are
@@ -183,8 +185,20 @@ export class Runner {
     const instructions = instructionsFor(agent, facts);
     const reply = replies.open(run, agent, facts);
     const execution = new Execution({
-      ...{ database, log, run, agent, principal, admit, reply, chain, signal },
-      ...{ tools, readTools, instructions, history, metrics: this.#options.metrics },
+      database,
+      log,
+      run,
+      agent,
+      principal,
+      admit,
+      reply,
+      chain,
+      signal,
+      tools,
+      readTools,
+      instructions,
+      history,
+      metrics: this.#options.metrics,
       isStartedByMail: await isStartedByMail(database, run),
     });
     return { execution, reply };

@@ -75,7 +75,9 @@ export async function failStep(
     .updateTable('agent_run_steps')
     .set({
       status: 'failed',
-      ...{ text, failovers: JSON.stringify(failovers), error_message: error },
+      text,
+      failovers: JSON.stringify(failovers),
+      error_message: error,
       ...ENDED,
     })
     .where('id', '=', id)

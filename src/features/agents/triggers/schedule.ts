@@ -35,7 +35,9 @@ export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, 
     onError: (error) => log.warn({ err: error }, 'starting scheduled runs failed'),
   });
   watch.add({
-    ...{ name: 'agent_schedules', condition: HAS_DUE, everyMs: LOOK_EVERY_MS },
+    name: 'agent_schedules',
+    condition: HAS_DUE,
+    everyMs: LOOK_EVERY_MS,
     onDue: () => loop.wake(),
   });
   return loop;

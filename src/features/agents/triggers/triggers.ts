@@ -59,7 +59,9 @@ export class Triggers {
       const agents = known instanceof Promise ? await known : known;
       if (agents.length === 0) continue;
       const event: TriggerEvent = {
-        ...{ event: 'message.created', accountId: row.account_id, key: row.id },
+        event: 'message.created',
+        accountId: row.account_id,
+        key: row.id,
         cause: { by: row.author_id, runId: row.agent_run_id, at: row.created_at, trace },
         input: { conversation_id: row.conversation_id, message_id: row.id },
       };
@@ -74,7 +76,9 @@ export class Triggers {
     at,
   }: ConversationCreated): Promise<void> {
     await this.#startByEvent({
-      ...{ event: 'conversation.created', accountId, key: conversation_id },
+      event: 'conversation.created',
+      accountId,
+      key: conversation_id,
       cause: { by, runId: null, at },
       input: { conversation_id },
     });
@@ -89,7 +93,9 @@ export class Triggers {
       const at = await readConversationUpdatedAt(this.#database, id);
       if (at === undefined) continue;
       await this.#startByEvent({
-        ...{ event, accountId: facts.accountId, key: `${id}:${at}` },
+        event,
+        accountId: facts.accountId,
+        key: `${id}:${at}`,
         cause: { by, runId: null, at },
         input: { conversation_id: id },
       });
@@ -100,7 +106,10 @@ export class Triggers {
   async happened({ type, accountId, resourceId, by, runId, at, trace, input }: AccountEvent): Promise<void> {
     if (input === null) return;
     await this.#startByEvent({
-      ...{ event: type, accountId, key: resourceId, input },
+      event: type,
+      accountId,
+      key: resourceId,
+      input,
       cause: { by, runId, at, trace },
     });
   }

@@ -52,7 +52,9 @@ export class JobRunner {
       onError: (error) => log.warn({ err: error }, 'recovering lost compliance jobs failed'),
     });
     watch.add({
-      ...{ name: 'compliance_jobs', condition: HAS_OVERDUE, everyMs: RECOVER_EVERY_MS },
+      name: 'compliance_jobs',
+      condition: HAS_OVERDUE,
+      everyMs: RECOVER_EVERY_MS,
       onDue: () => this.#recovery.wake(),
     });
   }

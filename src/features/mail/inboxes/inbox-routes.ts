@@ -43,7 +43,10 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
         const address = readInboxAddress(body.address, domains);
         const references = await readReferences(tx, accountId, body);
         const row = await insertInbox(tx, {
-          ...{ account_id: accountId, created_by: actor.id, name: body.name, address },
+          account_id: accountId,
+          created_by: actor.id,
+          name: body.name,
+          address,
           ...references,
         });
         await record(tx, principal, 'inbox.created', row, { address });
@@ -159,7 +162,10 @@ async function record(
   details: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await audit(tx, {
-    ...{ accountId, conversationId: null, actorId: actor.id, action },
+    accountId,
+    conversationId: null,
+    actorId: actor.id,
+    action,
     details: { inbox_id: id, ...details },
   });
 }

@@ -21,14 +21,24 @@ export interface Findings {
 
 /** Nothing is known of the sender. */
 export const NOTHING: Findings = {
-  ...{ spf: 'none', spfDomain: null, refusedDomains: [], dkim: 'none', dkimDomains: [] },
-  ...{ dmarc: 'none', fromDomain: null },
+  spf: 'none',
+  spfDomain: null,
+  refusedDomains: [],
+  dkim: 'none',
+  dkimDomains: [],
+  dmarc: 'none',
+  fromDomain: null,
 };
 
 /** Nothing is proven, and the mail is not one that a mail program writes. */
 export const UNCHECKED: Findings = {
-  ...{ spf: 'permerror', spfDomain: null, refusedDomains: [], dkim: 'permerror', dkimDomains: [] },
-  ...{ dmarc: 'fail', fromDomain: null },
+  spf: 'permerror',
+  spfDomain: null,
+  refusedDomains: [],
+  dkim: 'permerror',
+  dkimDomains: [],
+  dmarc: 'fail',
+  fromDomain: null,
 };
 
 /**

@@ -137,8 +137,12 @@ async function authenticate(
 ): Promise<Findings> {
   const mailauth = await import('mailauth');
   const found = await mailauth.authenticate(input, {
-    ...{ ip: client!.address, helo: client!.helo, sender: sender ?? '', resolver },
-    ...{ disableArc: true, disableBimi: true },
+    ip: client!.address,
+    helo: client!.helo,
+    sender: sender ?? '',
+    resolver,
+    disableArc: true,
+    disableBimi: true,
   });
   return findingsOf(found);
 }
@@ -176,7 +180,8 @@ function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
   const spfResult = asResult(spf ? spf.status.result : 'none');
   const spfDomain = (spf ? spf.domain : undefined) ?? null;
   return {
-    ...{ spf: spfResult, spfDomain },
+    spf: spfResult,
+    spfDomain,
     refusedDomains: spfResult === 'fail' && spfDomain !== null ? [spfDomain] : [],
     dkim: valid.length > 0 ? 'pass' : unprovenOf(signatures[0]?.status.result),
     dkimDomains: valid.flatMap(({ signingDomain }) => signingDomain ?? []),

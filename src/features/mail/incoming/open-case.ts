@@ -20,7 +20,12 @@ export async function openCase(
   const { account_id: accountId, id: inboxId, group_id: groupId } = inbox;
   const assignee = await assigneeOfInbox(tx, inbox);
   const created = await createConversation(tx, {
-    ...{ accountId, type: 'group', audience: 'customer', title, groupId, inboxId },
+    accountId,
+    type: 'group',
+    audience: 'customer',
+    title,
+    groupId,
+    inboxId,
     assigneeId: assignee?.id ?? null,
     participants: [
       ...(await teamOf(tx, inbox, assignee?.type === 'user' ? assignee.id : null)),

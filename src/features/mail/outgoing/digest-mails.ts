@@ -77,7 +77,10 @@ export async function writeDigest(database: Database, mail: MailRow): Promise<Wr
       date: mail.created_at,
       from: { name: mail.from_name, address: mail.from_address! },
       to: mail.recipients.map(({ address }) => address),
-      ...{ cc: [], inReplyTo: null, references: [], attachments: [] },
+      cc: [],
+      inReplyTo: null,
+      references: [],
+      attachments: [],
       autoSubmitted: 'auto-generated',
     },
   };

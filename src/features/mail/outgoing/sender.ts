@@ -77,7 +77,10 @@ export class MailSender {
     });
     this.#lanes = new Lanes({
       laneOf: ({ mail }) => mail.account_id,
-      ...{ sideBySide: SIDE_BY_SIDE, crowd: CROWD, room: ROOM, maxLanes: MAX_ACCOUNTS },
+      sideBySide: SIDE_BY_SIDE,
+      crowd: CROWD,
+      room: ROOM,
+      maxLanes: MAX_ACCOUNTS,
       run: (taken) => this.#run(taken),
       onDrained: () => this.#sweep.wake(),
     });

@@ -61,10 +61,14 @@ export async function writeReply(
       rfcId: mail.rfc_id,
       date: mail.created_at,
       from: { name: mail.from_name, address: mail.from_address! },
-      ...{ to: addresses('to'), cc: addresses('cc'), subject: mail.subject ?? '' },
-      ...{ inReplyTo: mail.in_reply_to, references: mail.thread_ids },
+      to: addresses('to'),
+      cc: addresses('cc'),
+      subject: mail.subject ?? '',
+      inReplyTo: mail.in_reply_to,
+      references: mail.thread_ids,
       autoSubmitted: mail.automatic ? 'auto-replied' : null,
-      ...{ text, html },
+      text,
+      html,
       attachments: isAttached
         ? files.map(({ key, name, type }) => attached(store, key, name, type ?? 'application/octet-stream'))
         : [],

@@ -96,7 +96,9 @@ export class ImapPoller {
     const { ImapFlow } = await import('imapflow');
     const { host, port, secure, user, password, mailbox } = this.#options.mailbox;
     const client = new ImapFlow({
-      ...{ host, port, secure },
+      host,
+      port,
+      secure,
       ...(!secure && { doSTARTTLS: this.#options.requireTls }),
       auth: { user, pass: password },
       logger: false,

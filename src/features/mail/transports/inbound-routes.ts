@@ -118,7 +118,12 @@ function answerTo({ mails }: Receipt): PublicAnswer {
   const receipt: MailReceipt = {
     object: 'mail_receipt',
     mails: mails.map(({ id, inbox_id, status, reason, conversation_id, message_id }) => ({
-      ...{ id, inbox_id, status, reason, conversation_id, message_id },
+      id,
+      inbox_id,
+      status,
+      reason,
+      conversation_id,
+      message_id,
     })),
   };
   return { status: 200, body: JSON.stringify(receipt) };

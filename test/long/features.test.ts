@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { FEATURES } from '../src/app/features.ts';
-import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../src/app/left-out.ts';
-import { WEBHOOK_EVENTS } from '../src/contract/protocol/webhook-events.ts';
-import { copyWithout } from './support/copy-without.ts';
-import type { Teardown } from './support/teardown.ts';
+import { FEATURES } from '../../src/app/features.ts';
+import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
+import { WEBHOOK_EVENTS } from '../../src/contract/protocol/webhook-events.ts';
+import { copyWithout } from '../support/copy-without.ts';
+import type { Teardown } from '../support/teardown.ts';
 
-const ROOT = resolve(import.meta.dirname, '..');
+const ROOT = resolve(import.meta.dirname, '../..');
 const FOLDERS = readdirSync(join(ROOT, 'src/features'));
 
 t.test('each folder of features/ has a face, and the list has each face once', async (t) => {
