@@ -31,7 +31,7 @@ const CASES: readonly { text: string; values?: readonly (string | number | boole
   {
     text: `SELECT 0::int2 AS zero, (-32768)::int2 AS int2, 2147483647 AS int4, (-9007199254740991)::int8 AS int8,
       1.50::numeric AS numeric, 0.1::float8 AS float8, 'NaN'::float4 AS nan, true AS yes, false AS no,
-      '7'::xid8 AS xid8, '\\x00ff80'::bytea AS bytea, 'x'::name AS name, '{"a": [1, "ü"]}'::jsonb AS jsonb,
+      '7'::xid8 AS xid8, '\\x00ff80'::bytea AS bytea, 'x'::name AS name, textout('ü "x"') AS cstring, '{"a": [1, "ü"]}'::jsonb AS jsonb,
       '[1]'::json AS json, '{1,2,NULL}'::int[] AS ints, '{a,"b c",NULL,"\\"\\\\"}'::text[] AS texts,
       '9b2e9b2e-0000-4000-8000-000000000000'::uuid AS uuid, interval '1 day' AS span, 1 AS twice, 2 AS twice`,
   },

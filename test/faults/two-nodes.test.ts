@@ -34,8 +34,8 @@ t.test('2,000 concurrent sends over two nodes reach every subscriber once, in or
     [],
   );
   for (const listener of listeners) t.equal(listener.created().length, 2_000);
-  // Distinct ones, since a node that is stopped for seconds may publish again what another has taken
-  // over. That of having been added to the group may come before or after the subscription.
+  // Distinct ones, since a node that is stopped for seconds may publish again what another has
+  // taken over. That of having been added to the group may come before or after the subscription.
   const notified = (listener: Listener) =>
     new Set(
       listener

@@ -231,6 +231,39 @@ t.test('around_sequence: the page in the middle of the list, whatever is at the 
   t.equal(heavy.page_info.has_prev_page, true);
 });
 
+t.test('large texts are the same bytes on a page as alone, whatever is read with them', async (t) => {
+  const conversation = await conversationOf(ada.id, grace.id);
+  const control = Array.from({ length: 31 }, (_, code) => String.fromCharCode(code + 1)).join('');
+  const odd = [
+    control,
+    '\u007f\u0080\u2028\u2029\ufeff',
+    '"\\u0000"',
+    '\\"\\',
+    '</script>',
+    'é語🦭',
+    '"body":null',
+  ];
+  for (const piece of odd) await send(conversation, { body: piece.repeat(Math.ceil(5_000 / piece.length)) });
+  await send(conversation, { body: 'a short one' });
+  // From the second read on rows are kept, and from the third they are taken from there.
+  for (const query of ['', '', '', 'include[]=conversation&include[]=sender', 'around_sequence=3']) {
+    for (const token of [ada.access_token, grace.access_token]) {
+      const path = `${pathOf(conversation)}?${query}`;
+      const { status, text, body } = await app.call<Page>('GET', path, { token, ...NEWEST });
+      t.equal(status, 200);
+      t.equal(text, JSON.stringify(body), 'escaped as JSON.stringify does');
+      for (const { id, body: shown } of body.data) {
+        const alone = await app.call<ChatMessage>('GET', `/v1/messaging/messages/${id}`, {
+          token,
+          ...NEWEST,
+        });
+        t.equal(shown, alone.body.body, query);
+      }
+      t.equal(body.data.length, odd.length + 1);
+    }
+  }
+});
+
 t.test('parameters that are refused', async (t) => {
   const conversation = await filled(3);
   const other = await filled(3);

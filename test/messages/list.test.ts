@@ -86,15 +86,19 @@ t.test('of large messages no more is read than a page has room for, and one', as
     rows.map(({ sequence }) => sequence),
     Array.from({ length: 6 }, (_, index) => 41 - index),
   );
-  t.ok(rows.slice(1).every((row) => row.body === body));
+  t.ok(rows.slice(1).every((row) => JSON.parse(String(row.body_json)) === body));
   t.equal(rows[0]?.body, 'a short one');
-  t.strictSame(statements, ['read-timeline-newest', 'read-large-messages', 'read-large-messages']);
+  t.strictSame(statements, [
+    'read-timeline-newest',
+    'read-large-messages-as-json',
+    'read-large-messages-as-json',
+  ]);
   const kept = await readTimeline({ database, timeline }, { ...range, before: 3 });
   t.strictSame(
-    kept.map((row) => [row.sequence, row.body?.length]),
+    kept.map((row) => [row.sequence, row.body_json?.length]),
     [
-      [2, 40_000],
-      [1, 40_000],
+      [2, 240_002],
+      [1, 240_002],
     ],
   );
 });

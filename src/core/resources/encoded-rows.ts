@@ -58,7 +58,18 @@ export interface RowKind<Row, Links> {
   readonly subjectOf: (row: Row) => string;
 }
 
-interface Encoded<Links> {
+/**
+ * A large text of a row may be beside it: as the bytes of its JSON, with HELD_PLACE where the row
+ * has the text.
+ */
+export interface LargeText {
+  readonly body_json?: Buffer | null;
+}
+
+/** No text of Postgres has a NUL. */
+export const HELD_PLACE = '\0';
+
+interface Encoded<Links> extends LargeText {
   readonly json: string;
   readonly links: Links;
 }
@@ -96,7 +107,7 @@ export interface EncodedRowsOptions {
  * nothing here decides what a caller may read, and no old version is shown. `forget` removes what
  * must not stay in memory, on every node. While other nodes cannot announce that, nothing is kept.
  */
-export class EncodedRows<Row extends RowKey, Links> {
+export class EncodedRows<Row extends RowKey & LargeText, Links> {
   readonly #kind: RowKind<Row, Links>;
   readonly #engine: EncodedRowsOptions['engine'];
   readonly #metrics: EncodedRowsOptions['metrics'];
@@ -160,7 +171,7 @@ export class EncodedRows<Row extends RowKey, Links> {
     keeps: boolean,
   ): Promise<readonly EncodedRow<Links, Key>[]> {
     const read = await this.#readRows(page.readWhole, page.form, keeps, MAX_PAGE_BYTES);
-    const units = read.reduce((sum, { encoded }) => sum + encoded.json.length, 0);
+    const units = read.reduce((sum, { encoded }) => sum + unitsOf(encoded), 0);
     this.#pages.set(page.name, keeps && units <= MAX_PAGE_BYTES ? 'kept' : 'read');
     this.#count(0, read.length);
     return read.map(({ row, encoded }) => ({ key: page.keyOf(row), ...encoded }));
@@ -174,7 +185,7 @@ export class EncodedRows<Row extends RowKey, Links> {
       for (const key of keys) {
         const kept = this.#find(key, page.form);
         if (kept === undefined) missing.push(key.id);
-        else rows.push({ key, json: kept.json, links: kept.links });
+        else rows.push({ key, ...kept });
       }
       if (missing.length > MAX_MISSING) return this.#readWhole(page, true);
       this.#count(rows.length, missing.length);
@@ -197,13 +208,17 @@ export class EncodedRows<Row extends RowKey, Links> {
     const encoded: ReadRow<Row, Links>[] = [];
     let units = 0;
     for (const row of rows) {
-      const one = { json: encode(row, form), links: linksOf(row) };
+      const one: Encoded<Links> = {
+        json: encode(row, form),
+        body_json: row.body_json ?? null,
+        links: linksOf(row),
+      };
       encoded.push({ row, encoded: one });
-      units += one.json.length;
+      units += unitsOf(one);
       // With what goes beyond it the page knows that it ends here.
       if (units > maxUnits) break;
       // The JSON of a large text takes some milliseconds, during which no other request is served.
-      if (one.json.length > LARGE_UNITS) await nextTurn();
+      if (unitsOf(one) > LARGE_UNITS) await nextTurn();
     }
     // Behind the last wait: what was removed meanwhile must not be kept again.
     const isCurrent = removals === this.#removals && this.#engine.healthy;
@@ -222,7 +237,7 @@ export class EncodedRows<Row extends RowKey, Links> {
     const forms = [...(kept?.forms ?? [])];
     forms[placeOf(form)] = one;
     const subject = this.#kind.subjectOf(row);
-    const bytes = (kept?.bytes ?? 0) + bytesOf(one.json) + ENTRY_BYTES;
+    const bytes = (kept?.bytes ?? 0) + bytesOf(one) + ENTRY_BYTES;
     this.#entries.set(id, { version, forms, subject, bytes });
     if (subject !== id) this.#link(subject, id);
     this.#watch ??= setTimeout(() => this.#check(), WATCH_MS).unref();
@@ -307,10 +322,31 @@ function placeOf({ version, customer }: Form): number {
   return ageOf(version) * 2 + Number(customer);
 }
 
-/** V8 takes two bytes a character once a text has one beyond Latin-1. */
-function bytesOf(text: string): number {
-  return Buffer.byteLength(text) === text.length ? text.length : text.length * 2;
+/** Returns the length in UTF-8 of a row's JSON with its large text. */
+export function jsonBytesOf({ json, body_json }: Encoded<unknown>): number {
+  return Buffer.byteLength(json) + (body_json?.length ?? 0);
 }
+
+function unitsOf({ json, body_json }: Encoded<unknown>): number {
+  return json.length + (body_json?.length ?? 0);
+}
+
+/** V8 takes two bytes a character once a text has one beyond Latin-1. */
+function bytesOf({ json, body_json }: Encoded<unknown>): number {
+  const units = Buffer.byteLength(json) === json.length ? json.length : json.length * 2;
+  return units + (body_json?.length ?? 0);
+}
+
+/** Returns JSON with the large text in its place: bytes where there is one. */
+export function withText(json: string, { body_json }: LargeText): string | Buffer {
+  if (!body_json) return json;
+  const at = json.indexOf(PLACE);
+  const [head, tail] = [json.slice(0, at), json.slice(at + PLACE.length)];
+  return Buffer.concat([Buffer.from(head), body_json, Buffer.from(tail)]);
+}
+
+/** Within another text its backslash would be escaped. */
+const PLACE = JSON.stringify(HELD_PLACE);
 
 /**
  * Returns the JSON of a resource with values in the place of null, for fields in the order of the

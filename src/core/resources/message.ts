@@ -21,7 +21,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
-import { type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
+import { type EncodedRows, type LargeText, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
 export interface MessageRow {
@@ -334,7 +334,7 @@ function attachmentsFor({ customer }: MessageViewer, attachments: readonly Attac
 }
 
 /** A message of a page. */
-export type TimelineRow = MessageRow & RowKey;
+export type TimelineRow = MessageRow & RowKey & LargeText;
 
 /** The columns that name what a message can expand. */
 export type MessageLinks = Pick<

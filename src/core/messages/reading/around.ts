@@ -16,11 +16,11 @@ export function middleOf<Row>(
   newer: readonly Row[],
   older: readonly Row[],
   limit: number,
-  textOf: (row: Row) => string,
+  bytesOf: (row: Row) => number,
 ): Middle<Row> {
   const half = Math.min(newer.length, Math.ceil(limit / 2));
   const wanted = Math.min(newer.length, Math.max(half, limit - older.length));
-  const count = fitting(newer.slice(0, wanted), textOf);
+  const count = fitting(newer.slice(0, wanted), bytesOf);
   return {
     rows: [...newer.slice(0, count).reverse(), ...older.slice(0, limit - count + 1)],
     startsInside: newer.length > count,
@@ -28,10 +28,10 @@ export function middleOf<Row>(
 }
 
 /** Returns how many of the rows have room, at least one. */
-function fitting<Row>(rows: readonly Row[], textOf: (row: Row) => string): number {
+function fitting<Row>(rows: readonly Row[], bytesOf: (row: Row) => number): number {
   let left = MAX_NEWER_BYTES;
   const end = rows.findIndex((row, index) => {
-    left -= Buffer.byteLength(textOf(row));
+    left -= bytesOf(row);
     return left < 0 && index > 0;
   });
   return end === -1 ? rows.length : end;

@@ -24,6 +24,7 @@ import { defineRoute, type Route } from '../../../platform/http/pipeline/route.t
 import { readableConversation } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import type { Downloads } from '../../resources/attachment.ts';
+import { jsonBytesOf, withText } from '../../resources/encoded-rows.ts';
 import { expandMessages, readExpansions } from '../../resources/expanded-message.ts';
 import { completeMessage, type EncodedMessages, type MessageRow } from '../../resources/message.ts';
 import { readOutside } from '../store.ts';
@@ -97,16 +98,16 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Li
                 await read(rangeFrom(around_sequence), ' newer'),
                 await read(rangeBelow(around_sequence), ' older'),
                 page.limit,
-                ({ json }) => json,
+                jsonBytesOf,
               )
             : { rows: await read(rangeOf(page, after_sequence, before_sequence)), startsInside: false };
           const links = rows.map((row) => row.links);
           const expansionsOf = await readExpansions(database, files, principal, links, include);
           return toEncodedList(rows, { ...page, startsInside }, url, byNumber, (row) => {
             const { client_message_id } = row.key;
-            if (include.length === 0 && client_message_id === null) return row.json;
+            if (include.length === 0 && client_message_id === null) return withText(row.json, row);
             const fields = { ...expansionsOf(row.links), client_message_id };
-            return completeMessage(row.json, version, principal, fields);
+            return withText(completeMessage(row.json, version, principal, fields), row);
           });
         }
         if (!isSchedule(status)) requireTeam(principal);

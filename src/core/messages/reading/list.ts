@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Querier } from '../../../platform/db/connection/handle.ts';
-import { withLargeBodies } from '../../resources/large-bodies.ts';
+import { withLargeJson } from '../../resources/large-bodies.ts';
 import type { TimelineRow } from '../../resources/message.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import {
@@ -28,7 +28,7 @@ export async function readTimeline(
   reads: TimelineReads,
   range: TimelineRange,
 ): Promise<readonly TimelineRow[]> {
-  return withLargeBodies(reads.database, await readSettled(reads, range, readSent));
+  return withLargeJson(reads.database, await readSettled(reads, range, readSent));
 }
 
 /** Like `readTimeline`. */

@@ -84,7 +84,8 @@ export function placeOf(url: string): string {
  * int8 becomes a number (an error beyond 2^53: our counts and sequences stay far below),
  * timestamptz ISO 8601 UTC text with six digits of microseconds, so that times compare as text;
  * date and timestamp stay as Postgres writes them. The rest is pg's default: numeric and xid8 are
- * text, jsonb is parsed, bytea is a Buffer.
+ * text, jsonb is parsed, bytea is a Buffer, and so is cstring: the UTF-8 of a text that is not to
+ * become a string.
  */
 const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -101,6 +102,7 @@ const PARSERS = new Map<number, (text: string) => unknown>([
   [1185, arrayOf(readTime)],
   [1082, (text) => text],
   [1114, (text) => text],
+  [2275, Buffer.from],
 ]);
 
 function integer(text: string): number {

@@ -114,7 +114,7 @@ export function toEncodedList<Row>(
   page: PageRequest,
   url: string,
   keyOf: (row: Row) => Key,
-  encoded: (row: Row) => string,
+  encoded: (row: Row) => string | Buffer,
 ): EncodedPage {
   const { shown, infoOf } = laidOut(rows, page, url, keyOf);
   return new EncodedPage(shown.map(encoded), page.direction, infoOf);
@@ -192,21 +192,22 @@ export class Page<Item> implements List<Item> {
   }
 
   /**
-   * Returns the JSON with sealed cursors. If there are too many items, those farthest from the
-   * start of the page are left out, so that the next page in the same direction begins with them.
-   * At least one item remains. `data` has the items in the form of the caller's version.
+   * Returns the JSON with sealed cursors, as bytes where items have bytes. If there are too many
+   * items, those farthest from the start of the page are left out, so that the next page in the
+   * same direction begins with them. At least one item remains. `data` has the items in the form of
+   * the caller's version.
    */
-  toText(seal: CursorSeal, data: readonly unknown[] = this.data): string {
+  toText(seal: CursorSeal, data: readonly unknown[] = this.data): string | Buffer {
     return this.assemble(seal, data, JSON.stringify);
   }
 
   protected assemble<Source>(
     seal: CursorSeal,
     items: readonly Source[],
-    encode: (item: Source) => string,
-  ): string {
+    encode: (item: Source) => string | Buffer,
+  ): string | Buffer {
     const isForward = this.#direction === 'next';
-    const texts: string[] = [];
+    const texts: (string | Buffer)[] = [];
     let units = 0;
     let bytes: number | undefined;
     for (const item of isForward ? items : items.toReversed()) {
@@ -229,20 +230,16 @@ export class Page<Item> implements List<Item> {
       ...rest,
     };
     const head = `{"object":"list",${this.#facts}"page_info":${JSON.stringify(pageInfo)},"data":[`;
-    // One copy of what may be large: a text that is put together of a joined one is copied again
-    // when it is sent.
-    texts[0] = head + (texts[0] ?? '');
-    texts[texts.length - 1] += ']}';
-    return texts.join(',');
+    return joined(head, texts, ']}');
   }
 }
 
 /** A page whose items are JSON already. */
 export class EncodedPage extends Page<never> {
-  readonly #items: readonly string[];
+  readonly #items: readonly (string | Buffer)[];
 
   constructor(
-    items: readonly string[],
+    items: readonly (string | Buffer)[],
     direction: PageRequest['direction'],
     infoOf: Layout<never>['infoOf'],
   ) {
@@ -250,7 +247,7 @@ export class EncodedPage extends Page<never> {
     this.#items = items;
   }
 
-  override toText(seal: CursorSeal): string {
+  override toText(seal: CursorSeal): string | Buffer {
     return this.assemble(seal, this.#items, (json) => json);
   }
 }
@@ -263,6 +260,23 @@ export function openCursor(query: unknown, seal: CursorSeal): void {
   const parameters = query as { cursor?: unknown; readonly page?: unknown };
   if (typeof parameters.cursor !== 'string' || parameters.page !== undefined) return;
   parameters.cursor = seal.open(parameters.cursor);
+}
+
+/** Returns bytes if one of the items is bytes. */
+function joined(head: string, items: readonly (string | Buffer)[], end: string): string | Buffer {
+  if (items.every((item) => typeof item === 'string')) {
+    // One copy of what may be large: a text that is put together of a joined one is copied again
+    // when it is sent.
+    const texts = [...items];
+    texts[0] = head + (texts[0] ?? '');
+    texts[texts.length - 1] += end;
+    return texts.join(',');
+  }
+  const parts = items.flatMap((item, index) => [
+    Buffer.from(index === 0 ? head : ','),
+    typeof item === 'string' ? Buffer.from(item) : item,
+  ]);
+  return Buffer.concat([...parts, Buffer.from(end)]);
 }
 
 /** `withCursor` has put the cursor at the end. */

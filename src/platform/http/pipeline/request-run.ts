@@ -399,7 +399,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     return reply instanceof Answer ? reply : { status: this.#endpoint!.route.status, value: reply };
   }
 
-  #serialize(value: object): string {
+  #serialize(value: object): string | Buffer {
     const { response } = this.#endpoint!.route;
     if (value instanceof Page) {
       const { data } = formAt(this.#version!, response, value);
@@ -411,7 +411,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #toStored(reply: HandlerResult): StoredAnswer {
     const { status, value } = this.#outcome(reply);
     const { response } = this.#endpoint!.route;
-    const whole = value instanceof Page ? JSON.parse(value.toText(this.#http.cursors)) : value;
+    const whole = value instanceof Page ? JSON.parse(String(value.toText(this.#http.cursors))) : value;
     return new StoredAnswer(status, Buffer.from(markedJson(response, whole)));
   }
 

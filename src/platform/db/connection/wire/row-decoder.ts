@@ -22,7 +22,7 @@ export function readColumns(bytes: Buffer, start: number): Column[] {
   return columns;
 }
 
-type Kind = 'integer' | 'boolean' | 'time' | 'text' | 'parsed';
+type Kind = 'integer' | 'boolean' | 'time' | 'text' | 'bytes' | 'parsed';
 
 /**
  * Types whose values are read off their bytes, with the result of their parser
@@ -34,6 +34,7 @@ const KINDS: ReadonlyMap<number, Kind> = new Map([
   [21, 'integer'],
   [23, 'integer'],
   [1184, 'time'],
+  [2275, 'bytes'],
 ]);
 
 /**
@@ -98,6 +99,7 @@ export class RowDecoder {
     const kind = this.#kinds[index]!;
     if (kind === 'integer' && to - from <= SAFE_DIGITS) return integerAt(bytes, from, to);
     if (kind === 'boolean') return bytes[from] === TRUE;
+    if (kind === 'bytes') return Buffer.from(bytes.subarray(from, to));
     const isShared = rowText !== undefined && isPlain(bytes, from, to);
     const text = isShared ? rowText.substring(from - start, to - start) : bytes.toString('utf8', from, to);
     if (kind === 'text' || (kind === 'time' && bytes[to - 1] === Z)) return text;
