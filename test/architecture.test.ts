@@ -35,7 +35,7 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['messages'],
     ['conversations', 'registration'],
     ['accounts'],
-    ['attachments', 'audit'],
+    ['attachments', 'audit', 'events'],
     ['resources'],
   ],
   platform: [

@@ -4,8 +4,9 @@
  * gateway joins them.
  */
 
-import '../../src/app/features.ts';
 import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
+import { exponential, stamp } from '../lib/tokens.ts';
+import '../../src/app/features.ts';
 import { ChangedEffects } from '../../src/app/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
 import { SentEffects } from '../../src/app/jobs/sent-effects.ts';
@@ -14,7 +15,7 @@ import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createActor } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
-import { RESOURCES_CHANGED } from '../../src/core/conversations/outbox-topics.ts';
+import { RESOURCES_CHANGED } from '../../src/core/events/changes.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';
 import type { Committed } from '../../src/core/messages/timeline/outgoing.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
@@ -38,7 +39,6 @@ import { handle } from '../../src/platform/db/queue/topic.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
-import { exponential, stamp } from '../lib/tokens.ts';
 
 /** The runner's request: one reply in each conversation. */
 export interface Block {

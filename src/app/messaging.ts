@@ -11,9 +11,9 @@ import {
   CONVERSATION_READ,
   CONVERSATIONS_READ,
   PARTICIPANT_ADDED,
-  RESOURCES_CHANGED,
   SYSTEM_EVENT,
 } from '../core/conversations/outbox-topics.ts';
+import { RESOURCES_CHANGED } from '../core/events/changes.ts';
 import { announceWritten } from '../core/inbox/announce.ts';
 import type { WrittenConversation } from '../core/inbox/write-store.ts';
 import { InboxWriter } from '../core/inbox/writer.ts';

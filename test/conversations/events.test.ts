@@ -7,12 +7,12 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
-import type { Since } from '../../src/core/conversations/event-source.ts';
 import {
   conversationEvents,
   membershipEvents,
   participantEvents,
 } from '../../src/core/conversations/events.ts';
+import type { Since } from '../../src/core/events/event-source.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';
 import { startTestApp } from '../support/app.ts';

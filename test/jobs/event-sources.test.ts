@@ -3,8 +3,8 @@
 import t from 'tap';
 import '../../src/app/features.ts';
 import { type ChangeEventName, EVENTS } from '../../src/contract/protocol/socket/events.ts';
-import type { CompleteSource } from '../../src/core/conversations/event-source.ts';
 import type { conversationEvents } from '../../src/core/conversations/events.ts';
+import type { CompleteSource } from '../../src/core/events/event-source.ts';
 import { eventSources } from '../../src/core/features/event-sources.ts';
 import type { runEvents } from '../../src/features/agents/runs/events.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';

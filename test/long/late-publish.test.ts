@@ -5,7 +5,7 @@
 
 import pg from 'pg';
 import t from 'tap';
-import { RESOURCES_CHANGED } from '../../src/core/conversations/outbox-topics.ts';
+import { RESOURCES_CHANGED } from '../../src/core/events/changes.ts';
 import { startLinks } from '../support/link-faults.ts';
 import { type Listener, startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';

@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { WebSocket } from 'ws';
-import type { Since } from '../../src/core/conversations/event-source.ts';
+import type { Since } from '../../src/core/events/event-source.ts';
 import { unsentEvents } from '../../src/core/messages/events.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { Client, type ReceivedFrame } from '../gateway/fixture.ts';

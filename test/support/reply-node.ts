@@ -5,7 +5,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import { ConversationDirectory, type ConversationFacts } from '../../src/core/conversations/directory.ts';
-import { RESOURCES_CHANGED } from '../../src/core/conversations/outbox-topics.ts';
+import { RESOURCES_CHANGED } from '../../src/core/events/changes.ts';
 import { LockedWrites } from '../../src/core/messages/timeline/locked-write.ts';
 import type { Committed } from '../../src/core/messages/timeline/outgoing.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';

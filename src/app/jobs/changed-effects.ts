@@ -1,5 +1,5 @@
-import type { EventReads } from '../../core/conversations/event-source.ts';
-import type { ResourcesChanged } from '../../core/conversations/outbox-topics.ts';
+import type { ResourcesChanged } from '../../core/events/changes.ts';
+import type { EventReads } from '../../core/events/event-source.ts';
 import { sourceOf } from '../../core/features/event-sources.ts';
 import type { Effects } from '../../core/features/feature.ts';
 import type { Engine } from '../../platform/engine/engine.ts';

@@ -4,6 +4,7 @@ import { type Principal, seesWholeAccount } from '../../platform/access/principa
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
+import { enqueueChanged } from '../events/changes.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import {
   type BlockKey,
@@ -17,7 +18,6 @@ import {
   readBlock,
 } from './block-store.ts';
 import { directKeyOf, lockConversationsOfMember } from './conversation-store.ts';
-import { enqueueChanged } from './outbox-topics.ts';
 
 /** What became of a request. */
 export interface Blocked {

@@ -2,8 +2,8 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import type { ActorChanged } from '../accounts/actor-changed.ts';
+import { enqueueChanged } from '../events/changes.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
-import { enqueueChanged } from './outbox-topics.ts';
 
 /**
  * Sends an actor with its new name or image to the readers of all of its conversations, as

@@ -3,6 +3,7 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { partOf } from '../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
+import { type ChangedArm, eventSource } from '../events/event-source.ts';
 import { expandConversations, readConversationsById } from '../resources/conversation.ts';
 import {
   isMember,
@@ -10,7 +11,6 @@ import {
   type ShownParticipant,
   shownParticipantColumns,
 } from '../resources/participant.ts';
-import { type ChangedArm, eventSource } from './event-source.ts';
 
 const CONVERSATION_ARM: ChangedArm = {
   part: 'conversation',

@@ -10,12 +10,13 @@ import { enqueue } from '../../platform/db/queue/outbox.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { publish } from '../../platform/engine/publish.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { readHeadOfReader } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
-import { CONVERSATION_READ, enqueueChanged } from './outbox-topics.ts';
+import { CONVERSATION_READ } from './outbox-topics.ts';
 import { writeParticipant, writeReadPosition, writeShownAgain, writeSnooze } from './participant-store.ts';
 
 /**

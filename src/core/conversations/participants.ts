@@ -10,12 +10,13 @@ import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
+import { type Change, enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { isMember, isMuted, type ParticipantRow } from '../resources/participant.ts';
 import { requireManager, requireOwner } from './access.ts';
 import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
-import { type Change, enqueueAdded, enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import { enqueueAdded, enqueueSystemEvent } from './outbox-topics.ts';
 import { requireComing } from './own-state.ts';
 import {
   addParticipant,

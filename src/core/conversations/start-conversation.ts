@@ -4,6 +4,7 @@ import type { ParticipantInput } from '../../contract/protocol/resources/partici
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { audit } from '../audit/audit.ts';
+import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';
 import { isPairBlocked, lockPair } from './block-store.ts';
@@ -16,7 +17,7 @@ import {
   type NewConversation,
   readIdByDirectKey,
 } from './conversation-store.ts';
-import { enqueueAdded, enqueueChanged, enqueueCreated } from './outbox-topics.ts';
+import { enqueueAdded, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
 import { checkInput, internalOnly, type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
 import { findTopic } from './topic.ts';

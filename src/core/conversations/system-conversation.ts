@@ -1,8 +1,8 @@
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
+import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { createUnlessThere, lockByDirectKey } from './conversation-store.ts';
-import { enqueueChanged } from './outbox-topics.ts';
 import { addParticipant, readAdminsOutside } from './participant-store.ts';
 
 /**

@@ -3,9 +3,10 @@ import { transition } from '../../contract/protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../../contract/protocol/states/workflow.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { audit } from '../audit/audit.ts';
+import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { hasOpenDraft, readWorkflow, writeWorkflow } from './conversation-store.ts';
-import { enqueueChanged, enqueueSystemEvent } from './outbox-topics.ts';
+import { enqueueSystemEvent } from './outbox-topics.ts';
 
 /**
  * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit

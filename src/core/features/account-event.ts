@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import type { TraceContext } from '../../contract/protocol/traceparent.ts';
-import type { EventReads } from '../conversations/event-source.ts';
+import type { EventReads } from '../events/event-source.ts';
 
 /** What a payload of a webhook says of a resource, in the form of the newest version. */
 export interface EventData {

@@ -1,11 +1,11 @@
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
-import type { EventSource } from '../conversations/event-source.ts';
 import {
   conversationEvents,
   membershipEvents,
   participantEvents,
   purgeEvents,
 } from '../conversations/events.ts';
+import type { EventSource } from '../events/event-source.ts';
 import { messageEvents, unsentEvents } from '../messages/events.ts';
 import { pinEvents } from '../messages/pins/pin-events.ts';
 import { reactionEvents } from '../messages/reactions/reaction-events.ts';

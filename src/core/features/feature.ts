@@ -24,13 +24,9 @@ import type { Avatars } from '../accounts/avatars/avatars.ts';
 import type { ObjectStore } from '../attachments/storage.ts';
 import type { SigningKey, TrustedKeys } from '../audit/signing-key.ts';
 import type { ConversationDirectory } from '../conversations/directory.ts';
-import type { EventSource } from '../conversations/event-source.ts';
-import type {
-  Change,
-  ConversationCreated,
-  ConversationDeleted,
-  ResourcesChanged,
-} from '../conversations/outbox-topics.ts';
+import type { ConversationCreated, ConversationDeleted } from '../conversations/outbox-topics.ts';
+import type { Change, ResourcesChanged } from '../events/changes.ts';
+import type { EventSource } from '../events/event-source.ts';
 import type { ContentChanged } from '../messages/outbox-topics.ts';
 import type { LockedWrites } from '../messages/timeline/locked-write.ts';
 import type { CommittedMessage } from '../messages/timeline/outgoing.ts';

@@ -3,8 +3,8 @@ import type { ConversationAudience } from '../../contract/protocol/resources/con
 import type { StreamSeal } from '../../contract/protocol/socket/event-data.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
-import { type ChangedArm, type EventReads, eventSource, type Since } from '../conversations/event-source.ts';
-import type { Change } from '../conversations/outbox-topics.ts';
+import type { Change } from '../events/changes.ts';
+import { type ChangedArm, type EventReads, eventSource, type Since } from '../events/event-source.ts';
 import {
   type MessageRow,
   messageColumns,

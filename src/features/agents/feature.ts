@@ -1,5 +1,5 @@
 import { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
-import type { EventReads } from '../../core/conversations/event-source.ts';
+import type { EventReads } from '../../core/events/event-source.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
 import type { Core, Feature } from '../../core/features/feature.ts';
 import { readRuns } from '../../core/resources/run.ts';

@@ -10,13 +10,10 @@ import {
   writeRestored,
 } from '../../core/conversations/conversation-store.ts';
 import { lockAlsoDeleted } from '../../core/conversations/locked-conversation.ts';
-import {
-  CONVERSATION_DELETED,
-  type ConversationDeleted,
-  enqueueChanged,
-} from '../../core/conversations/outbox-topics.ts';
+import { CONVERSATION_DELETED, type ConversationDeleted } from '../../core/conversations/outbox-topics.ts';
 import { readAllParticipants, touchMembers } from '../../core/conversations/participant-store.ts';
 import { moveWorkflow } from '../../core/conversations/workflow.ts';
+import { enqueueChanged } from '../../core/events/changes.ts';
 import { installed } from '../../core/features/installed.ts';
 import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
 import { conclude } from '../../core/messages/sending/message-outcome.ts';

@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { lockAgainstHold } from '../../core/conversations/conversation-store.ts';
-import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../core/events/changes.ts';
 import type { Copies, WithdrawnTexts } from '../../core/features/holdings.ts';
 import { installed } from '../../core/features/installed.ts';
 import type { EditRequest } from '../../core/messages/editing/edit-message.ts';

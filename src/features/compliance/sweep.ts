@@ -5,7 +5,7 @@ import { audit } from '../../core/audit/audit.ts';
 import { readAuditAge } from '../../core/audit/chain-store.ts';
 import { purgeAudit } from '../../core/audit/retention.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
-import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../core/events/changes.ts';
 import type { Expiring } from '../../core/features/holdings.ts';
 import { installed } from '../../core/features/installed.ts';
 import {

@@ -1,5 +1,5 @@
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
-import { enqueueChanged } from '../../core/conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../core/events/changes.ts';
 import type { ErasedPerson, ExportFiles, Holdings } from '../../core/features/holdings.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Database } from '../../platform/db/connection/database.ts';

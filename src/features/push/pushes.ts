@@ -1,4 +1,4 @@
-import type { ResourcesChanged } from '../../core/conversations/outbox-topics.ts';
+import type { ResourcesChanged } from '../../core/events/changes.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
 import type { Database } from '../../platform/db/connection/database.ts';

@@ -1,4 +1,5 @@
-import { CONVERSATION_CREATED, RESOURCES_CHANGED } from '../../core/conversations/outbox-topics.ts';
+import { CONVERSATION_CREATED } from '../../core/conversations/outbox-topics.ts';
+import { RESOURCES_CHANGED } from '../../core/events/changes.ts';
 import { installed } from '../../core/features/installed.ts';
 import { MESSAGES_SENT } from '../../core/messages/outbox-topics.ts';
 import type { Timeline } from '../../core/messages/timeline/timeline.ts';

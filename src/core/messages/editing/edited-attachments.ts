@@ -6,7 +6,8 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { composeAttachments } from '../sending/compose.ts';
+import { newAttachments } from '../sending/compose.ts';
+import { resolveAttachments } from '../sending/resolve.ts';
 import { checkAttachment } from '../sending/send-rules.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 
@@ -31,7 +32,8 @@ export async function claimEdited(
 ): Promise<EditedAttachments | undefined> {
   if (inputs === undefined) return undefined;
   const { added, places } = readEditedInputs(inputs);
-  const composed = await composeAttachments(db, store, principal, added, places);
+  const resolved = await resolveAttachments(db, store, principal, added, places);
+  const composed = newAttachments(added, resolved);
   return inputs.map(({ id }, index) =>
     id === undefined ? { adds: composed[places.indexOf(index)]! } : { keeps: id, at: index },
   );

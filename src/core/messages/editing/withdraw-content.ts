@@ -3,7 +3,7 @@ import { rewriteAnswersAbout } from '../../../platform/access/stored-answers.ts'
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
-import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { withoutContent } from '../../resources/without-content.ts';
 import { outsideUpdateOf } from '../events.ts';

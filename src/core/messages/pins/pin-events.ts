@@ -2,7 +2,7 @@ import type { MessagePinned } from '../../../contract/protocol/socket/event-data
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { partOf } from '../../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../../platform/engine/publish.ts';
-import { eventSource } from '../../conversations/event-source.ts';
+import { eventSource } from '../../events/event-source.ts';
 
 /** `message.pinned`: whether a message is pinned, for the team. */
 export const pinEvents = eventSource({

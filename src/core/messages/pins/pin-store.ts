@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 
 /** What is known of the pin of a message. Both are null where it is not pinned. */

@@ -3,7 +3,7 @@ import type { MessageReacted } from '../../../contract/protocol/socket/event-dat
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { partOf } from '../../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../../platform/engine/publish.ts';
-import { type EventReads, eventSource } from '../../conversations/event-source.ts';
+import { type EventReads, eventSource } from '../../events/event-source.ts';
 import { type MessageRow, visibleToCustomers } from '../../resources/message.ts';
 import { countReactions, presentCounts } from '../../resources/reaction.ts';
 

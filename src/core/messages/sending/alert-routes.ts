@@ -1,10 +1,22 @@
+import { newId } from '../../../contract/protocol/ids.ts';
 import { CreateAlertBody } from '../../../contract/protocol/resources/alert.ts';
 import { ChatMessage, IncludeInSend } from '../../../contract/protocol/resources/chat-message.ts';
+import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
+import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import { type Answered, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
+import { readableConversation, requireSender } from '../../conversations/access.ts';
+import type { ConversationDirectory } from '../../conversations/directory.ts';
+import { systemConversation } from '../../conversations/system-conversation.ts';
 import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
-import { type AlertOptions, raiseAlert } from './alerts.ts';
+import { writePriority } from '../store.ts';
+import type { LockedWrites } from '../timeline/locked-write.ts';
+import { TEXT_ALONE } from '../timeline/new-message.ts';
+import type { Outgoing } from '../timeline/outgoing.ts';
+import { requireActive } from './external-message.ts';
 import type { AnswerOf } from './send.ts';
 
 export function alertRoutes({ files, ...options }: AlertOptions & { readonly files: Downloads }): Route[] {
@@ -29,4 +41,81 @@ export function alertRoutes({ files, ...options }: AlertOptions & { readonly fil
       },
     }),
   ];
+}
+
+export interface AlertOptions {
+  readonly database: Database;
+  readonly directory: ConversationDirectory;
+  readonly lockedWrites: LockedWrites;
+}
+
+/**
+ * Create Alert (docs/contract.md#alerts): sends a message of kind `alert` in the caller's name. It
+ * takes the locked way, so that the answer for an Idempotency-Key is stored together with it: an
+ * alert has no client_message_id. Throws ApiError as Send Message does.
+ */
+export async function raiseAlert<Answer extends object>(
+  options: AlertOptions,
+  principal: Principal,
+  body: CreateAlertBody,
+  answer: AnswerOf<Answer>,
+  trace: TraceContext | undefined,
+): Promise<Answer> {
+  const place = await placeOf(options, principal, body.conversation_id);
+  const outgoing = compose(principal, place, body, trace);
+  const { row, followed } = await options.lockedWrites.enter(
+    place.id,
+    async (_tx, conversation) => {
+      requireActive(conversation);
+      return { kind: 'new', outgoing };
+    },
+    async (tx, written) => {
+      if (body.priority !== undefined) await writePriority(tx, written.row, body.priority);
+      return answer(written.row, tx);
+    },
+  );
+  return followed ?? answer(row);
+}
+
+interface Place {
+  readonly id: string;
+  readonly audience: ConversationAudience;
+}
+
+/** To raise an alert to the account's admins, no membership is needed. */
+async function placeOf(
+  { database, directory }: AlertOptions,
+  principal: Principal,
+  conversationId: string | undefined,
+): Promise<Place> {
+  if (conversationId === undefined) {
+    return database.transaction((tx) => systemConversation(tx, principal.accountId));
+  }
+  const facts = await readableConversation(directory, principal, conversationId, 'conversation_id');
+  requireSender(principal, facts);
+  return facts;
+}
+
+function compose(
+  { accountId, actor }: Principal,
+  place: Place,
+  { title, body }: CreateAlertBody,
+  trace: TraceContext | undefined,
+): Outgoing {
+  return {
+    message: {
+      ...TEXT_ALONE,
+      id: newId('message'),
+      account_id: accountId,
+      conversation_id: place.id,
+      kind: 'alert',
+      visibility: 'internal',
+      body: body ? `${title}\n\n${body}` : title,
+      sender_id: actor.id,
+      author_id: actor.id,
+    },
+    sender: actor,
+    audience: place.audience,
+    trace,
+  };
 }

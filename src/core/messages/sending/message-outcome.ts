@@ -2,7 +2,7 @@ import type { MessageOutcome } from '../../../contract/protocol/resources/messag
 import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';
 import { ended, updateMessage } from '../store.ts';

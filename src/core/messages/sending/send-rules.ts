@@ -7,6 +7,7 @@ import type {
 } from '../../../contract/protocol/resources/chat-message.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
+import { requireSender } from '../../conversations/access.ts';
 import { isBridged, replyChannel } from '../../conversations/bridge.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { mentionedActor } from './mentions.ts';
@@ -27,13 +28,16 @@ export function checkBody(principal: Principal, body: SendMessageBody, carries =
   body.attachments?.forEach(checkAttachment);
 }
 
-/** Checks what remains once the conversation is known, without a query. Throws like checkBody. */
-export function checkSend(body: SendMessageBody, facts: ConversationFacts): void {
+/** Checks what the caller's place in the conversation decides, without a query. Throws ApiError. */
+export function check(principal: Principal, facts: ConversationFacts, body: SendMessageBody): void {
+  requireSender(principal, facts);
   if (body.mode === 'draft' && facts.audience !== 'customer') {
     throw invalid('mode', 'Only a conversation with the audience customer has drafts.');
   }
   if (facts.status === 'archived') throw conversationArchived();
-  checkAudience(body, facts);
+  if (goesToCustomer(body) && facts.audience !== 'customer') {
+    throw invalid('audience', 'Only a conversation with the audience customer has messages for customers.');
+  }
   checkMail(body, facts);
   checkMentions(body.mentions ?? [], facts);
 }
@@ -98,12 +102,6 @@ function checkImmediate(body: SendMessageBody): void {
   if (!body.client_message_id) throw missingField('client_message_id');
   if (body.source_thread_message_id !== undefined) {
     throw invalid('source_thread_message_id', 'Only a draft can name a thread message.');
-  }
-}
-
-function checkAudience(body: SendMessageBody, facts: ConversationFacts): void {
-  if (goesToCustomer(body) && facts.audience !== 'customer') {
-    throw invalid('audience', 'Only a conversation with the audience customer has messages for customers.');
   }
 }
 

@@ -6,7 +6,7 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isComing } from '../../../platform/db/migration/coming.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
-import { customerBlocked, readableConversation, requireSender } from '../../conversations/access.ts';
+import { customerBlocked, readableConversation } from '../../conversations/access.ts';
 import { isCustomerBlocked } from '../../conversations/block-store.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
@@ -21,7 +21,8 @@ import type { Outgoing } from '../timeline/outgoing.ts';
 import type { WritePath } from '../timeline/write-path.ts';
 import { compose } from './compose.ts';
 import { followExternal, requireActive } from './external-message.ts';
-import { checkBody, goesToCustomer } from './send-rules.ts';
+import { resolve } from './resolve.ts';
+import { check, checkBody, goesToCustomer } from './send-rules.ts';
 
 export interface SenderOptions {
   readonly database: Database;
@@ -34,10 +35,6 @@ export interface SenderOptions {
 /** What a customer sends is for the conversation's customers, whatever the body says. */
 function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBody {
   return customer ? { ...body, audience: 'customer' } : body;
-}
-
-async function requireUnblocked(tx: Tx, customerId: string): Promise<void> {
-  if (await isCustomerBlocked(tx, customerId)) throw customerBlocked();
 }
 
 /**
@@ -90,10 +87,10 @@ export class Sender {
     const facts = await readableConversation(this.#options.directory, principal, conversationId);
     const asked = askedBy(principal, body);
     try {
-      requireSender(principal, facts);
       const { database, store } = this.#options;
-      const composed = await compose(database, store, principal, facts, asked, carried);
-      const outgoing = trace === undefined ? composed : { ...composed, trace };
+      check(principal, facts, asked);
+      const resolved = await resolve(database, store, principal, facts, asked);
+      const outgoing = compose(principal, facts, asked, resolved, trace, carried);
       return await this.#enter(principal, asked, outgoing, answer);
     } catch (refusal) {
       // A resend may arrive after a resource that it refers to was deleted, or the caller was
@@ -133,7 +130,8 @@ export class Sender {
         requireActive(conversation);
         // What the caller's rights were read from is older than this lock.
         const isOlder = conversation.roster_version !== outgoing.facts?.rosterVersion;
-        if (principal.customer && isOlder) await requireUnblocked(tx, principal.actor.id);
+        const isBlocked = principal.customer && isOlder && (await isCustomerBlocked(tx, principal.actor.id));
+        if (isBlocked) throw customerBlocked();
         return { kind: 'new', outgoing };
       },
       async (tx, written) => {

@@ -40,3 +40,18 @@ export interface NewAttachment {
   /** The linked resource for the message's own event; not a column. */
   readonly resource?: Entity;
 }
+
+/** The columns of a message that is nothing but a text of the service or of an agent. */
+export const TEXT_ALONE = {
+  channel: 'message',
+  subject: null,
+  cc: null,
+  mentions: null,
+  agent_run_id: null,
+  reply_to_id: null,
+  resource_type: null,
+  resource_id: null,
+  streaming_state: null,
+  client_message_id: null,
+  attachments: [],
+} as const satisfies Partial<NewMessage>;

@@ -28,7 +28,7 @@ export interface Outgoing {
    */
   readonly facts?: ConversationFacts;
   /** The trace of the request that sent it. */
-  readonly trace?: TraceContext;
+  readonly trace?: TraceContext | undefined;
 }
 
 export interface Acknowledged {

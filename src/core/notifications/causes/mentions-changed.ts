@@ -4,7 +4,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { readRosterVersions } from '../../conversations/conversation-store.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
-import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageEdited } from '../../messages/outbox-topics.ts';
 import { readActors } from '../../resources/actor.ts';
 import type { MessageRow } from '../../resources/message.ts';

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../events/changes.ts';
 import { insertNotifications, type NewNotification, type NotificationKey } from '../feed/insert-store.ts';
 
 /**

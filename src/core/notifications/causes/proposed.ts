@@ -2,7 +2,7 @@ import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { Change } from '../../conversations/outbox-topics.ts';
+import type { Change } from '../../events/changes.ts';
 import { preview } from '../../resources/preview.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
 import { writePreviewsOfSubject } from '../feed/store.ts';

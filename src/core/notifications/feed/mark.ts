@@ -8,7 +8,7 @@ import {
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { enqueueChanged } from '../../conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../events/changes.ts';
 import type { NotificationRow } from '../../resources/notification.ts';
 import type { NotificationKey } from './insert-store.ts';
 import { lockNotification, moveAll, moveOne } from './mark-store.ts';

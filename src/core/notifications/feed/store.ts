@@ -2,7 +2,7 @@ import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import type { Since } from '../../conversations/event-source.ts';
+import type { Since } from '../../events/event-source.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/notification.ts';
 import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';

@@ -1,10 +1,4 @@
-import type {
-  CatchUp,
-  ChangedArm,
-  EventReads,
-  Since,
-  Stream,
-} from '../../../core/conversations/event-source.ts';
+import type { CatchUp, ChangedArm, EventReads, Since, Stream } from '../../../core/events/event-source.ts';
 import { eventSources } from '../../../core/features/event-sources.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';

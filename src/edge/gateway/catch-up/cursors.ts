@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Since } from '../../../core/conversations/event-source.ts';
+import type { Since } from '../../../core/events/event-source.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { DATABASE_ID } from '../../../platform/db/connection/database-id.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';

@@ -1,4 +1,4 @@
-import { earlier, type Since } from '../../../core/conversations/event-source.ts';
+import { earlier, type Since } from '../../../core/events/event-source.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../../core/resources/attachment.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';

@@ -3,7 +3,7 @@ import type { CommandFrame } from '../../../contract/protocol/socket/commands.ts
 import type { ResyncReason, ServerFrame } from '../../../contract/protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../../core/conversations/directory.ts';
-import { type EventReads, earlier, type Since } from '../../../core/conversations/event-source.ts';
+import { type EventReads, earlier, type Since } from '../../../core/events/event-source.ts';
 import type { Timeline } from '../../../core/messages/timeline/timeline.ts';
 import { readHeads } from '../../../core/messages/timeline/timeline-store.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';

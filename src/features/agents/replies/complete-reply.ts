@@ -1,6 +1,6 @@
 import { newId } from '../../../contract/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
-import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../../core/events/changes.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import {

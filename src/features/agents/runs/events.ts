@@ -1,4 +1,4 @@
-import { eventSource } from '../../../core/conversations/event-source.ts';
+import { eventSource } from '../../../core/events/event-source.ts';
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../../core/resources/run.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { DomainEvent } from '../../../platform/engine/publish.ts';

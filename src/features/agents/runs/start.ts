@@ -1,7 +1,7 @@
 import { newId } from '../../../contract/protocol/ids.ts';
 import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
 import { formatTraceparent, type TraceContext } from '../../../contract/protocol/traceparent.ts';
-import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../../core/events/changes.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

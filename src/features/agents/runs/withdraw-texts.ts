@@ -1,5 +1,5 @@
 import { withdrawUploads } from '../../../core/attachments/uploads.ts';
-import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../../core/events/changes.ts';
 import { clearBodies } from '../../../core/notifications/feed/store.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { endedKey } from './on-run-ended.ts';

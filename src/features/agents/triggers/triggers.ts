@@ -1,6 +1,7 @@
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
-import type { Change, ConversationCreated } from '../../../core/conversations/outbox-topics.ts';
+import type { ConversationCreated } from '../../../core/conversations/outbox-topics.ts';
+import type { Change } from '../../../core/events/changes.ts';
 import type { AccountEvent } from '../../../core/features/account-event.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Rights } from '../../../platform/access/rights.ts';

@@ -1,5 +1,5 @@
 import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
-import { enqueueChanged } from '../../../core/conversations/outbox-topics.ts';
+import { enqueueChanged } from '../../../core/events/changes.ts';
 import { notifyUsers } from '../../../core/notifications/causes/notify-users.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import {

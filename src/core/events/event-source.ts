@@ -2,7 +2,7 @@ import type { ChangeEventName, EVENTS } from '../../contract/protocol/socket/eve
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { Downloads } from '../resources/attachment.ts';
-import type { Change } from './outbox-topics.ts';
+import type { Change } from './changes.ts';
 
 /** The dependencies of sources. */
 export interface EventReads {

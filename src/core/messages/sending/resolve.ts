@@ -1,0 +1,111 @@
+import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
+import type { Entity } from '../../../contract/protocol/resources/actor.ts';
+import type { AttachmentInput, SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { type ClaimedFile, claimUploads } from '../../attachments/claims.ts';
+import type { ObjectStore } from '../../attachments/storage.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
+import { type EntityRef, readEntities, refKey } from '../../resources/entity.ts';
+import { visibleToCustomers } from '../../resources/message.ts';
+import { readMessageOf } from '../store.ts';
+
+/** What the body of a message refers to. */
+export interface Resolved {
+  /** By refKey. */
+  readonly resources: ReadonlyMap<string, Entity>;
+  /** By their place among the attachments. */
+  readonly files: ReadonlyMap<number, ClaimedFile>;
+}
+
+const NOTHING: Resolved = { resources: new Map(), files: new Map() };
+
+/**
+ * Returns what the body refers to: resources of the account, uploads, and messages of the
+ * conversation, which are only checked. Synchronous where it refers to nothing. Throws ApiError.
+ */
+export function resolve(
+  db: Db,
+  store: ObjectStore,
+  principal: Principal,
+  facts: ConversationFacts,
+  body: SendMessageBody,
+): Resolved | Promise<Resolved> {
+  const refersToOthers =
+    body.source_thread_message_id !== undefined ||
+    body.reply_to_message_id !== undefined ||
+    body.link_resource_id !== undefined ||
+    body.attachments?.length;
+  return refersToOthers ? resolveAll(db, store, principal, facts, body) : NOTHING;
+}
+
+async function resolveAll(
+  db: Db,
+  store: ObjectStore,
+  principal: Principal,
+  facts: ConversationFacts,
+  { link_resource_type: type, link_resource_id: id, attachments = [], ...body }: SendMessageBody,
+): Promise<Resolved> {
+  for (const param of ['source_thread_message_id', 'reply_to_message_id'] as const) {
+    const messageId = body[param];
+    if (messageId !== undefined) await checkMessage(db, principal, facts, messageId, param);
+  }
+  const link =
+    type === undefined || id === undefined ? [] : [{ ref: { type, id }, param: 'link_resource_id' }];
+  return resolveAttachments(db, store, principal, attachments, undefined, link);
+}
+
+/**
+ * Returns what attachments refer to, and `others`. `places`: where each attachment stands in the
+ * request, if not in this order. Throws ApiError.
+ */
+export async function resolveAttachments(
+  db: Db,
+  store: ObjectStore,
+  principal: Principal,
+  inputs: readonly AttachmentInput[],
+  places?: readonly number[],
+  others: readonly NamedResource[] = [],
+): Promise<Resolved> {
+  const named = inputs.flatMap(({ kind, resource_type: type, resource_id: id }, index) => {
+    const param = `attachments[${places?.[index] ?? index}].resource_id`;
+    return kind === 'resource' ? { ref: { type: type!, id: id! }, param } : [];
+  });
+  const all = [...others, ...named];
+  const refs = all.map(({ ref }) => ref);
+  const resources = await readEntities(db, principal.accountId, refs);
+  for (const { ref, param } of all) {
+    if (!resources.has(refKey(ref))) throw notFound('resource', param);
+  }
+  return { resources, files: await claimUploads(db, store, principal, inputs, places) };
+}
+
+interface NamedResource {
+  readonly ref: EntityRef;
+  readonly param: string;
+}
+
+/** Requires that the message is sent, visible to the caller and not deleted. */
+async function checkMessage(
+  db: Db,
+  principal: Principal,
+  facts: ConversationFacts,
+  id: string,
+  param: string,
+): Promise<void> {
+  const original = await readMessageOf(db, facts.id, id);
+  const visible =
+    original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
+  if (!visible) throw notFound('message', param);
+  if (original.deleted_at !== null) {
+    throw new ApiError('resource_gone', 'The message was deleted.', { param });
+  }
+}
+
+export function resourceOf(
+  { resources }: Resolved,
+  type: EntityRef['type'] | undefined,
+  id: string | undefined,
+): Entity | undefined {
+  return type === undefined || id === undefined ? undefined : resources.get(refKey({ type, id }));
+}
