@@ -1,6 +1,5 @@
-import { ACTOR_CHANGED } from '../core/accounts/actor-changed.ts';
 import { Listeners } from '../core/accounts/listeners.ts';
-import { RIGHTS_CHANGED } from '../core/accounts/rights-changed.ts';
+import { ACTOR_CHANGED, RIGHTS_CHANGED } from '../core/accounts/rights-changed.ts';
 import { REMOVE_WITHDRAWN, removeUnattached } from '../core/attachments/uploads.ts';
 import { Sealer } from '../core/audit/sealer.ts';
 import { showChangedActor } from '../core/conversations/changed-actor.ts';
@@ -14,9 +13,7 @@ import {
   SYSTEM_EVENT,
 } from '../core/conversations/outbox-topics.ts';
 import { RESOURCES_CHANGED } from '../core/events/changes.ts';
-import { announceWritten } from '../core/inbox/announce.ts';
-import type { WrittenConversation } from '../core/inbox/write-store.ts';
-import { InboxWriter } from '../core/inbox/writer.ts';
+import { announceWritten, InboxWriter, type WrittenConversation } from '../core/inbox/writer.ts';
 import {
   type ContentChanged,
   MESSAGE_DELETED,

@@ -6,7 +6,7 @@ import { loadFacts } from '../core/conversations/directory.ts';
 import { insertMessages } from '../core/messages/timeline/insert-store.ts';
 import { readHeads, readSent } from '../core/messages/timeline/timeline-store.ts';
 import { readFeedRows } from '../core/notifications/feed/feed-store.ts';
-import { hasOffSockets } from '../core/notifications/settings/settings-store.ts';
+import { hasOffSockets } from '../core/notifications/settings/settings.ts';
 import type { Database } from '../platform/db/connection/database.ts';
 import type { Http } from '../platform/http/pipeline/pipeline.ts';
 import type { Access } from './access.ts';

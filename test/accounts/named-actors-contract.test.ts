@@ -14,7 +14,7 @@ import type { Notification } from '../../src/contract/protocol/resources/notific
 import type { Participant } from '../../src/contract/protocol/resources/participant.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { CUSTOMER_SERVICE } from '../../src/core/accounts/accounts.ts';
+import { CUSTOMER_SERVICE } from '../../src/core/accounts/groups.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
 import type { AuditHead } from '../../src/contract/protocol/resources/audit-head.ts';
 import { audit } from '../../src/core/audit/audit.ts';
-import { exportAudit } from '../../src/core/audit/export.ts';
+import { exportAudit } from '../../src/core/audit/chain-store.ts';
 import { TrustedKeys } from '../../src/core/audit/signing-key.ts';
 import { verifyExport } from '../../src/core/audit/verify.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { audit } from '../../src/core/audit/audit.ts';
-import { exportAudit } from '../../src/core/audit/export.ts';
+import { exportAudit } from '../../src/core/audit/chain-store.ts';
 import { sealRows } from '../../src/core/audit/sealer.ts';
 import { SigningKey, TrustedKeys } from '../../src/core/audit/signing-key.ts';
 import { type Verification, verifyExport } from '../../src/core/audit/verify.ts';

@@ -9,7 +9,7 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { InboxSummary } from '../../src/contract/protocol/resources/inbox-summary.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
-import { INBOX_LOCK } from '../../src/core/inbox/write-store.ts';
+import { INBOX_LOCK } from '../../src/core/inbox/writer.ts';
 import { Client } from '../gateway/fixture.ts';
 import { startCluster } from '../support/cluster.ts';
 import type { TestNode } from '../support/node.ts';

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { insertMessages } from '../../src/core/messages/timeline/insert-store.ts';
-import { notifyUsers } from '../../src/core/notifications/causes/notify-users.ts';
+import { notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
 import { readChanges } from '../../src/edge/gateway/catch-up/changes.ts';
 import { Cursors, type CursorTiming } from '../../src/edge/gateway/catch-up/cursors.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';

@@ -4,7 +4,7 @@ import type { Participant } from '../../src/contract/protocol/resources/particip
 import type { ConversationFacts, Member } from '../../src/core/conversations/directory.ts';
 import { planNotifications } from '../../src/core/notifications/causes/notify.ts';
 import type { MessageRow } from '../../src/core/resources/message.ts';
-import { preview } from '../../src/core/resources/preview.ts';
+import { preview } from '../../src/core/resources/notification.ts';
 
 t.test('every user of the conversation is notified once, except the author', async (t) => {
   const facts = conversation([member('ada'), member('grace'), member('vera'), member('bot', 'agent')]);

@@ -12,7 +12,6 @@ import {
   readFeedRowsById,
   readSummary,
 } from '../../src/core/notifications/feed/feed-store.ts';
-import { insertNotifications, type NewNotification } from '../../src/core/notifications/feed/insert-store.ts';
 import {
   lockNotification,
   moveAll,
@@ -20,13 +19,13 @@ import {
   moveRead,
   readReadAlready,
 } from '../../src/core/notifications/feed/mark-store.ts';
+import { insertNotifications, type NewNotification } from '../../src/core/notifications/feed/notify-users.ts';
 import { readChanged, writePreviews } from '../../src/core/notifications/feed/store.ts';
 import { withdrawOfMessage, withdrawOfSubject } from '../../src/core/notifications/feed/withdraw-store.ts';
 import type { MessageRow } from '../../src/core/resources/message.ts';
 import { type NotificationRow, readNotifications } from '../../src/core/resources/notification.ts';
 import { readChanges } from '../../src/edge/gateway/catch-up/changes.ts';
-import type { Database } from '../../src/platform/db/connection/database.ts';
-import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import type { KeysetPage } from '../../src/platform/db/connection/keyset.ts';
 import { bindable, type Statement, type Value } from '../../src/platform/db/connection/statement.ts';

@@ -9,8 +9,8 @@ import type {
   Notification,
   NotificationSummary,
 } from '../../src/contract/protocol/resources/notification.ts';
-import { notifyUsers } from '../../src/core/notifications/causes/notify-users.ts';
 import { markConversationRead } from '../../src/core/notifications/feed/mark-conversation.ts';
+import { notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
 import { cursorOf, resume } from '../gateway/missed.ts';
 import { Cases } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';

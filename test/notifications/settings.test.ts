@@ -4,7 +4,7 @@ import t from 'tap';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import type { NotificationSettings } from '../../src/contract/protocol/resources/notification-settings.ts';
-import { notifyUsers } from '../../src/core/notifications/causes/notify-users.ts';
+import { notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
 import { mayInterrupt, reachesSockets } from '../../src/core/notifications/settings/settings.ts';
 import type { Client } from '../gateway/fixture.ts';
 import { cursorOf, resume } from '../gateway/missed.ts';

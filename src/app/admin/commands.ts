@@ -311,7 +311,7 @@ export const COMMANDS: Commands<AdminContext> = {
     options: { account: ACCOUNT },
     async run({ database, print }, { account = '' }) {
       const { findAccount } = await import('../../core/accounts/accounts.ts');
-      const { exportAudit } = await import('../../core/audit/export.ts');
+      const { exportAudit } = await import('../../core/audit/chain-store.ts');
       const { id } = await findAccount(database, account);
       await exportAudit(database, id, print);
       return undefined;

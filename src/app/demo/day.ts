@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { derivedId, newId } from '../../contract/protocol/ids.ts';
-import { CUSTOMER_SERVICE } from '../../core/accounts/accounts.ts';
 import { createCustomer } from '../../core/accounts/actors.ts';
+import { CUSTOMER_SERVICE } from '../../core/accounts/groups.ts';
 import type { ObjectStore } from '../../core/attachments/storage.ts';
 import { insertUpload } from '../../core/attachments/uploads.ts';
 import { createConversation } from '../../core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../core/conversations/participant-store.ts';
 import { announceCreated } from '../../core/conversations/start-conversation.ts';
 import { moveWorkflow } from '../../core/conversations/workflow.ts';
-import { writePin } from '../../core/messages/pins/pin-store.ts';
+import { writePin } from '../../core/messages/pins/pin.ts';
 import { insertReaction, lockReactions } from '../../core/messages/reactions/reaction-store.ts';
 import { insertMessages, type NumberedMessage } from '../../core/messages/timeline/insert-store.ts';
 import type { NewAttachment } from '../../core/messages/timeline/new-message.ts';

@@ -1,21 +1,18 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Permission } from '../../contract/protocol/permissions.ts';
-import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
+import type { Account, AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
 import type { RoleType } from '../../contract/protocol/resources/role.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { escapeLike } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import type { AccountRow } from '../resources/account.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { GroupRow } from '../resources/group.ts';
 import type { RoleRow } from '../resources/role.ts';
-import { createGroup } from './groups.ts';
+import { CUSTOMER_SERVICE, createGroup } from './groups.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
 import { createRole } from './roles.ts';
-
-/** The persona behind every customer-visible reply (docs/contract.md#groups). */
-export const CUSTOMER_SERVICE = 'Customer Service';
 
 export interface NewAccount {
   readonly account: AccountRow;
@@ -185,3 +182,10 @@ const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; act
       (SELECT count(*) FROM api_keys k WHERE k.account_id = $1 AND k.revoked_at IS NULL
         AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys`,
 });
+
+export type AccountRow = Selectable<Schema['accounts']>;
+
+export function presentAccount(row: AccountRow): Account {
+  const { id, name, plan, subscription, created_at, updated_at } = row;
+  return { id, object: 'account', name, plan, subscription, created_at, updated_at };
+}

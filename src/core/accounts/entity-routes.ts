@@ -1,12 +1,14 @@
+import { notFound } from '../../contract/protocol/errors.ts';
+import { newId } from '../../contract/protocol/ids.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { Entity } from '../../contract/protocol/resources/actor.ts';
 import { CreateEntityBody } from '../../contract/protocol/resources/entity.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
+import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { presentEntity } from '../resources/entity.ts';
-import { keyOf } from './account-list.ts';
-import { createEntity, ENTITIES, findEntity } from './entities.ts';
+import { type EntityRow, presentEntity } from '../resources/entity.ts';
+import { defineAccountList, keyOf } from './account-list.ts';
 
 export function entityRoutes(database: Database): Route[] {
   return [
@@ -56,3 +58,37 @@ export function entityRoutes(database: Database): Route[] {
 }
 
 const LIST = defineList('entities', ['time', 'text']);
+
+/**
+ * Creates a resource of the account's own application, which messages and conversations can point
+ * to.
+ */
+export async function createEntity(
+  db: Db,
+  entity: { readonly accountId: string; readonly name: string; readonly handle?: string | undefined },
+): Promise<EntityRow> {
+  const { accountId, name, handle = null } = entity;
+  const id = newId('entity');
+  await db.kysely.insertInto('entities').values({ id, account_id: accountId, name, handle }).execute();
+  return { type: 'entity', id, name, handle };
+}
+
+/** Throws `resource_not_found` (param id). */
+export async function findEntity(db: Db, accountId: string, id: string): Promise<EntityRow> {
+  const row = await db.kysely
+    .selectFrom('entities')
+    .select(['id', 'name', 'handle'])
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (row === undefined) throw notFound('entity', 'id');
+  return { type: 'entity', ...row };
+}
+
+/** The entities of an account, newest first; searched by name and handle. */
+export const ENTITIES = defineAccountList<EntityRow & { readonly created_at: string }>({
+  name: 'entities',
+  columns: "'entity' AS type, t.id, t.name, t.handle, t.created_at",
+  from: 'entities t',
+  search: ['t.name', 't.handle'],
+});

@@ -10,8 +10,7 @@ import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import { type GroupRow, presentGroup, readMembers } from '../resources/group.ts';
 import { keyOf } from './account-list.ts';
 import type { Avatars } from './avatars/avatars.ts';
-import { changeGroup, removeGroup } from './group-changes.ts';
-import { createGroup, findGroup, GROUPS } from './groups.ts';
+import { changeGroup, createGroup, findGroup, GROUPS, removeGroup } from './groups.ts';
 
 export function groupRoutes(database: Database, avatars: Avatars): Route[] {
   const ofOne = {

@@ -17,3 +17,21 @@ export interface RightsChanged {
 export async function enqueueRightsChanged(tx: Tx, subjects: readonly string[]): Promise<void> {
   await enqueue(tx, RIGHTS_CHANGED, { subjects });
 }
+
+/**
+ * An actor has another name or image, which open screens are to show
+ * (core/conversations/changed-actor.ts).
+ */
+export const ACTOR_CHANGED = defineTopic<ActorChanged>('actors.changed');
+
+export interface ActorChanged {
+  readonly actor_id: string;
+}
+
+/**
+ * Part of the transaction of the change. What nodes have cached of the actor is read again, too.
+ */
+export async function enqueueActorChanged(tx: Tx, actorId: string): Promise<void> {
+  await enqueueRightsChanged(tx, [actorId]);
+  await enqueue(tx, ACTOR_CHANGED, { actor_id: actorId });
+}

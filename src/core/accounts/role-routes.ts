@@ -12,8 +12,7 @@ import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { presentRole } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';
-import { changeRole, removeRole } from './role-changes.ts';
-import { createRole, ROLES, readRole } from './roles.ts';
+import { changeRole, createRole, ROLES, readRole, removeRole } from './roles.ts';
 
 export function roleRoutes(database: Database): Route[] {
   const ofOne = {

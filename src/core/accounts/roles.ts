@@ -1,10 +1,17 @@
+import { sql } from 'kysely';
 import { ApiError, alreadyExists, notFound } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Permission } from '../../contract/protocol/permissions.ts';
-import type { RoleType } from '../../contract/protocol/resources/role.ts';
+import type { RoleType, UpdateRoleBody } from '../../contract/protocol/resources/role.ts';
+import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unique-violation.ts';
+import { audit } from '../audit/audit.ts';
 import { ROLE_COLUMNS, type RoleRow } from '../resources/role.ts';
 import { defineAccountList } from './account-list.ts';
+import { requireGrant } from './grants.ts';
+import { enqueueRightsChanged } from './rights-changed.ts';
 
 export interface NewRole {
   readonly accountId: string;
@@ -102,4 +109,101 @@ export const ROLES = defineAccountList<RoleRow>({
   columns: ROLE_COLUMNS,
   from: 'roles t',
   search: ['t.name'],
+});
+
+/**
+ * Update Role (docs/contract.md#roles): what every user, key and agent with the role may do changes
+ * with the commit. The caller needs every permission that the role grants before and after. Throws
+ * ApiError `resource_not_found` (param id), `insufficient_permissions`, `resource_conflict` (a role
+ * of the service) or `resource_exists` (param name).
+ */
+export async function changeRole(
+  tx: Tx,
+  principal: Principal,
+  id: string,
+  changes: UpdateRoleBody,
+): Promise<RoleRow> {
+  const role = await lockEditable(tx, principal, id);
+  const { name = role.name, permissions = role.permissions } = changes;
+  requireGrant(principal, { type: role.type, permissions });
+  const fields = [
+    ...(name === role.name ? [] : ['name']),
+    ...(permissions.join() === role.permissions.join() ? [] : ['permissions']),
+  ];
+  if (fields.length === 0) return role;
+  const row = await tx.kysely
+    .updateTable('roles')
+    .set({ name, permissions: [...permissions], updated_at: sql<string>`later_than(updated_at)` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw isUniqueViolation(error, 'roles_account_id_name_key') ? alreadyExists('role', 'name') : error;
+    });
+  await enqueueRightsChanged(tx, [id]);
+  await audit(tx, {
+    accountId: role.account_id,
+    conversationId: null,
+    actorId: principal.actor.id,
+    action: 'role.updated',
+    details: { role_id: id, fields },
+  });
+  return row;
+}
+
+/**
+ * Delete Role. What cannot act for good (revoked and expired keys, deleted agents) loses it. Throws
+ * as `changeRole`, and `resource_conflict` while a user, an active key or an agent has the role.
+ */
+export async function removeRole(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
+  const role = await lockEditable(tx, principal, id);
+  const [holders] = await tx.query(COUNT_HOLDERS, id);
+  const { users, keys, agents } = holders!;
+  if (users + keys + agents > 0) {
+    const held = [counted(users, 'user'), counted(keys, 'API key'), counted(agents, 'agent')].join(', ');
+    throw new ApiError(
+      'resource_conflict',
+      `The role is assigned (${held}). Give them another role, or revoke the keys, before you delete it.`,
+    );
+  }
+  await tx.kysely.updateTable('actors').set({ role_id: null }).where('role_id', '=', id).execute();
+  await tx.kysely.deleteFrom('roles').where('id', '=', id).execute();
+  await audit(tx, {
+    accountId: role.account_id,
+    conversationId: null,
+    actorId: principal.actor.id,
+    action: 'role.deleted',
+    details: { role_id: id },
+  });
+  return role;
+}
+
+/**
+ * Roles that every account has, and of which code and documents say what they grant
+ * (docs/contract.md#roles).
+ */
+const SERVICE_ROLES: ReadonlySet<RoleType> = new Set(['admin', 'scanner', 'sales_rep']);
+
+async function lockEditable(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
+  const role = await lockRole(tx, principal.accountId, id);
+  if (SERVICE_ROLES.has(role.type)) {
+    const message = `The role ${role.name} belongs to the service and cannot be changed or deleted. Create another role instead.`;
+    throw new ApiError('resource_conflict', message);
+  }
+  requireGrant(principal, role);
+  return role;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+const COUNT_HOLDERS = statement<[roleId: string], { users: number; keys: number; agents: number }>({
+  name: 'count-role-holders',
+  text: `
+    SELECT
+      (SELECT count(*) FROM actors a JOIN users u ON u.id = a.id WHERE a.role_id = $1) AS users,
+      (SELECT count(*) FROM actors a JOIN api_keys k ON k.actor_id = a.id AND k.revoked_at IS NULL
+        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) WHERE a.role_id = $1) AS keys,
+      (SELECT count(*) FROM agent_definitions d WHERE d.role_id = $1) AS agents`,
 });

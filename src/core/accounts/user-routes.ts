@@ -15,11 +15,10 @@ import { IMAGE_REFUSALS } from '../attachments/images.ts';
 import { readRoles } from '../resources/role.ts';
 import { presentUser, type UserProfile } from '../resources/user.ts';
 import { keyOf } from './account-list.ts';
-import { changeActivation } from './activation.ts';
 import type { Avatars } from './avatars/avatars.ts';
 import { requireGrant } from './grants.ts';
 import { findRoleById } from './roles.ts';
-import { changeUser } from './user-changes.ts';
+import { changeActivation, changeUser } from './user-changes.ts';
 import { createUser, findUser, USERS } from './users.ts';
 
 export function userRoutes(database: Database, avatars: Avatars): Route[] {

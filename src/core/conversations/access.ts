@@ -115,3 +115,21 @@ export function conversationGone(param = 'id'): ApiError {
 export function conversationNotFound(param = 'id'): ApiError {
   return notFound('conversation', param);
 }
+
+/**
+ * Requires that the parameter `conversation_id` of a list names a conversation that the caller may
+ * read. Throws ApiError `parameter_invalid`, or `resource_gone` if it was deleted.
+ */
+export async function requireConversationFilter(
+  directory: ConversationDirectory,
+  principal: Principal,
+  id: string,
+): Promise<void> {
+  try {
+    await readableConversation(directory, principal, id, 'conversation_id');
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.condition !== 'resource_not_found') throw error;
+    const message = 'Must be the id of a conversation that you can read.';
+    throw new ApiError('parameter_invalid', message, { param: 'conversation_id' });
+  }
+}

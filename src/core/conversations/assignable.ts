@@ -26,7 +26,7 @@ export async function findAssignable(tx: Tx, accountId: string, id: string): Pro
 
 /**
  * A group that is being deleted waits until it is assigned, and is then found to be in use
- * (core/accounts/group-changes.ts).
+ * (core/accounts/groups.ts).
  */
 const LOCK_GROUP_ACTOR = statement<[id: string], { id: string }>({
   name: 'lock-assigned-group',

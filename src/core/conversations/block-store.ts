@@ -6,8 +6,7 @@ import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
-import { readActors } from '../resources/actor.ts';
-import { isBlockedByTeam } from '../resources/block.ts';
+import { isBlockedByTeam, readActors } from '../resources/actor.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 export type BlockRow = Selectable<Schema['blocks']>;

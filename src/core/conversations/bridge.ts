@@ -1,7 +1,12 @@
+import { invalid, notFound } from '../../contract/protocol/errors.ts';
 import type { Channel } from '../../contract/protocol/resources/chat-message.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import type { ConversationRow } from '../resources/conversation.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { readActors } from '../resources/actor.ts';
+import { type InboxRow, readInboxOf } from '../resources/inbox.ts';
+import type { NewConversation } from './conversation-store.ts';
 import type { ConversationFacts } from './directory.ts';
+import type { RosterEntry } from './roster.ts';
 
 /**
  * Returns whether the conversation is a case with an inbox: e-mail to the inbox becomes messages of
@@ -16,10 +21,70 @@ export function replyChannel(facts: Pick<ConversationFacts, 'audience' | 'inboxI
   return isBridged(facts) ? 'email' : 'message';
 }
 
-/** Inserts what the next mail of a bridged case begins with. */
-export async function openMailThread(
+/** What a new case has of its inbox. */
+export interface Bridge {
+  readonly columns: Required<Pick<NewConversation, 'inboxId' | 'assigneeId'>>;
+  /** Beside those that the caller names: the assignee, who could not read the case otherwise. */
+  readonly participants: readonly RosterEntry[];
+}
+
+/**
+ * Returns what a case that is made with `inbox_id` has of it. `listed` are the participants of the
+ * body, in its order. Throws ApiError unless the inbox exists and mail can reach every customer.
+ */
+export async function bridgeOf(
   tx: Tx,
-  { id, account_id }: Pick<ConversationRow, 'id' | 'account_id'>,
-): Promise<void> {
-  await tx.kysely.insertInto('mail_threads').values({ conversation_id: id, account_id }).execute();
+  {
+    accountId,
+    inboxId,
+    listed,
+  }: {
+    readonly accountId: string;
+    readonly inboxId: string;
+    readonly listed: readonly RosterEntry[];
+  },
+): Promise<Bridge> {
+  const inbox = await readInboxOf(tx, accountId, inboxId);
+  if (inbox === undefined) throw notFound('inbox', 'inbox_id');
+  await requireAddresses(tx, listed);
+  const assignee = await assigneeOfInbox(tx, inbox);
+  return {
+    columns: { inboxId, assigneeId: assignee?.id ?? null },
+    participants: assignee?.type === 'user' ? [{ type: 'user', actorId: assignee.id }] : [],
+  };
+}
+
+export interface InboxAssignee {
+  readonly id: string;
+  readonly type: 'user' | 'group';
+}
+
+/**
+ * Returns the actor that new cases of the inbox are assigned to; undefined if there is none, or it
+ * cannot act any more.
+ */
+export async function assigneeOfInbox(
+  tx: Tx,
+  { assignee_id: id }: Pick<InboxRow, 'assignee_id'>,
+): Promise<InboxAssignee | undefined> {
+  if (id === null) return undefined;
+  const [row] = await tx.query(READ_ASSIGNEE, id);
+  return row;
+}
+
+const READ_ASSIGNEE = statement<[id: string], InboxAssignee>({
+  name: 'read-assignee-of-inbox',
+  text: `
+    SELECT id, type FROM actors
+    WHERE id = $1 AND deactivated_at IS NULL AND (type = 'group' OR (type = 'user' AND NOT customer))`,
+});
+
+/** Throws `validation_failed` with the param of the first customer without an address. */
+async function requireAddresses(tx: Tx, listed: readonly RosterEntry[]): Promise<void> {
+  const customers = listed.filter(({ type }) => type === 'customer').map(({ actorId }) => actorId);
+  const actors = await readActors(tx, customers);
+  const index = listed.findIndex(({ type, actorId }) => type === 'customer' && !actors.get(actorId)?.handle);
+  if (index >= 0) {
+    throw invalid(`participants[${index}]`, 'The customer has no email address, so no mail can reach it.');
+  }
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
-import type { ActorChanged } from '../accounts/actor-changed.ts';
+import type { ActorChanged } from '../accounts/rights-changed.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 

@@ -11,7 +11,6 @@ import { touched } from '../../platform/db/tables/touched.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { MEMBER, type ParticipantRow } from '../resources/participant.ts';
 import { conversationGone } from './access.ts';
-import { openMailThread } from './bridge.ts';
 import { addParticipant, type NewParticipant } from './participant-store.ts';
 
 export interface NewConversation {
@@ -82,7 +81,11 @@ export async function createUnlessThere(
     .returningAll()
     .executeTakeFirst();
   if (conversation === undefined) return undefined;
-  if (conversation.inbox_id !== null) await openMailThread(tx, conversation);
+  const { id: conversation_id, account_id, inbox_id } = conversation;
+  // What the next mail of a bridged case begins with.
+  if (inbox_id !== null) {
+    await tx.kysely.insertInto('mail_threads').values({ conversation_id, account_id }).execute();
+  }
   const participants = [];
   for (const participant of input.participants) {
     participants.push(await addParticipant(tx, conversation, participant));

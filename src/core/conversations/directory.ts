@@ -10,8 +10,8 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { CUSTOMER_SERVICE } from '../accounts/accounts.ts';
-import { isBlockedByTeam } from '../resources/block.ts';
+import { CUSTOMER_SERVICE } from '../accounts/groups.ts';
+import { isBlockedByTeam } from '../resources/actor.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 /**

@@ -26,7 +26,6 @@ import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
 import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';
-import { requireCustomer } from './customer-token.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { markRead, publishRead, requireComing, setHidden, snooze, unsnooze } from './own-state.ts';
 import { readParticipant, readParticipants } from './participant-store.ts';
@@ -35,6 +34,7 @@ import {
   checkParticipantChange,
   joinConversation,
   leaveConversation,
+  requireCustomer,
 } from './participants.ts';
 import { checkInput } from './roster.ts';
 import { ConversationQuery, keyOf, show } from './routes.ts';

@@ -7,13 +7,14 @@ import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/membership.ts';
 import { transition } from '../../contract/protocol/states/transitions.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import type { Principal } from '../../platform/access/principal.ts';
+import type { TokenSubject } from '../../platform/access/tokens.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import { type Change, enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { isMember, isMuted, type ParticipantRow } from '../resources/participant.ts';
-import { requireManager, requireOwner } from './access.ts';
+import { requireManager, requireOwner, requireWriter } from './access.ts';
 import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
 import { enqueueAdded, enqueueSystemEvent } from './outbox-topics.ts';
@@ -352,4 +353,31 @@ function writeParticipantMessage(
 
 async function nameOf(tx: Tx, actorId: string): Promise<string> {
   return (await readActorName(tx, actorId)) ?? 'someone';
+}
+
+/**
+ * Returns the customer that a token is for (docs/contract.md#tokens), and audits the request.
+ * Throws `resource_not_found` (param participant_id) for a participant that is not a customer.
+ */
+export async function requireCustomer(
+  tx: Tx,
+  principal: Principal,
+  conversationId: string,
+  participantId: string,
+): Promise<TokenSubject> {
+  const { own } = await lockConversationAsMember(tx, principal, conversationId);
+  requireWriter(own);
+  const { type, actor_id: actorId } = await findMember(tx, conversationId, participantId);
+  if (type !== 'customer' || actorId === null) {
+    throw notFound('participant', 'participant_id');
+  }
+  const { accountId } = principal;
+  await audit(tx, {
+    accountId,
+    conversationId,
+    actorId: principal.actor.id,
+    action: 'customer_token.issued',
+    details: { participant_id: participantId, actor_id: actorId },
+  });
+  return { accountId, actorId };
 }

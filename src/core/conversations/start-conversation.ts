@@ -8,7 +8,7 @@ import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';
 import { isPairBlocked, lockPair } from './block-store.ts';
-import { bridgeOf } from './bridged-case.ts';
+import { bridgeOf } from './bridge.ts';
 import {
   type CreatedConversation,
   createUnlessThere,
@@ -20,8 +20,7 @@ import {
 import { enqueueAdded, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
 import { checkInput, internalOnly, type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
-import { findTopic } from './topic.ts';
-import { updateConversation } from './update-conversation.ts';
+import { findTopic, updateConversation } from './update-conversation.ts';
 
 /**
  * Checks what Create Conversation demands of its body and of the kind of its caller. Throws

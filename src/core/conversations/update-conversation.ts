@@ -1,4 +1,4 @@
-import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
 import type { AuditAction } from '../../contract/protocol/resources/audit-event.ts';
 import type {
   Conversation,
@@ -14,13 +14,13 @@ import { audit } from '../audit/audit.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import type { NamedActor } from '../resources/actor.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
+import { type EntityRef, readEntities, refKey } from '../resources/entity.ts';
 import { conversationGone, isOwner, requireManager, requireWriter } from './access.ts';
 import { findAssignable } from './assignable.ts';
 import { type ConversationChange, readConversation, writeConversation } from './conversation-store.ts';
 import { type LockedConversation, lockAlsoDeleted, lockConversationAsMember } from './locked-conversation.ts';
 import { CONVERSATION_ASSIGNED, enqueueSystemEvent } from './outbox-topics.ts';
 import { isReader } from './participant-store.ts';
-import { findTopic } from './topic.ts';
 import { moveWorkflow } from './workflow.ts';
 
 /**
@@ -186,4 +186,15 @@ async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): 
     throw invalid('assignee_id', 'The user cannot read the conversation.');
   }
   return actor;
+}
+
+/**
+ * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param
+ * topic.id) if the account has no such resource.
+ */
+export async function findTopic(tx: Tx, accountId: string, topic: EntityRef): Promise<EntityRef> {
+  const found = await readEntities(tx, accountId, [topic]);
+  const resource = found.get(refKey(topic));
+  if (resource !== undefined) return { type: resource.type, id: resource.id };
+  throw notFound('resource', 'topic.id');
 }

@@ -1,9 +1,14 @@
 import type { Database } from '../../platform/db/connection/database.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
+import type { Engine } from '../../platform/engine/engine.ts';
+import type { InboxChange } from '../../platform/engine/frame.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { HAS_MARKED, MOST_CONVERSATIONS, type WrittenConversation, writeDue } from './write-store.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
+import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';
 
 export interface InboxWriterOptions {
   readonly database: Database;
@@ -45,5 +50,145 @@ export class InboxWriter {
       if (written.length > 0) onWritten?.(written);
       isMore = written.length === MOST_CONVERSATIONS;
     }
+  }
+}
+
+/**
+ * A conversation with more members has no row of its own for each of them: its readers merge it in.
+ */
+export const MOST_ROWS = 100;
+
+/** A conversation whose rows were written. */
+export interface WrittenConversation {
+  readonly id: string;
+  /** Null if the conversation is gone. */
+  readonly account_id: string | null;
+  readonly is_large: boolean | null;
+  /**
+   * The actors whose rows changed or went, or may have; of a large conversation those that did
+   * something themselves.
+   */
+  readonly actor_ids: readonly string[];
+}
+
+/**
+ * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second,
+ * and removes their marks. Returns undefined if another node is at it.
+ *
+ * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change
+ * that it stands for, so that the rows contain it; what is committed meanwhile leaves a mark of its
+ * own. One writer at a time, since an older snapshot must not be written over a newer one. The lock
+ * ends with the statement, whatever becomes of the node.
+ */
+export async function writeDue(db: Querier): Promise<WrittenConversation[] | undefined> {
+  const rows = await db.query(WRITE_DUE);
+  return rows.some(({ is_ours }) => !is_ours) ? undefined : rows.flatMap(({ written }) => written ?? []);
+}
+
+/** With up to MOST_ROWS rows each. No parameter, so that a connection plans the statement once. */
+export const MOST_CONVERSATIONS = 200;
+
+/**
+ * Marks that a statement looks at. Those of the same conversation behind them stay, and are taken a
+ * second later.
+ */
+const MOST_MARKS = 2_000;
+
+/** Any number that nothing else of Parley locks. */
+export const INBOX_LOCK = 7_230_915_025;
+
+/** SQL: whether a conversation is marked. */
+export const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT NULL';
+
+const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>({
+  name: 'write-due-inbox-rows',
+  text: `
+    WITH turn AS MATERIALIZED (
+      SELECT pg_try_advisory_xact_lock(${INBOX_LOCK}) AS is_ours
+    ), oldest AS MATERIALIZED (
+      SELECT d.* FROM turn CROSS JOIN LATERAL (
+        SELECT * FROM inbox_due WHERE turn.is_ours ORDER BY id LIMIT ${MOST_MARKS}
+      ) d
+    ), marked AS MATERIALIZED (
+      SELECT conversation_id AS id, bool_or(is_rescan) AS is_rescan, bool_or(actor_id IS NULL) AS is_whole,
+        array_agg(id) AS mark_ids, min(id) AS oldest_id,
+        coalesce(array_agg(DISTINCT actor_id::text) FILTER (WHERE actor_id IS NOT NULL), '{}') AS actor_ids
+      FROM oldest GROUP BY conversation_id
+    ), due AS MATERIALIZED (
+      SELECT d.* FROM marked d LEFT JOIN conversation_activity a ON a.conversation_id = d.id
+      WHERE a.written_at IS NULL OR a.written_at < statement_timestamp() - interval '1 second'
+      ORDER BY d.oldest_id LIMIT ${MOST_CONVERSATIONS}
+    ), taken AS (
+      DELETE FROM inbox_due WHERE id = ANY(ARRAY(SELECT unnest(mark_ids) FROM due))
+    ), found AS MATERIALIZED (
+      SELECT due.*, c.account_id, c.audience, s.*, members.count > ${MOST_ROWS} AS is_large,
+        (members.count > ${MOST_ROWS}) IS DISTINCT FROM stored.is_large AS is_other_size
+      FROM due JOIN conversations c ON c.id = due.id
+        ${standingOf('due', 'c')}
+        CROSS JOIN LATERAL (
+          SELECT count(*) FROM (
+            SELECT FROM participants WHERE conversation_id = due.id AND ${IS_MEMBER} LIMIT ${MOST_ROWS + 1}
+          ) AS present
+        ) members
+    ), activity AS (
+      INSERT INTO conversation_activity (conversation_id, account_id, is_large, written_at, ${STANDING_COLUMNS.join(', ')})
+      SELECT id, account_id, is_large, statement_timestamp(), ${STANDING_COLUMNS.join(', ')} FROM found
+      ON CONFLICT (conversation_id) DO UPDATE SET is_large = excluded.is_large, written_at = excluded.written_at,
+        ${STANDING_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')}
+    ), ended AS (
+      DELETE FROM conversation_activity a USING due
+      WHERE a.conversation_id = due.id AND NOT EXISTS (SELECT FROM conversations WHERE id = due.id)
+    ), written AS (
+      INSERT INTO inbox_rows AS r (actor_id, conversation_id, account_id, activity_at, is_unread)
+      SELECT p.actor_id, f.id, f.account_id, CASE WHEN f.is_large THEN NULL ELSE ${activityOf('p', 'f')} END,
+        NOT f.is_large AND ${isUnread('p', 'f')}
+      FROM found f CROSS JOIN LATERAL (
+        SELECT * FROM participants
+        WHERE conversation_id = f.id AND ${IS_MEMBER} AND actor_id IS NOT NULL OFFSET 0
+      ) p
+      WHERE (f.is_whole AND NOT f.is_large) OR f.is_other_size OR p.actor_id = ANY(f.actor_ids)
+      ON CONFLICT (actor_id, conversation_id) DO UPDATE
+        SET activity_at = excluded.activity_at, is_unread = excluded.is_unread
+        WHERE (r.activity_at, r.is_unread) IS DISTINCT FROM (excluded.activity_at, excluded.is_unread)
+      RETURNING r.actor_id, r.conversation_id
+    ), gone AS (
+      DELETE FROM inbox_rows r USING (
+        SELECT due.id, own.actor_id FROM due CROSS JOIN unnest(due.actor_ids) AS own(actor_id)
+        WHERE NOT EXISTS (
+          SELECT FROM participants p
+          WHERE p.conversation_id = due.id AND p.actor_id = own.actor_id AND p.${IS_MEMBER})
+        OFFSET 0
+      ) former
+      WHERE r.actor_id = former.actor_id AND r.conversation_id = former.id
+    ), changed AS (
+      SELECT conversation_id, array_agg(actor_id::text) AS actor_ids FROM written GROUP BY conversation_id
+    )
+    SELECT turn.is_ours, CASE WHEN due.id IS NOT NULL THEN jsonb_build_object(
+      'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large,
+      'actor_ids', to_jsonb(due.actor_ids || changed.actor_ids)) END AS written
+    FROM turn LEFT JOIN due ON true LEFT JOIN found f ON f.id = due.id
+      LEFT JOIN changed ON changed.conversation_id = due.id`,
+});
+
+/** The channel on which nodes learn whose inbox changed (edge/gateway/inbox-updates.ts). */
+export const INBOX_CHANNEL = 'inbox';
+
+/**
+ * Announces to every node whose inbox has changed, account by account. What is lost is announced by
+ * the next change: the event that follows shows all of it.
+ */
+export function announceWritten(
+  engine: Pick<Engine, 'publish'>,
+  written: readonly WrittenConversation[],
+): void {
+  const ofAccounts = Map.groupBy(written, ({ account_id }) => account_id);
+  for (const [accountId, conversations] of ofAccounts) {
+    const change: InboxChange = {
+      actors: [...new Set(conversations.flatMap(({ actor_ids }) => actor_ids))],
+      large: conversations.flatMap(({ id, is_large }) => (is_large === true ? id : [])),
+    };
+    engine
+      .publish(INBOX_CHANNEL, { kind: 'inbox_changed', accountId: accountId ?? '', change })
+      .catch(() => {});
   }
 }

@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
-import type { RevisionRow } from '../resources/message-revision.ts';
+import type { RevisionRow } from './editing/revision-store.ts';
 
 /** Returns how many messages the conversation has in its timeline, and outside of it. */
 export async function countMessages(db: Db, conversationId: string): Promise<number> {

@@ -2,11 +2,10 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 import type { RegisterBody, Registration } from '../../contract/protocol/resources/registration.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { createAccount } from '../accounts/accounts.ts';
+import { createAccount, presentAccount } from '../accounts/accounts.ts';
 import { createApiKey, findApiKey } from '../accounts/keys.ts';
 import { createUser, findUser } from '../accounts/users.ts';
 import { audit } from '../audit/audit.ts';
-import { presentAccount } from '../resources/account.ts';
 import { presentApiKey } from '../resources/api-key.ts';
 import { presentUser } from '../resources/user.ts';
 

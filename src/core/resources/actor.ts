@@ -68,3 +68,8 @@ const READ_NAMED = statement<
     SELECT given, a.id, a.type, a.name, a.customer, a.deactivated_at IS NOT NULL AS deactivated
     FROM ${namedActors('$2')} WHERE a.account_id = $1`,
 });
+
+/** SQL: whether the team has blocked this actor, a customer. `actorId` is an expression. */
+export function isBlockedByTeam(actorId: string): string {
+  return `EXISTS (SELECT FROM blocks WHERE actor_id = ${actorId} AND blocker_id IS NULL)`;
+}

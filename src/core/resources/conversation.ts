@@ -10,8 +10,7 @@ import type { Participant } from '../../contract/protocol/resources/participant.
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
-import { readActors } from './actor.ts';
-import { isBlockedByTeam } from './block.ts';
+import { isBlockedByTeam, readActors } from './actor.ts';
 import { readEntities, refKey } from './entity.ts';
 import { readGroups } from './group.ts';
 import { readMessagesForPage } from './large-bodies.ts';

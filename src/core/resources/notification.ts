@@ -1,5 +1,9 @@
 import type { Entity } from '../../contract/protocol/resources/actor.ts';
-import { type NOTIFICATION_INCLUDES, Notification } from '../../contract/protocol/resources/notification.ts';
+import {
+  type NOTIFICATION_INCLUDES,
+  Notification,
+  PREVIEW_CHARACTERS,
+} from '../../contract/protocol/resources/notification.ts';
 import { formAt } from '../../contract/protocol/schema/forms.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
@@ -219,3 +223,9 @@ const READ = statement<[recipientIds: readonly string[], ids: readonly string[]]
     SELECT ${NOTIFICATION_COLUMNS.join(', ')}
     FROM unnest($1::text[], $2::text[]) AS k(recipient_id, id) JOIN notifications USING (recipient_id, id)`,
 });
+
+/** Returns the first characters, counted as code points, so that no surrogate pair is split. */
+export function preview(body: string): string {
+  if (body.length <= PREVIEW_CHARACTERS) return body;
+  return [...body.slice(0, 2 * PREVIEW_CHARACTERS)].slice(0, PREVIEW_CHARACTERS).join('');
+}

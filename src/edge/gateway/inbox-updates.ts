@@ -2,8 +2,8 @@ import type { InboxSummary } from '../../contract/protocol/resources/inbox-summa
 import { EVENTS } from '../../contract/protocol/socket/events.ts';
 import { covers } from '../../contract/protocol/versions.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
-import { INBOX_CHANNEL } from '../../core/inbox/announce.ts';
 import { readInboxSummary } from '../../core/inbox/summary-store.ts';
+import { INBOX_CHANNEL } from '../../core/inbox/writer.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { type Engine, EngineUnavailableError, type Subscription } from '../../platform/engine/engine.ts';

@@ -6,9 +6,8 @@ import {
   type Tier,
   type TriggerType,
 } from '../../contract/protocol/resources/agent-definition.ts';
-import { enqueueActorChanged } from '../../core/accounts/actor-changed.ts';
 import { createActor } from '../../core/accounts/actors.ts';
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
+import { enqueueActorChanged, enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { AGENT_COLUMNS, type AgentRow } from '../../core/resources/agent.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';

@@ -1,4 +1,4 @@
-import { beginRemoval, readRemovableAccounts } from '../../core/accounts/accounts.ts';
+import { type AccountRow, beginRemoval, readRemovableAccounts } from '../../core/accounts/accounts.ts';
 import type { ObjectStore } from '../../core/attachments/storage.ts';
 import { removeUnattached } from '../../core/attachments/uploads.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
@@ -9,7 +9,6 @@ import {
 } from '../../core/conversations/conversation-store.ts';
 import { installed } from '../../core/features/installed.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
-import type { AccountRow } from '../../core/resources/account.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { removeJob } from '../../platform/db/queue/queue.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../contract/protocol/resources/conversation.ts';
 import { SEARCH_TYPES, SearchHit } from '../../contract/protocol/resources/search-hit.ts';
 import { Id, Include, OneOf, Timestamp } from '../../contract/protocol/schema/schema.ts';
-import { requireConversationFilter } from '../../core/conversations/conversation-filter.ts';
+import { requireConversationFilter } from '../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readActorFilter } from '../../core/resources/actor-filter.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';

@@ -1,7 +1,7 @@
 import type { DisabledReason } from '../../contract/protocol/resources/webhook.ts';
 import { audit } from '../../core/audit/audit.ts';
-import { notifyUsers } from '../../core/notifications/causes/notify-users.ts';
-import { readAdmins } from '../../core/notifications/causes/recipients-store.ts';
+import { readAdmins } from '../../core/notifications/causes/waiting-work.ts';
+import { notifyUsers } from '../../core/notifications/feed/notify-users.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { lockWebhookById, setDisabled, type WebhookRow } from './webhook-store.ts';

@@ -129,7 +129,7 @@ export interface RightsChangedFrame {
 }
 
 /**
- * Rows of inboxes were written (core/inbox/announce.ts): nodes send the new counts to the sockets
+ * Rows of inboxes were written (core/inbox/writer.ts): nodes send the new counts to the sockets
  * that they have of these.
  */
 export interface InboxChangedFrame {

@@ -6,7 +6,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { readImage, type UploadedImage } from '../../attachments/images.ts';
 import type { FileBytes, ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
-import { enqueueActorChanged } from '../actor-changed.ts';
+import { enqueueActorChanged } from '../rights-changed.ts';
 
 /** The path below which avatars are served; the id of the avatar follows. */
 export const AVATARS_PATH = '/v1/avatars/';

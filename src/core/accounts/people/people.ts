@@ -2,7 +2,6 @@ import type { ActorPresence, Person } from '../../../contract/protocol/resources
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { presenceOf } from '../../resources/presence.ts';
 
 /** `sort_name` orders the list: the name, case ignored. */
 export interface PersonRow extends Omit<Person, 'object'> {
@@ -74,3 +73,16 @@ const READ_PRESENCES = statement<
     SELECT u.id AS actor_id, CASE WHEN a.deactivated_at IS NULL THEN ${presenceOf('u.id')} ELSE 'offline' END AS status
     FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2)`,
 });
+
+/**
+ * SQL: the presence of the actor with this id, which is an expression, over all nodes
+ * (edge/gateway/presence/presence-record.ts). An open socket counts more than one that has closed,
+ * whatever its status; among those, online counts more than away.
+ */
+export function presenceOf(actorId: string): string {
+  return `coalesce((
+      SELECT e.status FROM presences e JOIN presence_nodes o ON o.id = e.node_id AND o.until > clock_timestamp()
+      WHERE e.actor_id = ${actorId} AND (e.until IS NULL OR e.until > clock_timestamp())
+      ORDER BY e.until IS NULL DESC, e.status = 'online' DESC LIMIT 1
+    ), 'offline')`;
+}

@@ -2,11 +2,14 @@ import { sql } from 'kysely';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { EditMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/connection/handle.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { isComing } from '../../../platform/db/migration/coming.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { audit } from '../../audit/audit.ts';
 import { lockAgainstHold, lockConversation } from '../../conversations/conversation-store.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
+import { notComing } from '../../conversations/own-state.ts';
 import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';
@@ -16,7 +19,7 @@ import { uniqueAddresses } from '../sending/compose.ts';
 import { allMentions } from '../sending/mentions.ts';
 import { lockMessage, readAttachmentIds, updateMessage } from '../store.ts';
 import { checkDelete, checkEdit, requireAuthority } from './edit-rules.ts';
-import { type EditedAttachments, replaceAttachments } from './edited-attachments.ts';
+import { type EditedAttachments, readEditedInputs, replaceAttachments } from './edited-attachments.ts';
 import { keepRevision } from './revision-store.ts';
 import { withdrawContent } from './withdraw-content.ts';
 
@@ -172,3 +175,28 @@ function auditOf(
     details: { message_id: id, ...details },
   });
 }
+
+/**
+ * Checks what an edit demands of its body whatever the message
+ * (docs/contract.md#editing-and-deleting). A time that has passed is refused unless the message has
+ * it already, which is no change. Throws ApiError.
+ */
+export function checkEditBody(
+  db: Db,
+  messageId: string,
+  { attachments, scheduled_at }: EditMessageBody,
+): Promise<void> | void {
+  if (attachments !== undefined) readEditedInputs(attachments);
+  if (scheduled_at !== undefined) return checkTime(db, messageId, scheduled_at);
+}
+
+async function checkTime(db: Db, messageId: string, scheduledAt: string): Promise<void> {
+  if (await isComing(db, scheduledAt)) return;
+  const [same] = await db.query(HAS_TIME, messageId, scheduledAt);
+  if (same === undefined) throw notComing('scheduled_at');
+}
+
+const HAS_TIME = statement<[messageId: string, scheduledAt: string]>({
+  name: 'message-has-time',
+  text: `SELECT FROM messages WHERE id = $1 AND status = 'scheduled' AND scheduled_at = $2::timestamptz`,
+});

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
+import { type ActorFields, presentActor } from '../../../contract/protocol/resources/actor.ts';
+import type { MessageRevision } from '../../../contract/protocol/resources/message-revision.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import type { RevisionRow } from '../../resources/message-revision.ts';
 
 /** Stores the content of `row` before an edit replaces it. Returns the number of the revision. */
 export async function keepRevision(
@@ -51,3 +52,11 @@ const REVISIONS = keysetList<[messageId: string], RevisionRow>({
   key: [['r.revision', 'integer']],
   largeText: 'r.body',
 });
+
+export interface RevisionRow extends Omit<MessageRevision, 'object' | 'replaced_by'> {
+  readonly replaced_by: ActorFields | null;
+}
+
+export function presentRevision({ replaced_by, ...row }: RevisionRow): MessageRevision {
+  return { object: 'message_revision', ...row, replaced_by: replaced_by && presentActor(replaced_by) };
+}

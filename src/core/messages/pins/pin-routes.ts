@@ -11,8 +11,7 @@ import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
 import { readMessagesForPage } from '../../resources/large-bodies.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import { pinMessage, unpinMessage } from './pin.ts';
-import { type PinState, readPinPage } from './pin-store.ts';
+import { type PinState, pinMessage, readPinPage, unpinMessage } from './pin.ts';
 
 export interface PinRoutesOptions {
   readonly database: Database;

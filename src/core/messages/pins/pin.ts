@@ -1,13 +1,17 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { PIN_LIMITS } from '../../../contract/protocol/resources/pin.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Tx } from '../../../platform/db/connection/handle.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/access.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
+import { enqueueChanged } from '../../events/changes.ts';
+import type { MessageRow } from '../../resources/message.ts';
 import { requireThere } from '../editing/edit-rules.ts';
 import type { Readable } from '../reading/readable-message.ts';
 import { lockMessage } from '../store.ts';
-import { countPins, type PinState, readPin, writePin } from './pin-store.ts';
 
 /** Pins a message that was sent; a second time changes nothing. Throws ApiError. */
 export async function pinMessage(tx: Tx, principal: Principal, message: Readable): Promise<PinState> {
@@ -47,3 +51,88 @@ function tooManyPins(used: number): ApiError {
     quota: { limit, used, reset_at: null },
   });
 }
+
+/** What is known of the pin of a message. Both are null where it is not pinned. */
+export interface PinState {
+  readonly pinned_by: string | null;
+  readonly pinned_at: string | null;
+}
+
+/** A pinned message of a conversation. */
+export interface PinRow {
+  readonly message_id: string;
+  readonly pinned_by: string | null;
+  readonly pinned_at: string;
+}
+
+type MessageKey = Pick<MessageRow, 'id' | 'conversation_id'>;
+
+/** The conversation is locked. */
+export async function readPin(tx: Tx, { id }: MessageKey): Promise<PinState> {
+  const [state] = await tx.query(READ, id);
+  return state ?? NOT_PINNED;
+}
+
+/** The conversation is locked. */
+export async function countPins(tx: Tx, conversationId: string): Promise<number> {
+  const [row] = await tx.query(COUNT, conversationId);
+  return row!.pins;
+}
+
+/**
+ * Pins a message that is not pinned, or unpins it with null. The change reaches readers behind the
+ * commit.
+ */
+export async function writePin(
+  tx: Tx,
+  { id, conversation_id: stream }: MessageKey,
+  by: string | null,
+): Promise<PinState> {
+  const [state] = await tx.query(WRITE, id, stream, by);
+  await enqueueChanged(tx, [{ event: 'message.pinned', id, stream }]);
+  return state!;
+}
+
+/** Unpins a locked message, if it is pinned. */
+export async function removePin(tx: Tx, message: MessageKey): Promise<void> {
+  const { pinned_at } = await readPin(tx, message);
+  if (pinned_at !== null) await writePin(tx, message, null);
+}
+
+/** Returns the pinned messages of a conversation, the last pinned first. */
+export function readPinPage(db: Db, conversationId: string, page: KeysetPage): Promise<PinRow[]> {
+  return PINS.readPage(db, [conversationId], page);
+}
+
+const NOT_PINNED: PinState = { pinned_by: null, pinned_at: null };
+
+const READ = statement<[messageId: string], PinState>({
+  name: 'read-pin',
+  text: 'SELECT pinned_by, pinned_at FROM pins WHERE message_id = $1 FOR UPDATE',
+});
+
+const COUNT = statement<[conversationId: string], { pins: number }>({
+  name: 'count-pins',
+  text: 'SELECT count(*) AS pins FROM pins WHERE conversation_id = $1 AND pinned_at IS NOT NULL',
+});
+
+const WRITE = statement<[messageId: string, conversationId: string, by: string | null], PinState>({
+  name: 'write-pin',
+  text: `
+    INSERT INTO pins (message_id, conversation_id, pinned_by, pinned_at)
+    VALUES ($1, $2, $3, CASE WHEN $3::text IS NOT NULL THEN clock_timestamp() END)
+    ON CONFLICT (message_id) DO UPDATE
+      SET pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at, ${setTouched('later_than(pins.updated_at)')}
+    RETURNING pinned_by, pinned_at`,
+});
+
+const PINS = keysetList<[conversationId: string], PinRow>({
+  name: 'list-pins',
+  columns: 'p.message_id, p.pinned_by, p.pinned_at',
+  from: 'pins p',
+  where: 'p.conversation_id = $1 AND p.pinned_at IS NOT NULL',
+  key: [
+    ['p.pinned_at', 'timestamptz'],
+    ['p.message_id', 'text'],
+  ],
+});

@@ -1,12 +1,14 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { ConversationFile } from '../../../contract/protocol/resources/conversation-file.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Db } from '../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
+import { readActors } from '../../resources/actor.ts';
 import type { Downloads } from '../../resources/attachment.ts';
-import { presentFiles, readFiles } from './conversation-file-store.ts';
 
 export interface ConversationFileRoutesOptions {
   readonly database: Database;
@@ -49,3 +51,65 @@ export function conversationFileRoutes({
 }
 
 const FILES = defineList('files of a conversation', ['text', 'integer']);
+
+/** A file or image of a sent message. */
+export interface FileRow {
+  readonly id: string;
+  readonly message_id: string;
+  readonly position: number;
+  readonly kind: ConversationFile['kind'];
+  /** Null once its bytes were purged. */
+  readonly s3_key: string | null;
+  readonly filename: string | null;
+  readonly content_type: string | null;
+  readonly size_bytes: number | null;
+  readonly removed_at: string | null;
+  readonly sequence: number;
+  readonly sender_id: string | null;
+  readonly sent_at: string;
+}
+
+/** Returns the files of the messages that the reader may see, the newest first. */
+export function readFiles(
+  db: Db,
+  conversationId: string,
+  forCustomer: boolean,
+  page: KeysetPage,
+): Promise<FileRow[]> {
+  return FILE_PAGES.readPage(db, [conversationId, forCustomer], page);
+}
+
+/** Returns the resource of each row, with its sender and a signed URL. */
+export async function presentFiles(
+  db: Db,
+  downloads: Downloads,
+  rows: readonly FileRow[],
+): Promise<ReadonlyMap<FileRow, ConversationFile>> {
+  const senders = await readActors(db, [...new Set(rows.flatMap(({ sender_id }) => sender_id ?? []))]);
+  const shown = rows.map(async (row): Promise<[FileRow, ConversationFile]> => {
+    const { s3_key: key, position: _, sender_id, ...file } = row;
+    const { filename, content_type: contentType } = file;
+    const url = key === null ? null : await downloads.presignDownload({ key, filename, contentType });
+    return [row, { ...file, object: 'conversation_file', url, sender: senders.get(sender_id ?? '') ?? null }];
+  });
+  return new Map(await Promise.all(shown));
+}
+
+// The key is no time: cursors can be read, and customers do not get to know when a draft was
+// written (docs/decisions.md#times-and-names-of-a-message-for-customers). OFFSET 0: messages are
+// looked up one by one.
+const FILE_PAGES = keysetList<[conversationId: string, forCustomer: boolean], FileRow>({
+  name: 'list-conversation-files',
+  columns: `t.id, t.message_id, t.position, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.removed_at,
+      m.sequence, m.sender_id, m.sent_at`,
+  from: `attachments t CROSS JOIN LATERAL (
+      SELECT sequence, sender_id, coalesce((outcome ->> 'at')::timestamptz, created_at) AS sent_at FROM messages
+      WHERE conversation_id = t.conversation_id AND id = t.message_id AND status = 'sent' AND deleted_at IS NULL
+        AND (NOT $2::boolean OR visibility <> 'internal') OFFSET 0
+    ) m`,
+  where: `t.conversation_id = $1 AND t.kind IN ('file', 'image')`,
+  key: [
+    ['t.message_id', 'text'],
+    ['t.position', 'integer'],
+  ],
+});

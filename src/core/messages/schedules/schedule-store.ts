@@ -4,7 +4,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { hasLiveJob, jobWaitsMs } from '../../../platform/db/queue/queue.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
-import { isBlockedByTeam } from '../../resources/block.ts';
+import { isBlockedByTeam } from '../../resources/actor.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../../resources/message.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 

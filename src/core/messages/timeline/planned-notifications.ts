@@ -1,8 +1,7 @@
 import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import type { NotificationRow } from '../../resources/notification.ts';
-import { preview } from '../../resources/preview.ts';
+import { type NotificationRow, preview } from '../../resources/notification.ts';
 
 /** Notifications of one message that differ in nothing but their recipients. */
 export interface PlannedNotification {

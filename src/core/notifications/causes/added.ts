@@ -1,9 +1,8 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { ParticipantAdded } from '../../conversations/outbox-topics.ts';
-import type { NewNotification } from '../feed/insert-store.ts';
+import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { type JoiningRow, readJoining } from '../feed/store.ts';
 import { senderType } from './notify.ts';
-import { notifyUsers } from './notify-users.ts';
 
 /**
  * Notifies a user of being added to a conversation (`chat.added`). Handles PARTICIPANT_ADDED and

@@ -5,9 +5,9 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ConversationAssigned } from '../../conversations/outbox-topics.ts';
 import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
+import { notifyUsers } from '../feed/notify-users.ts';
 import { withdrawOthersOfSubject } from '../feed/withdraw-store.ts';
 import { senderType } from './notify.ts';
-import { notifyUsers } from './notify-users.ts';
 
 const CATEGORY = 'conversation.assigned';
 

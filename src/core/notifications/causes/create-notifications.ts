@@ -8,9 +8,8 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readNamedActors } from '../../resources/actor.ts';
 import { readEntities, refKey } from '../../resources/entity.ts';
 import { type NotificationRow, readNotifications } from '../../resources/notification.ts';
-import type { NewNotification } from '../feed/insert-store.ts';
+import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { senderType } from './notify.ts';
-import { notifyUsers } from './notify-users.ts';
 
 /**
  * Checks what Create Notifications demands of its body. Throws ApiError `validation_failed` (a

@@ -8,11 +8,10 @@ import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageEdited } from '../../messages/outbox-topics.ts';
 import { readActors } from '../../resources/actor.ts';
 import type { MessageRow } from '../../resources/message.ts';
-import { preview } from '../../resources/preview.ts';
-import type { NotificationKey } from '../feed/insert-store.ts';
+import { preview } from '../../resources/notification.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
+import { type NotificationKey, notifyUsers } from '../feed/notify-users.ts';
 import { senderType, titleOf } from './notify.ts';
-import { notifyUsers } from './notify-users.ts';
 
 export interface MentionSources {
   readonly database: Database;

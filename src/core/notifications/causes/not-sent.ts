@@ -1,9 +1,8 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { NotSent } from '../../messages/outbox-topics.ts';
-import { preview } from '../../resources/preview.ts';
-import type { NewNotification } from '../feed/insert-store.ts';
+import { preview } from '../../resources/notification.ts';
+import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { readUnsent, type UnsentRow } from '../feed/store.ts';
-import { notifyUsers } from './notify-users.ts';
 
 /**
  * Notifies the author that a scheduled message was not sent (docs/contract.md#scheduled-messages),

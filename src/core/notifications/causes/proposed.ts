@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Change } from '../../events/changes.ts';
-import { preview } from '../../resources/preview.ts';
+import { preview } from '../../resources/notification.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
 import { writePreviewsOfSubject } from '../feed/store.ts';
 import { senderType } from './notify.ts';

@@ -1,8 +1,7 @@
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { eventSource } from '../../events/event-source.ts';
 import { type NotificationRow, notificationEvent, readNotifications } from '../../resources/notification.ts';
-import { reachesSockets } from '../settings/settings.ts';
-import { readSettings } from '../settings/settings-store.ts';
+import { reachesSockets, readSettings } from '../settings/settings.ts';
 import { missedNotifications, readChanged } from './store.ts';
 
 /**

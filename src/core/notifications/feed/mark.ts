@@ -10,8 +10,8 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueueChanged } from '../../events/changes.ts';
 import type { NotificationRow } from '../../resources/notification.ts';
-import type { NotificationKey } from './insert-store.ts';
 import { lockNotification, moveAll, moveOne } from './mark-store.ts';
+import type { NotificationKey } from './notify-users.ts';
 
 /**
  * Applies a move of contract/protocol/states/notification-states.ts to a recipient's notification

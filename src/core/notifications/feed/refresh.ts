@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { ContentChanged } from '../../messages/outbox-topics.ts';
-import { preview } from '../../resources/preview.ts';
+import { preview } from '../../resources/notification.ts';
 import { enqueueUpdated } from './mark.ts';
 import { lockContent, writePreviews } from './store.ts';
 import { withdrawOfMessage } from './withdraw-store.ts';

@@ -6,7 +6,7 @@ import type { Since } from '../../events/event-source.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/notification.ts';
 import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
-import type { NotificationKey } from './insert-store.ts';
+import type { NotificationKey } from './notify-users.ts';
 
 /** Characters of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
@@ -45,7 +45,7 @@ export function writePreviews(
 
 /**
  * Like `writePreviews`, for the notifications of a category that were made for this subject
- * (insert-store.ts).
+ * (notify-users.ts).
  */
 export function writePreviewsOfSubject(
   tx: Tx,

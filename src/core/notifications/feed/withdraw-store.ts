@@ -1,7 +1,7 @@
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import type { NotificationKey } from './insert-store.ts';
+import type { NotificationKey } from './notify-users.ts';
 
 /**
  * Withdraws the notifications of a deleted message. Each function here returns what it withdrew.
@@ -19,7 +19,7 @@ export function withdrawAbout(tx: Tx, conversationId: string, limit: number): Pr
   return tx.query(WITHDRAW_ABOUT, conversationId, limit);
 }
 
-/** Withdraws the notifications of a category that were made for this subject (insert-store.ts). */
+/** Withdraws the notifications of a category that were made for this subject (notify-users.ts). */
 export function withdrawOfSubject(tx: Tx, subject: string, category: string): Promise<NotificationKey[]> {
   return tx.query(WITHDRAW_OF_SUBJECT, subject, category);
 }

@@ -17,8 +17,8 @@ export interface PresenceRecordOptions {
 
 /**
  * Writes the presence that sockets of this node declare to Postgres, for REST on any node
- * (core/resources/presence.ts): a row for an actor when its status here changes, and one row for
- * the node at intervals. An actor without a declaration costs nothing. A row that could not be
+ * (core/accounts/people/people.ts): a row for an actor when its status here changes, and one row
+ * for the node at intervals. An actor without a declaration costs nothing. A row that could not be
  * written is written with the next round.
  */
 export class PresenceRecord {

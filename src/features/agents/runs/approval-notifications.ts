@@ -1,5 +1,5 @@
 import { notifyAble, withdrawWork } from '../../../core/notifications/causes/waiting-work.ts';
-import { preview } from '../../../core/resources/preview.ts';
+import { preview } from '../../../core/resources/notification.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';

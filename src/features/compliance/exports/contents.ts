@@ -1,8 +1,8 @@
+import { presentRevision } from '../../../core/messages/editing/revision-store.ts';
 import { reactionsByMessage, revisionsByMessage } from '../../../core/messages/whole-store.ts';
 import { readActors } from '../../../core/resources/actor.ts';
 import { type Downloads, readAttachments, type StoredFile } from '../../../core/resources/attachment.ts';
 import { type MessageRow, presentForTeam } from '../../../core/resources/message.ts';
-import { presentRevision } from '../../../core/resources/message-revision.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type ArchivedFile, type ArchiveWriter, jsonLines } from './archive.ts';
 

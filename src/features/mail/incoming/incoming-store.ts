@@ -1,5 +1,5 @@
 import { type Insertable, sql, type Updateable } from 'kysely';
-import { isBlockedByTeam } from '../../../core/resources/block.ts';
+import { isBlockedByTeam } from '../../../core/resources/actor.ts';
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';

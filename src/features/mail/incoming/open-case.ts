@@ -1,9 +1,9 @@
-import { assigneeOfInbox } from '../../../core/conversations/bridged-case.ts';
+import { assigneeOfInbox } from '../../../core/conversations/bridge.ts';
 import { createConversation } from '../../../core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../../core/conversations/participant-store.ts';
 import { readGroupRoster } from '../../../core/conversations/roster.ts';
 import { announceCreated } from '../../../core/conversations/start-conversation.ts';
-import { readAdmins } from '../../../core/notifications/causes/recipients-store.ts';
+import { readAdmins } from '../../../core/notifications/causes/waiting-work.ts';
 import type { ConversationRow } from '../../../core/resources/conversation.ts';
 import type { InboxRow } from '../../../core/resources/inbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

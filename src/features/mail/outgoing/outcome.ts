@@ -1,6 +1,6 @@
 import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
-import { notifyUsers } from '../../../core/notifications/causes/notify-users.ts';
+import { notifyUsers } from '../../../core/notifications/feed/notify-users.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import {
   lockOutgoing,
