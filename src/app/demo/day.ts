@@ -10,7 +10,7 @@ import type { NewParticipant } from '../../core/conversations/participant-store.
 import { announceCreated } from '../../core/conversations/start-conversation.ts';
 import { moveWorkflow } from '../../core/conversations/workflow.ts';
 import { writePin } from '../../core/messages/pins/pin.ts';
-import { insertReaction, lockReactions } from '../../core/messages/reactions/reaction-store.ts';
+import { insertReaction, lockReactions } from '../../core/messages/reactions/reactions.ts';
 import { insertMessages, type NumberedMessage } from '../../core/messages/timeline/insert-store.ts';
 import type { NewAttachment } from '../../core/messages/timeline/new-message.ts';
 import type { Database } from '../../platform/db/connection/database.ts';

@@ -1,20 +1,27 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { Block } from '../../contract/protocol/resources/block.ts';
-import { seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { type BlockRow, presentBlocks, readBlocks } from './block-store.ts';
-import { type Blocked, blockActor, unblockActor } from './blocks.ts';
+import { keyOf } from '../accounts/account-list.ts';
+import {
+  type Blocked,
+  type BlockRow,
+  blockActor,
+  presentBlocks,
+  readBlocks,
+  unblockActor,
+} from './blocks.ts';
 
-export interface BlockRoutesOptions {
+export function blockRoutes({
+  database,
+  rights,
+}: {
   readonly database: Database;
   readonly rights: Pick<Rights, 'announce'>;
-}
-
-export function blockRoutes({ database, rights }: BlockRoutesOptions): Route[] {
+}): Route[] {
   // This precedes the answer, so that a send after the answer is refused.
   const announce = async ({ subjects }: Blocked): Promise<void> => {
     await Promise.all(subjects.map((subject) => rights.announce(subject)));
@@ -67,18 +74,10 @@ export function blockRoutes({ database, rights }: BlockRoutesOptions): Route[] {
       status: 200,
       response: ListOf(Block),
       async handle({ principal, query, url }) {
-        const { accountId, actor } = principal;
-        const page = readPage(BLOCKS, query, { actor: actor.id });
-        const reader = { accountId, actorId: actor.id, seesWholeAccount: seesWholeAccount(principal) };
-        const rows = await readBlocks(database, reader, page);
+        const page = readPage(BLOCKS, query, { actor: principal.actor.id });
+        const rows = await readBlocks(database, principal, page);
         const shown = new Map((await presentBlocks(database, rows)).map((block) => [block.id, block]));
-        return toList(
-          rows,
-          page,
-          url,
-          ({ created_at, id }) => [created_at, id],
-          ({ id }) => shown.get(id)!,
-        );
+        return toList(rows, page, url, keyOf, ({ id }) => shown.get(id)!);
       },
     }),
   ];

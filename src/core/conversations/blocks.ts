@@ -1,22 +1,19 @@
+import type { Selectable } from 'kysely';
 import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
+import { newId } from '../../contract/protocol/ids.ts';
+import type { Block } from '../../contract/protocol/resources/block.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
-import type { Tx } from '../../platform/db/connection/handle.ts';
+import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import { setTouched } from '../../platform/db/tables/touched.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import { enqueueChanged } from '../events/changes.ts';
-import { type NamedActor, readNamedActors } from '../resources/actor.ts';
-import {
-  type BlockKey,
-  type BlockRow,
-  deleteBlock,
-  followBlocks,
-  haveCommonConversation,
-  insertBlock,
-  lockPair,
-  raiseRosterVersions,
-  readBlock,
-} from './block-store.ts';
+import { isBlockedByTeam, type NamedActor, readActors, readNamedActors } from '../resources/actor.ts';
+import { IS_MEMBER } from '../resources/participant.ts';
 import { directKeyOf, lockConversationsOfMember } from './conversation-store.ts';
 
 /** What became of a request. */
@@ -37,8 +34,22 @@ export async function blockActor(tx: Tx, principal: Principal, id: string): Prom
   const blocked = await blockable(tx, principal, id);
   const key = keyOf(principal, blocked);
   const locked = await lockSubjects(tx, accountId, key);
-  const row = await insertBlock(tx, { ...key, accountId, createdBy: actor.id });
-  if (row === undefined) return { row: await readBlock(tx, key), isNew: false, subjects: [] };
+  const { actorId: actor_id, blockerId: blocker_id } = key;
+  const row = await tx.kysely
+    .insertInto('blocks')
+    .values({ id: newId('block'), account_id: accountId, actor_id, blocker_id, created_by: actor.id })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) {
+    const present = await tx.kysely
+      .selectFrom('blocks')
+      .selectAll()
+      .where('actor_id', '=', key.actorId)
+      .where('blocker_id', key.blockerId === null ? 'is' : '=', key.blockerId)
+      .executeTakeFirstOrThrow();
+    return { row: present, isNew: false, subjects: [] };
+  }
   return { row, isNew: true, subjects: await follow(tx, principal, key, locked, true) };
 }
 
@@ -46,7 +57,12 @@ export async function blockActor(tx: Tx, principal: Principal, id: string): Prom
 export async function unblockActor(tx: Tx, principal: Principal, id: string): Promise<Blocked> {
   const key = keyOf(principal, await blockable(tx, principal, id));
   const locked = await lockSubjects(tx, principal.accountId, key);
-  const row = await deleteBlock(tx, key);
+  const row = await tx.kysely
+    .deleteFrom('blocks')
+    .where('actor_id', '=', key.actorId)
+    .where('blocker_id', key.blockerId === null ? 'is' : '=', key.blockerId)
+    .returningAll()
+    .executeTakeFirst();
   if (row === undefined) throw notFound('block', 'id');
   return { row, isNew: false, subjects: await follow(tx, principal, key, locked, false) };
 }
@@ -61,7 +77,7 @@ async function blockable(tx: Tx, principal: Principal, id: string): Promise<Name
   if (actor.customer) {
     requirePermission(principal, 'messaging:update');
     const isSeen =
-      seesWholeAccount(principal) || (await haveCommonConversation(tx, principal.actor.id, actor.id));
+      seesWholeAccount(principal) || (await tx.query(FIND_COMMON, principal.actor.id, actor.id)).length > 0;
     if (!isSeen) throw notFound('actor', 'id');
     return actor;
   }
@@ -102,7 +118,8 @@ async function follow(
   isBlocked: boolean,
 ): Promise<readonly string[]> {
   if (blockerId === null) {
-    await raiseRosterVersions(tx, caseIds);
+    // Nodes read again which members may write.
+    await tx.query(RAISE_ROSTER_VERSIONS, caseIds);
     await audit(tx, {
       accountId: principal.accountId,
       conversationId: null,
@@ -119,3 +136,158 @@ async function follow(
   await enqueueChanged(tx, [{ event: 'conversation.updated', id: changed, stream: changed }]);
   return [changed];
 }
+
+export type BlockRow = Selectable<Schema['blocks']>;
+
+/** Which block. `blockerId` is null for the team. */
+export interface BlockKey {
+  readonly actorId: string;
+  readonly blockerId: string | null;
+}
+
+/** Removes what a person has blocked, and that the person is blocked, for its erasure. */
+export async function deleteBlocksOf(tx: Tx, actorId: string): Promise<void> {
+  await tx.kysely
+    .deleteFrom('blocks')
+    .where((eb) => eb.or([eb('actor_id', '=', actorId), eb('blocker_id', '=', actorId)]))
+    .execute();
+}
+
+/**
+ * Yields what a person has blocked, and the team's block of it. Other users' blocks of it are
+ * theirs.
+ */
+export async function* readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_BLOCKS_OF, actorId, after, BLOCKS_AT_ONCE);
+    if (rows.length > 0) yield rows;
+    if (rows.length < BLOCKS_AT_ONCE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+const BLOCKS_AT_ONCE = 500;
+
+/**
+ * Holds a lock on the two users until the transaction ends: one of them blocks the other, or begins
+ * a direct message.
+ */
+export async function lockPair(tx: Tx, accountId: string, directKey: string): Promise<void> {
+  await tx.query(LOCK_PAIR, `blocks ${accountId} ${directKey}`);
+}
+
+/** Returns whether one of the two has blocked the other. */
+export async function isPairBlocked(tx: Tx, directKey: string): Promise<boolean> {
+  const [one, other] = directKey.split(' ');
+  return (await tx.query(FIND_IN_PAIR, one!, other!)).length > 0;
+}
+
+/**
+ * Opens or closes the direct message of two users, who are locked, as their blocks say. Returns its
+ * id if it changed; undefined if it did not, or there is none.
+ */
+export async function followBlocks(
+  tx: Tx,
+  accountId: string,
+  directKey: string,
+): Promise<string | undefined> {
+  const [changed] = await tx.query(WRITE_BLOCKED, accountId, directKey, await isPairBlocked(tx, directKey));
+  return changed?.id;
+}
+
+/** Returns whether the team has blocked the customer. */
+export async function isCustomerBlocked(tx: Tx, actorId: string): Promise<boolean> {
+  const [row] = await tx.query(IS_CUSTOMER_BLOCKED, actorId);
+  return row!.blocked;
+}
+
+/** Returns those of the conversations in which one of the two users has blocked the other. */
+export async function readBlockedIds(db: Querier, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  return new Set((await db.query(READ_BLOCKED_IDS, ids)).map(({ id }) => id));
+}
+
+/**
+ * Returns what the caller has blocked, and the customers that the team has, as far as the caller
+ * may see them.
+ */
+export function readBlocks(db: Db, principal: Principal, page: KeysetPage): Promise<BlockRow[]> {
+  return BLOCKS.readPage(db, [principal.accountId, principal.actor.id, seesWholeAccount(principal)], page);
+}
+
+/** Returns the resource of each row, in their order. */
+export async function presentBlocks(db: Db, rows: readonly BlockRow[]): Promise<Block[]> {
+  const actors = await readActors(db, [
+    ...new Set(rows.flatMap(({ actor_id, created_by }) => [actor_id, created_by])),
+  ]);
+  return rows.map(({ id, blocker_id, actor_id, created_by, created_at }) => ({
+    id,
+    object: 'block',
+    scope: blocker_id === null ? 'account' : 'direct',
+    actor: actors.get(actor_id)!,
+    blocked_by: actors.get(created_by) ?? null,
+    created_at,
+  }));
+}
+
+/** SQL: a conversation that both actors are members of. */
+function commonConversation(one: string, other: string): string {
+  return `SELECT FROM participants o JOIN participants t ON t.conversation_id = o.conversation_id
+        WHERE o.actor_id = ${one} AND o.${IS_MEMBER} AND t.actor_id = ${other} AND t.${IS_MEMBER}`;
+}
+
+const BLOCKS = keysetList<[accountId: string, actorId: string, seesWholeAccount: boolean], BlockRow>({
+  name: 'list-blocks',
+  columns: 'b.id, b.account_id, b.actor_id, b.blocker_id, b.created_by, b.created_at',
+  from: 'blocks b',
+  where: `b.account_id = $1 AND (b.blocker_id = $2
+      OR (b.blocker_id IS NULL AND ($3::boolean OR EXISTS (${commonConversation('$2', 'b.actor_id')}))))`,
+  key: [
+    ['b.created_at', 'timestamptz'],
+    ['b.id', 'text'],
+  ],
+});
+
+const READ_BLOCKS_OF = statement<[actorId: string, after: string, limit: number], BlockRow>({
+  name: 'read-blocks-of-person',
+  text: `
+    SELECT id, account_id, actor_id, blocker_id, created_by, created_at FROM blocks
+    WHERE (blocker_id = $1 OR (actor_id = $1 AND blocker_id IS NULL)) AND id > $2 ORDER BY id LIMIT $3`,
+});
+
+const LOCK_PAIR = statement<[pair: string]>({
+  name: 'lock-pair-of-users',
+  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
+});
+
+const FIND_IN_PAIR = statement<[one: string, other: string]>({
+  name: 'find-block-in-pair',
+  text: `
+    SELECT FROM blocks WHERE (blocker_id = $1 AND actor_id = $2) OR (blocker_id = $2 AND actor_id = $1) LIMIT 1`,
+});
+
+const WRITE_BLOCKED = statement<[accountId: string, directKey: string, isBlocked: boolean], { id: string }>({
+  name: 'write-blocked-direct-message',
+  text: `
+    UPDATE conversations SET is_blocked = $3, ${setTouched()}
+    WHERE account_id = $1 AND direct_key = $2 AND is_blocked <> $3 RETURNING id`,
+});
+
+const IS_CUSTOMER_BLOCKED = statement<[actorId: string], { blocked: boolean }>({
+  name: 'is-customer-blocked',
+  text: `SELECT ${isBlockedByTeam('$1')} AS blocked`,
+});
+
+const READ_BLOCKED_IDS = statement<[ids: readonly string[]], { id: string }>({
+  name: 'read-blocked-conversations',
+  text: 'SELECT id FROM conversations WHERE id = ANY($1) AND is_blocked',
+});
+
+const RAISE_ROSTER_VERSIONS = statement<[ids: readonly string[]]>({
+  name: 'raise-roster-versions',
+  text: 'UPDATE conversations SET roster_version = roster_version + 1 WHERE id = ANY($1)',
+});
+
+const FIND_COMMON = statement<[one: string, other: string]>({
+  name: 'find-common-conversation',
+  text: `${commonConversation('$1', '$2')} LIMIT 1`,
+});

@@ -58,7 +58,7 @@ export async function createUnlessThere(
   tx: Tx,
   input: NewConversation,
 ): Promise<CreatedConversation | undefined> {
-  const conversation = await tx.kysely
+  const created = await tx.kysely
     .insertInto('conversations')
     .values({
       id: newId('conversation'),
@@ -80,22 +80,26 @@ export async function createUnlessThere(
     )
     .returningAll()
     .executeTakeFirst();
-  if (conversation === undefined) return undefined;
-  const { id: conversation_id, account_id, inbox_id } = conversation;
+  if (created === undefined) return undefined;
+  const { id: conversation_id, account_id, inbox_id } = created;
   // What the next mail of a bridged case begins with.
   if (inbox_id !== null) {
     await tx.kysely.insertInto('mail_threads').values({ conversation_id, account_id }).execute();
   }
   const participants = [];
   for (const participant of input.participants) {
-    participants.push(await addParticipant(tx, conversation, participant));
+    participants.push(await addParticipant(tx, created, participant));
   }
-  return { conversation, participants };
+  return { conversation: created, participants };
 }
 
 /** Returns the conversation, which exists. */
 export function readConversation(tx: Tx, id: string): Promise<ConversationRow> {
-  return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  return conversation(tx, id).executeTakeFirstOrThrow();
+}
+
+function conversation(tx: Tx, id: string) {
+  return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id);
 }
 
 /** Returns the account's conversation; undefined if the account has no such conversation. */
@@ -104,7 +108,7 @@ export function findConversation(
   accountId: string,
   id: string,
 ): Promise<ConversationRow | undefined> {
-  return conversationOf(tx, accountId, id).executeTakeFirst();
+  return conversation(tx, id).where('account_id', '=', accountId).executeTakeFirst();
 }
 
 /** Like `findConversation`; the row is locked until the transaction ends. */
@@ -113,15 +117,7 @@ export function lockConversationOf(
   accountId: string,
   id: string,
 ): Promise<ConversationRow | undefined> {
-  return conversationOf(tx, accountId, id).forUpdate().executeTakeFirst();
-}
-
-function conversationOf(tx: Tx, accountId: string, id: string) {
-  return tx.kysely
-    .selectFrom('conversations')
-    .selectAll()
-    .where('id', '=', id)
-    .where('account_id', '=', accountId);
+  return conversation(tx, id).where('account_id', '=', accountId).forUpdate().executeTakeFirst();
 }
 
 /**
@@ -129,12 +125,7 @@ function conversationOf(tx: Tx, accountId: string, id: string) {
  * it and add messages to or from customers.
  */
 export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
-  return tx.kysely
-    .selectFrom('conversations')
-    .selectAll()
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
+  return conversation(tx, id).forUpdate().executeTakeFirstOrThrow();
 }
 
 /** Locks and returns the conversations of which the actor is a member. */
@@ -259,17 +250,6 @@ export async function deleteEmptyConversation(tx: Tx, id: string): Promise<void>
   await tx.kysely.deleteFrom('conversations').where('id', '=', id).execute();
 }
 
-/** Returns the id of the conversation with this direct key, which exists. */
-export async function readIdByDirectKey(tx: Tx, accountId: string, directKey: string): Promise<string> {
-  const { id } = await tx.kysely
-    .selectFrom('conversations')
-    .select('id')
-    .where('account_id', '=', accountId)
-    .where('direct_key', '=', directKey)
-    .executeTakeFirstOrThrow();
-  return id;
-}
-
 /**
  * Returns the conversation with this direct key, which exists, locked until the transaction ends.
  * Rows that refer to it can be inserted meanwhile.
@@ -306,51 +286,6 @@ export async function writeConversation(
     .returning('assigned_at')
     .executeTakeFirstOrThrow();
   return assigned_at;
-}
-
-/** The columns of a case's workflow (docs/contract.md#workflow). */
-export type WorkflowColumns = Pick<ConversationRow, 'workflow_status' | 'lane_behind'>;
-
-/** Returns the workflow of a conversation, which exists. */
-export function readWorkflow(tx: Tx, id: string): Promise<WorkflowColumns> {
-  return tx.kysely
-    .selectFrom('conversations')
-    .select(['workflow_status', 'lane_behind'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
-}
-
-/**
- * Writes the workflow of a locked conversation. A change that no resource shows leaves the time of
- * the row as it is.
- */
-export async function writeWorkflow(
-  tx: Tx,
-  id: string,
-  { workflow_status, lane_behind }: WorkflowColumns,
-  isVisible: boolean,
-): Promise<void> {
-  await tx.kysely
-    .updateTable('conversations')
-    .set({
-      workflow_status,
-      lane_behind,
-      ...(isVisible && touched()),
-    })
-    .where('id', '=', id)
-    .execute();
-}
-
-/** Returns whether a draft of the conversation waits for a decision. */
-export async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
-  const draft = await tx.kysely
-    .selectFrom('messages')
-    .select('id')
-    .where('conversation_id', '=', conversationId)
-    .where('status', '=', 'draft')
-    .limit(1)
-    .executeTakeFirst();
-  return draft !== undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import { type ApiError, invalid } from '../../contract/protocol/errors.ts';
 import type { Read } from '../../contract/protocol/socket/activity.ts';
 import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/membership.ts';
 import { transition } from '../../contract/protocol/states/transitions.ts';
@@ -41,9 +41,6 @@ export async function setHidden(
   return conversation;
 }
 
-/** The fields of a sent message that show a hidden conversation again. */
-export type ShownArrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>;
-
 /**
  * Shows conversations again to the members that had hidden them before these messages were sent.
  * System events do not count. Only conversations with hidden members cost a query.
@@ -51,7 +48,7 @@ export type ShownArrival = Pick<MessageRow, 'conversation_id' | 'sequence' | 'ki
 export async function showAgain(
   database: Database,
   directory: Pick<ConversationDirectory, 'facts'>,
-  arrivals: readonly ShownArrival[],
+  arrivals: readonly Pick<MessageRow, 'conversation_id' | 'sequence' | 'kind'>[],
 ): Promise<void> {
   const heads = new Map<string, number>();
   for (const { conversation_id: id, sequence, kind } of arrivals) {
@@ -138,9 +135,7 @@ export async function markRead(
 ): Promise<MarkedRead> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   if (sequence <= own.read_sequence) return { conversation, movedAt: undefined };
-  if (sequence > (await readHeadOfReader(tx, conversationId, principal.customer))) {
-    throw new ApiError('validation_failed', 'There is no such message yet.', { param: 'sequence' });
-  }
+  await requireThere(tx, principal, conversationId, sequence);
   const movedAt = await writeReadPosition(tx, own.id, sequence);
   if (own.type === 'user') {
     await enqueue(tx, CONVERSATION_READ, {
@@ -151,6 +146,19 @@ export async function markRead(
     });
   }
   return { conversation, movedAt };
+}
+
+/**
+ * Throws ApiError `validation_failed` (param sequence) beyond the highest that the caller may see.
+ */
+export async function requireThere(
+  tx: Tx,
+  { customer }: Principal,
+  conversationId: string,
+  sequence: number,
+): Promise<void> {
+  if (sequence <= (await readHeadOfReader(tx, conversationId, customer))) return;
+  throw invalid('sequence', 'There is no such message yet.');
 }
 
 /**

@@ -23,6 +23,7 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
+import { keyOf } from '../accounts/account-list.ts';
 import { issueTokenPair } from '../accounts/sessions/token-pairs.ts';
 import { MEMBER, presentParticipants, type ShownParticipant } from '../resources/participant.ts';
 import { readableConversation } from './access.ts';
@@ -37,7 +38,7 @@ import {
   requireCustomer,
 } from './participants.ts';
 import { checkInput } from './roster.ts';
-import { ConversationQuery, keyOf, show } from './routes.ts';
+import { ConversationQuery, show } from './routes.ts';
 
 export interface ParticipantRoutesOptions {
   readonly database: Database;

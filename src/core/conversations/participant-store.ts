@@ -75,13 +75,15 @@ export function readMember(
   conversationId: string,
   participantId: string,
 ): Promise<ParticipantRow | undefined> {
+  return members(tx, conversationId).where('id', '=', participantId).executeTakeFirst();
+}
+
+function members(tx: Tx, conversationId: string) {
   return tx.kysely
     .selectFrom('participants')
     .selectAll()
-    .where('id', '=', participantId)
     .where('conversation_id', '=', conversationId)
-    .where('membership', 'in', MEMBER)
-    .executeTakeFirst();
+    .where('membership', 'in', MEMBER);
 }
 
 /** Returns the actor's own row in the conversation, locked; undefined if it is not a member. */
@@ -90,62 +92,16 @@ export function lockMemberByActor(
   conversationId: string,
   actorId: string,
 ): Promise<ParticipantRow | undefined> {
-  return tx.kysely
-    .selectFrom('participants')
-    .selectAll()
-    .where('conversation_id', '=', conversationId)
-    .where('actor_id', '=', actorId)
-    .where('membership', 'in', MEMBER)
-    .forUpdate()
-    .executeTakeFirst();
+  return members(tx, conversationId).where('actor_id', '=', actorId).forUpdate().executeTakeFirst();
 }
-
-export type MembershipRow = Pick<ParticipantRow, 'id' | 'membership'>;
 
 /** Returns the actor's membership in the conversation; undefined if it is not a member. */
 export function readMembership(
   tx: Tx,
   actorId: string,
   conversationId: string,
-): Promise<MembershipRow | undefined> {
-  return tx.kysely
-    .selectFrom('participants')
-    .where('actor_id', '=', actorId)
-    .where('membership', 'in', MEMBER)
-    .select(['id', 'membership'])
-    .where('conversation_id', '=', conversationId)
-    .executeTakeFirst();
-}
-
-/** Like `readMembership`, and returns the row of a former member too. */
-export function readAnyMembership(
-  tx: Tx,
-  conversationId: string,
-  actorId: string,
-): Promise<MembershipRow | undefined> {
-  return tx.kysely
-    .selectFrom('participants')
-    .select(['id', 'membership'])
-    .where('conversation_id', '=', conversationId)
-    .where('actor_id', '=', actorId)
-    .executeTakeFirst();
-}
-
-/** Returns the other members of the conversation whose actors are not deactivated. */
-export function readOtherMembers(
-  tx: Tx,
-  conversationId: string,
-  participantId: string,
-): Promise<Pick<ParticipantRow, 'role' | 'type'>[]> {
-  return tx.kysely
-    .selectFrom('participants')
-    .innerJoin('actors', 'actors.id', 'participants.actor_id')
-    .select(['participants.role', 'participants.type'])
-    .where('conversation_id', '=', conversationId)
-    .where('participants.id', '<>', participantId)
-    .where('membership', 'in', MEMBER)
-    .where('actors.deactivated_at', 'is', null)
-    .execute();
+): Promise<ParticipantRow | undefined> {
+  return members(tx, conversationId).where('actor_id', '=', actorId).executeTakeFirst();
 }
 
 export interface ListedParticipant extends ShownParticipant {
@@ -366,16 +322,6 @@ export function readGroupMembers(
     .where('actors.deactivated_at', 'is', null)
     .orderBy('group_members.position')
     .execute();
-}
-
-/** Returns the name of an actor, which exists; null if it has none. */
-export async function readActorName(tx: Tx, actorId: string): Promise<string | null> {
-  const { name } = await tx.kysely
-    .selectFrom('actors')
-    .select('name')
-    .where('id', '=', actorId)
-    .executeTakeFirstOrThrow();
-  return name;
 }
 
 const PARTICIPANTS = keysetList<

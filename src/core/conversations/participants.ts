@@ -13,7 +13,7 @@ import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
 import { audit } from '../audit/audit.ts';
 import { type Change, enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { isMember, isMuted, type ParticipantRow } from '../resources/participant.ts';
+import { isMember, isMuted, MEMBER, type ParticipantRow } from '../resources/participant.ts';
 import { requireManager, requireOwner, requireWriter } from './access.ts';
 import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
@@ -22,11 +22,8 @@ import { requireComing } from './own-state.ts';
 import {
   addParticipant,
   type ParticipantChange,
-  readActorName,
-  readAnyMembership,
   readMember,
   readMembership,
-  readOtherMembers,
   writeParticipant,
 } from './participant-store.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
@@ -230,7 +227,12 @@ export async function findMember(
 
 /** Inserts a row, or reactivates the former one with the new settings. */
 async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): Promise<ParticipantRow> {
-  const before = await readAnyMembership(tx, conversation.id, entry.actorId);
+  const before = await tx.kysely
+    .selectFrom('participants')
+    .select(['id', 'membership'])
+    .where('conversation_id', '=', conversation.id)
+    .where('actor_id', '=', entry.actorId)
+    .executeTakeFirst();
   if (before === undefined) return addParticipant(tx, conversation, entry);
   if (isMember(before)) {
     throw new ApiError('resource_exists', 'This actor is already a participant.', { param: 'actor_id' });
@@ -312,7 +314,15 @@ async function requireAnotherOwner(
   participant: ParticipantRow,
 ): Promise<void> {
   if (type !== 'group' || participant.role !== 'owner') return;
-  const others = await readOtherMembers(tx, id, participant.id);
+  const others = await tx.kysely
+    .selectFrom('participants')
+    .innerJoin('actors', 'actors.id', 'participants.actor_id')
+    .select(['participants.role', 'participants.type'])
+    .where('conversation_id', '=', id)
+    .where('participants.id', '<>', participant.id)
+    .where('membership', 'in', MEMBER)
+    .where('actors.deactivated_at', 'is', null)
+    .execute();
   if (others.some(({ role }) => role === 'owner') || !others.some((other) => other.type === 'user')) return;
   throw new ApiError(
     'resource_conflict',
@@ -352,7 +362,8 @@ function writeParticipantMessage(
 }
 
 async function nameOf(tx: Tx, actorId: string): Promise<string> {
-  return (await readActorName(tx, actorId)) ?? 'someone';
+  const [actor] = await tx.kysely.selectFrom('actors').select('name').where('id', '=', actorId).execute();
+  return actor?.name ?? 'someone';
 }
 
 /**

@@ -145,8 +145,3 @@ export async function show(
 export const ACTORS = { participantActors: true };
 
 const AUDIT = defineList('audit events', ['time', 'text']);
-
-/** Returns a cursor's content: the sort key of the lists here. */
-export function keyOf({ created_at, id }: { readonly created_at: string; readonly id: string }) {
-  return [created_at, id];
-}

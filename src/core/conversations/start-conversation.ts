@@ -7,7 +7,7 @@ import { audit } from '../audit/audit.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';
-import { isPairBlocked, lockPair } from './block-store.ts';
+import { isPairBlocked, lockPair } from './blocks.ts';
 import { bridgeOf } from './bridge.ts';
 import {
   type CreatedConversation,
@@ -15,7 +15,6 @@ import {
   directKeyOf,
   hasGroup,
   type NewConversation,
-  readIdByDirectKey,
 } from './conversation-store.ts';
 import { enqueueAdded, enqueueCreated } from './outbox-topics.ts';
 import { setHidden } from './own-state.ts';
@@ -195,7 +194,12 @@ async function openDirect(
   principal: Principal,
   { accountId, directKey, participants }: NewConversation,
 ): Promise<ConversationRow> {
-  const id = await readIdByDirectKey(tx, accountId, directKey!);
+  const { id } = await tx.kysely
+    .selectFrom('conversations')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('direct_key', '=', directKey!)
+    .executeTakeFirstOrThrow();
   const row = await updateConversation(tx, principal, id, { status: 'active' });
   if (participants.some(({ actorId }) => actorId === principal.actor.id)) {
     await setHidden(tx, principal, id, 'unhide');

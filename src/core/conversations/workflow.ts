@@ -2,10 +2,10 @@ import type { WorkflowStatus } from '../../contract/protocol/resources/conversat
 import { transition } from '../../contract/protocol/states/transitions.ts';
 import { MOVES_BY_HAND, WORKFLOW, type WorkflowMove } from '../../contract/protocol/states/workflow.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { touched } from '../../platform/db/tables/touched.ts';
 import { audit } from '../audit/audit.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
-import { hasOpenDraft, readWorkflow, writeWorkflow } from './conversation-store.ts';
 import { enqueueSystemEvent } from './outbox-topics.ts';
 
 /**
@@ -28,7 +28,12 @@ export async function moveWorkflow(
   if (next.shown === before.shown && next.behind === before.behind) return;
 
   const isVisible = next.shown !== before.shown;
-  await writeWorkflow(tx, id, { workflow_status: next.shown, lane_behind: next.behind }, isVisible);
+  await tx.kysely
+    .updateTable('conversations')
+    // A change that no resource shows leaves the time of the row as it is.
+    .set({ workflow_status: next.shown, lane_behind: next.behind, ...(isVisible && touched()) })
+    .where('id', '=', id)
+    .execute();
   if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
 
   // Drafts in between neither resolve nor reopen a case: customers would learn that drafts exist.
@@ -79,8 +84,24 @@ async function decide(
   }
 }
 
+/** Whether a draft of the conversation waits for a decision. */
+async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
+  const draft = await tx.kysely
+    .selectFrom('messages')
+    .select('id')
+    .where('conversation_id', '=', conversationId)
+    .where('status', '=', 'draft')
+    .limit(1)
+    .executeTakeFirst();
+  return draft !== undefined;
+}
+
 async function readState(tx: Tx, id: string): Promise<WorkflowState> {
-  const row = await readWorkflow(tx, id);
+  const row = await tx.kysely
+    .selectFrom('conversations')
+    .select(['workflow_status', 'lane_behind'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
   const shown = row.workflow_status ?? 'new';
   return { shown, behind: shown === 'needs_approval' ? (row.lane_behind ?? 'open') : null };
 }

@@ -1,15 +1,13 @@
-import { ApiError } from '../../contract/protocol/errors.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
-import { readHeadOfReader } from '../conversations/conversation-store.ts';
 import { lockOwnParticipant } from '../conversations/locked-conversation.ts';
 import { CONVERSATIONS_READ, type ConversationRead } from '../conversations/outbox-topics.ts';
-import type { MarkedRead } from '../conversations/own-state.ts';
+import { type MarkedRead, requireThere } from '../conversations/own-state.ts';
 import { writeReadPosition } from '../conversations/participant-store.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
-import { type Pending, readPending, unreadOf } from './pending-store.ts';
+import { readPending, unreadOf } from './pending-store.ts';
 
 /**
  * Moves the caller's read position back before a message (docs/contract.md#own-state); one that is
@@ -22,9 +20,7 @@ export async function markUnread(
   sequence: number,
 ): Promise<MarkedRead> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
-  if (sequence > (await readHeadOfReader(tx, conversationId, principal.customer))) {
-    throw new ApiError('validation_failed', 'There is no such message yet.', { param: 'sequence' });
-  }
+  await requireThere(tx, principal, conversationId, sequence);
   if (sequence > own.read_sequence) return { conversation, movedAt: undefined };
   return { conversation, movedAt: await writeReadPosition(tx, own.id, sequence - 1) };
 }
@@ -36,7 +32,7 @@ export async function markUnread(
 export async function markAllRead(tx: Tx, principal: Principal): Promise<readonly ConversationRead[]> {
   const { actor, customer } = principal;
   const pending = await readPending(tx, principal, 'own');
-  const moved = await moveAllPositions(tx, actor.id, pending, customer);
+  const moved = await tx.query(MOVE_ALL, actor.id, pending.ids, unreadOf(pending), customer);
   if (actor.type === 'user' && !customer) {
     for (let start = 0; start < moved.length; start += POSITIONS_AT_ONCE) {
       await enqueue(tx, CONVERSATIONS_READ, { read: moved.slice(start, start + POSITIONS_AT_ONCE) });
@@ -47,19 +43,6 @@ export async function markAllRead(tx: Tx, principal: Principal): Promise<readonl
 
 /** Positions in one row of the outbox. */
 const POSITIONS_AT_ONCE = 100;
-
-/**
- * Moves the actor's positions, in conversations in which it has something unread, to the highest
- * number that it may see. Returns those that moved.
- */
-export function moveAllPositions(
-  tx: Tx,
-  actorId: string,
-  pending: Pending,
-  forCustomer: boolean,
-): Promise<ConversationRead[]> {
-  return tx.query(MOVE_ALL, actorId, pending.ids, unreadOf(pending), forCustomer);
-}
 
 // Locked in one fixed order, so that two such transactions cannot deadlock.
 const MOVE_ALL = statement<

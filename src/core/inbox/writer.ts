@@ -1,5 +1,4 @@
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
@@ -45,7 +44,8 @@ export class InboxWriter {
   async #round(signal: AbortSignal): Promise<void> {
     const { database, metrics, onWritten } = this.#options;
     for (let isMore = true; isMore && !signal.aborted; ) {
-      const written = (await writeDue(database)) ?? [];
+      const rows = await database.query(WRITE_DUE);
+      const written = rows.flatMap((row) => row.written ?? []);
       metrics.inboxWritten.inc(written.length);
       if (written.length > 0) onWritten?.(written);
       isMore = written.length === MOST_CONVERSATIONS;
@@ -71,20 +71,6 @@ export interface WrittenConversation {
   readonly actor_ids: readonly string[];
 }
 
-/**
- * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second,
- * and removes their marks. Returns undefined if another node is at it.
- *
- * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change
- * that it stands for, so that the rows contain it; what is committed meanwhile leaves a mark of its
- * own. One writer at a time, since an older snapshot must not be written over a newer one. The lock
- * ends with the statement, whatever becomes of the node.
- */
-export async function writeDue(db: Querier): Promise<WrittenConversation[] | undefined> {
-  const rows = await db.query(WRITE_DUE);
-  return rows.some(({ is_ours }) => !is_ours) ? undefined : rows.flatMap(({ written }) => written ?? []);
-}
-
 /** With up to MOST_ROWS rows each. No parameter, so that a connection plans the statement once. */
 export const MOST_CONVERSATIONS = 200;
 
@@ -100,6 +86,15 @@ export const INBOX_LOCK = 7_230_915_025;
 /** SQL: whether a conversation is marked. */
 export const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT NULL';
 
+/**
+ * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second,
+ * and removes their marks. None where another node is at it.
+ *
+ * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change
+ * that it stands for, so that the rows contain it; what is committed meanwhile leaves a mark of its
+ * own. One writer at a time, since an older snapshot must not be written over a newer one. The lock
+ * ends with the statement, whatever becomes of the node.
+ */
 const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>({
   name: 'write-due-inbox-rows',
   text: `

@@ -6,26 +6,16 @@ import {
 } from '../../contract/protocol/resources/chat-message.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { requireWriter } from '../conversations/access.ts';
-import type { ConversationDirectory } from '../conversations/directory.ts';
-import type { Downloads } from '../resources/attachment.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
 import { approveDraft, rejectDraft } from './drafts/drafts.ts';
 import { cancelMessage } from './editing/edit-message.ts';
 import { readableMessage } from './reading/readable-message.ts';
+import type { MessageRoutesOptions } from './route-options.ts';
 import { sendNow } from './schedules/send-now.ts';
-import type { LockedWrites } from './timeline/locked-write.ts';
 
-export interface ActionRoutesOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly directory: ConversationDirectory;
-  readonly lockedWrites: LockedWrites;
-}
-
-export function actionRoutes({ database, files, directory, lockedWrites }: ActionRoutesOptions): Route[] {
+export function actionRoutes({ database, files, directory, lockedWrites }: MessageRoutesOptions): Route[] {
   /** Returns a message on which the caller may act, beyond reading it. */
   const writable = async (principal: Principal, id: string) => {
     const found = await readableMessage({ database, directory }, principal, id);

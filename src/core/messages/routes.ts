@@ -4,12 +4,8 @@ import {
   SendMessageBody,
 } from '../../contract/protocol/resources/chat-message.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import { type Answered, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import type { ObjectStore } from '../attachments/storage.ts';
-import type { ConversationDirectory } from '../conversations/directory.ts';
 import { expandMessage } from '../resources/expanded-message.ts';
-import type { EncodedMessages } from '../resources/message.ts';
 import { actionRoutes } from './action-routes.ts';
 import { editRoutes, revisionRoutes } from './editing/edit-routes.ts';
 import { forwardRoutes } from './forwards/forward-routes.ts';
@@ -17,22 +13,11 @@ import { pinRoutes } from './pins/pin-routes.ts';
 import { reactionRoutes } from './reactions/reaction-routes.ts';
 import { conversationFileRoutes } from './reading/conversation-file-routes.ts';
 import { listRoutes } from './reading/list-routes.ts';
+import type { MessageRoutesOptions } from './route-options.ts';
 import { alertRoutes } from './sending/alert-routes.ts';
-import type { AnswerOf, Sender } from './sending/send.ts';
+import type { AnswerOf } from './sending/send.ts';
 import { goesToCustomer } from './sending/send-rules.ts';
 import { threadRoutes } from './threads/thread-routes.ts';
-import type { LockedWrites } from './timeline/locked-write.ts';
-import type { Timeline } from './timeline/timeline.ts';
-
-export interface MessageRoutesOptions {
-  readonly sender: Sender;
-  readonly lockedWrites: LockedWrites;
-  readonly database: Database;
-  readonly files: ObjectStore;
-  readonly directory: ConversationDirectory;
-  readonly timeline: Timeline;
-  readonly encoded: EncodedMessages;
-}
 
 export function messageRoutes(options: MessageRoutesOptions): Route[] {
   return [

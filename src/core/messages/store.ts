@@ -277,8 +277,6 @@ export async function insertWaiting(
     .insertInto('messages')
     .values({
       ...message,
-      cc: mutable(message.cc),
-      mentions: mutable(message.mentions),
       status: waiting.status,
       scheduled_at: waiting.status === 'scheduled' ? waiting.scheduledAt : null,
       source_thread_message_id: waiting.status === 'draft' ? waiting.sourceThreadMessageId : null,
@@ -318,10 +316,6 @@ export async function writePriority(
     .where('id', '=', id)
     .where('conversation_id', '=', conversation_id)
     .execute();
-}
-
-function mutable(list: readonly string[] | null): string[] | null {
-  return list === null ? null : [...list];
 }
 
 const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({

@@ -6,17 +6,9 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 export type ApiKeyRow = Selectable<Schema['api_keys']>;
 
 /** A key with its actor's role and its status by the clock; without the hash of its secret. */
-export interface ApiKeyProfile {
-  readonly id: string;
-  readonly name: string;
-  readonly redacted: string;
-  readonly actor_id: string;
+export interface ApiKeyProfile extends Omit<ApiKeyRow, 'account_id' | 'hash'> {
   readonly role_id: string | null;
   readonly status: ApiKey['status'];
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
 }
 
 /** The source of an ApiKeyProfile. */

@@ -1,22 +1,12 @@
-import type { Attachment, AttachmentKind } from '../../contract/protocol/resources/attachment.ts';
+import type { Attachment } from '../../contract/protocol/resources/attachment.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type EntityRow, presentEntity } from './entity.ts';
 
-export interface AttachmentRow {
-  readonly id: string;
+interface AttachmentRow extends Omit<Required<Attachment>, 'object' | 'resource'> {
   readonly message_id: string;
-  readonly kind: AttachmentKind;
-  readonly filename: string | null;
-  readonly content_type: string | null;
-  readonly size_bytes: number | null;
-  /** The target of a link, or the signed URL of a file, which expires. */
-  readonly url: string | null;
   /** The resource of an attachment of kind resource; null if it was deleted. */
   readonly resource: EntityRow | null;
-  /** When the bytes of the file were purged. */
-  readonly removed_at: string | null;
-  readonly created_at: string;
 }
 
 type StoredAttachmentRow = AttachmentRow & { readonly s3_key: string | null };

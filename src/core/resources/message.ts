@@ -1,71 +1,21 @@
+import type { Selectable } from 'kysely';
 import type { Actor, Entity } from '../../contract/protocol/resources/actor.ts';
 import type { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
 import type { Attachment } from '../../contract/protocol/resources/attachment.ts';
-import {
-  type Channel,
-  ChatMessage,
-  type MessageKind,
-  type MessageRedaction,
-  type MessageStatus,
-  type Visibility,
-} from '../../contract/protocol/resources/chat-message.ts';
+import { ChatMessage } from '../../contract/protocol/resources/chat-message.ts';
 import type { Conversation, ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
 import type { SentEmailStatus } from '../../contract/protocol/resources/email.ts';
-import type { MessageOutcome } from '../../contract/protocol/resources/message-outcome.ts';
 import type { MessageReaction } from '../../contract/protocol/resources/reaction.ts';
 import type { Thread } from '../../contract/protocol/resources/thread.ts';
 import { formAt } from '../../contract/protocol/schema/forms.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 import type { Db, Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
 import { type EncodedRows, type LargeText, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
-
-/** A message as a row of Postgres; voids have the status 'void' and are never shown. */
-export interface MessageRow {
-  readonly id: string;
-  readonly account_id: string;
-  readonly conversation_id: string;
-  readonly sequence: number | null;
-  readonly kind: MessageKind | 'void';
-  readonly status: MessageStatus | 'void';
-  readonly visibility: Visibility;
-  readonly channel: Channel;
-  /** What became of the mail of the message; null until something has. */
-  readonly email_status: SentEmailStatus | null;
-  readonly body: string | null;
-  readonly subject: string | null;
-  readonly cc: readonly string[] | null;
-  readonly mentions: readonly string[] | null;
-  readonly sender_id: string | null;
-  readonly author_id: string | null;
-  readonly reply_to_id: string | null;
-  readonly resource_type: 'account' | 'actor' | 'entity' | null;
-  readonly resource_id: string | null;
-  readonly agent_run_id: string | null;
-  readonly streaming_state: ChatMessage['streaming_state'];
-  readonly client_message_id: string | null;
-  readonly has_attachments: boolean;
-  readonly scheduled_at: string | null;
-  readonly edited_at: string | null;
-  /** Actor id. */
-  readonly edited_by: string | null;
-  readonly deleted_at: string | null;
-  /** Set on tombstones of redacted messages. */
-  readonly redaction: Redaction;
-  readonly created_at: string;
-  readonly updated_at: string;
-  /** Null while the message waits, and for messages that were sent at once. */
-  readonly outcome: Outcome;
-}
-
-/** Null unless the message was redacted. */
-export type Redaction = (MessageRedaction & { readonly by: string; readonly reason: string }) | null;
-
-/** The stored outcome of a draft or a scheduled message; null while it is open. */
-export type Outcome = Pick<MessageOutcome, 'result' | 'reason' | 'at'> | null;
 
 export const MESSAGE_COLUMNS = [
   'id',
@@ -98,7 +48,10 @@ export const MESSAGE_COLUMNS = [
   'created_at',
   'updated_at',
   'outcome',
-] as const satisfies readonly (keyof MessageRow)[];
+] as const satisfies readonly (keyof Schema['messages'])[];
+
+/** A message as a row of Postgres; voids have the status 'void' and are never shown. */
+export type MessageRow = Readonly<Pick<Selectable<Schema['messages']>, (typeof MESSAGE_COLUMNS)[number]>>;
 
 /** Returns `m.id, m.account_id, …` for a table or alias. */
 export function messageColumns(alias: string): string {
@@ -336,26 +289,8 @@ function attachmentsFor({ customer }: MessageViewer, attachments: readonly Attac
 /** A message of a page. */
 export type TimelineRow = MessageRow & RowKey & LargeText;
 
-/** The columns that name what a message can expand. */
-export type MessageLinks = Pick<
-  MessageRow,
-  | 'id'
-  | 'account_id'
-  | 'conversation_id'
-  | 'sender_id'
-  | 'author_id'
-  | 'reply_to_id'
-  | 'resource_type'
-  | 'resource_id'
-  | 'agent_run_id'
-  | 'has_attachments'
->;
-
-export const MESSAGES: RowKind<TimelineRow, MessageLinks> = {
-  name: 'messages',
-  encode: (row, { version, customer }) =>
-    JSON.stringify(formAt(version, ChatMessage, presentMessage(row, customer ? CUSTOMERS : TEAM))),
-  linksOf: (row) => ({
+function linksOf(row: MessageRow) {
+  return {
     id: row.id,
     account_id: row.account_id,
     conversation_id: row.conversation_id,
@@ -366,7 +301,17 @@ export const MESSAGES: RowKind<TimelineRow, MessageLinks> = {
     resource_id: row.resource_id,
     agent_run_id: row.agent_run_id,
     has_attachments: row.has_attachments,
-  }),
+  };
+}
+
+/** The columns that name what a message can expand. */
+export type MessageLinks = ReturnType<typeof linksOf>;
+
+export const MESSAGES: RowKind<TimelineRow, MessageLinks> = {
+  name: 'messages',
+  encode: (row, { version, customer }) =>
+    JSON.stringify(formAt(version, ChatMessage, presentMessage(row, customer ? CUSTOMERS : TEAM))),
+  linksOf,
   isVersioned: ({ status, streaming_state }) => status === 'sent' && streaming_state !== 'streaming',
   subjectOf: ({ id }) => id,
 };

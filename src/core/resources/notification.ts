@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely';
 import type { Entity } from '../../contract/protocol/resources/actor.ts';
 import {
   type NOTIFICATION_INCLUDES,
@@ -8,32 +9,11 @@ import { formAt } from '../../contract/protocol/schema/forms.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { readActors } from './actor.ts';
 import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from './entity.ts';
-
-/** A notification as a row of Postgres. */
-export interface NotificationRow {
-  readonly id: string;
-  readonly account_id: string;
-  readonly recipient_id: string;
-  readonly category: string;
-  readonly title: string;
-  readonly body: string | null;
-  readonly status: Notification['status'];
-  readonly priority: Notification['priority'];
-  readonly sender_id: string | null;
-  readonly resource_type: 'account' | 'actor' | 'entity' | null;
-  readonly resource_id: string | null;
-  readonly message_id: string | null;
-  readonly agent_run_id: string | null;
-  readonly seen_at: string | null;
-  readonly read_at: string | null;
-  readonly dismissed_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
 
 /**
  * A notification is late if the statement that makes it begins this much after the time of its
@@ -60,7 +40,12 @@ export const NOTIFICATION_COLUMNS = [
   'dismissed_at',
   'created_at',
   'updated_at',
-] as const satisfies readonly (keyof NotificationRow)[];
+] as const satisfies readonly (keyof Schema['notifications'])[];
+
+/** A notification as a row of Postgres. */
+export type NotificationRow = Readonly<
+  Pick<Selectable<Schema['notifications']>, (typeof NOTIFICATION_COLUMNS)[number]>
+>;
 
 /**
  * SQL, FROM: the notifications `n` of messages `m`, for present and former participants `p` of

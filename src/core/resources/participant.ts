@@ -34,21 +34,6 @@ export function isMember({ membership }: Pick<ParticipantRow, 'membership'>): bo
   return (MEMBER as readonly string[]).includes(membership);
 }
 
-/** The visible columns of a participant's row. */
-export type ShownParticipant = Pick<
-  ParticipantRow,
-  | 'id'
-  | 'actor_id'
-  | 'type'
-  | 'role'
-  | 'membership'
-  | 'notifications'
-  | 'muted_until'
-  | 'read_sequence'
-  | 'agent_trigger_policy'
-  | 'agent_trigger_keywords'
->;
-
 /** SQL: these columns of a table or alias. */
 export function shownParticipantColumns(alias: string): string {
   return SHOWN_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
@@ -65,7 +50,10 @@ const SHOWN_COLUMNS = [
   'read_sequence',
   'agent_trigger_policy',
   'agent_trigger_keywords',
-] as const satisfies readonly (keyof ShownParticipant)[];
+] as const satisfies readonly (keyof ParticipantRow)[];
+
+/** The visible columns of a participant's row. */
+export type ShownParticipant = Pick<ParticipantRow, (typeof SHOWN_COLUMNS)[number]>;
 
 /** Returns whether the participant has muted its conversation, and the mute has not ended. */
 export function isMuted({ notifications, muted_until }: Muting): boolean {

@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { conversationGone, requireOwner, requireWriter } from '../../core/conversations/access.ts';
-import { followBlocks, lockPair } from '../../core/conversations/block-store.ts';
+import { followBlocks, lockPair } from '../../core/conversations/blocks.ts';
 import {
   isDeletedSince,
   readConversation,

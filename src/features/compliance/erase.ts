@@ -6,7 +6,7 @@ import { blankPerson, lockPerson } from '../../core/accounts/persons.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { requireAnotherAdmin } from '../../core/accounts/user-changes.ts';
 import { audit } from '../../core/audit/audit.ts';
-import { deleteBlocksOf } from '../../core/conversations/block-store.ts';
+import { deleteBlocksOf } from '../../core/conversations/blocks.ts';
 import { readHeldConversationsOf } from '../../core/conversations/participant-store.ts';
 import { installed } from '../../core/features/installed.ts';
 import { forgetSettings } from '../../core/notifications/settings/settings.ts';

@@ -11,7 +11,7 @@ import { installed } from '../../core/features/installed.ts';
 import { rejectDraft } from '../../core/messages/drafts/drafts.ts';
 import { withdrawContent, withdrawOutside } from '../../core/messages/editing/withdraw-content.ts';
 import { MESSAGE_EDITED } from '../../core/messages/outbox-topics.ts';
-import { conversationsOfReactor, removeReactionsOf } from '../../core/messages/reactions/reaction-store.ts';
+import { conversationsOfReactor, removeReactionsOf } from '../../core/messages/reactions/reactions.ts';
 import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
 import { lockMessage } from '../../core/messages/store.ts';
 import { readHead } from '../../core/messages/timeline/timeline-store.ts';

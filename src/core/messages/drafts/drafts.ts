@@ -17,7 +17,7 @@ import { insertWaiting, lockMessage } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import type { NewMessage } from '../timeline/new-message.ts';
 
-export interface NewDraft {
+interface NewDraft {
   readonly message: NewMessage;
   /** The thread message that the draft answers. */
   readonly sourceThreadMessageId: string | null;
@@ -82,7 +82,7 @@ export function approveDraft<Followed>(
 }
 
 /** How an open draft is sent, and by whose act. */
-export interface DraftSending<Followed> {
+interface DraftSending<Followed> {
   readonly move: 'approve' | 'reply';
   /** Actor id. */
   readonly by: string;
@@ -135,7 +135,14 @@ async function supersedeOlder(
 ): Promise<void> {
   const agentId = kind === 'agent' ? author_id : null;
   if (sourceId === null && agentId === null) return;
-  const older = await lockDrafts(tx, conversation_id, { sourceId, authorId: agentId });
+  const older = await tx.kysely
+    .selectFrom('messages')
+    .select(MESSAGE_COLUMNS)
+    .where('conversation_id', '=', conversation_id)
+    .where('status', '=', 'draft')
+    .where((row) => row.or([row('source_thread_message_id', '=', sourceId), row('author_id', '=', agentId)]))
+    .forUpdate()
+    .execute();
   for (const draft of older) await conclude(tx, draft, 'supersede');
 }
 
@@ -148,7 +155,8 @@ async function requireSeen(
     throw changedMeanwhile('if_version', 'The draft has changed since if_version. Read it again.');
   }
   if (if_last_sequence === undefined) return;
-  if (await hasCustomerWrittenSince(tx, conversation_id, if_last_sequence)) {
+  const [newer] = await tx.query(READ_CUSTOMER_SINCE, conversation_id, if_last_sequence);
+  if (newer !== undefined) {
     throw changedMeanwhile(
       'if_last_sequence',
       'The customer has written after if_last_sequence. Read the conversation again.',
@@ -172,35 +180,6 @@ function auditDraft(
 /** Only customer conversations have drafts. */
 function caseOf({ conversation_id: id, account_id }: MessageRow) {
   return { id, account_id, audience: 'customer' as const };
-}
-
-/**
- * The open drafts of the conversation that answer this message or are by this author, locked. Null
- * for either: none by it.
- */
-export function lockDrafts(
-  tx: Tx,
-  conversationId: string,
-  { sourceId, authorId }: { readonly sourceId: string | null; readonly authorId: string | null },
-): Promise<MessageRow[]> {
-  return tx.kysely
-    .selectFrom('messages')
-    .select(MESSAGE_COLUMNS)
-    .where('conversation_id', '=', conversationId)
-    .where('status', '=', 'draft')
-    .where((row) => row.or([row('source_thread_message_id', '=', sourceId), row('author_id', '=', authorId)]))
-    .forUpdate()
-    .execute();
-}
-
-/** Whether the customer has written since that number. The conversation is locked. */
-export async function hasCustomerWrittenSince(
-  tx: Tx,
-  conversationId: string,
-  sequence: number,
-): Promise<boolean> {
-  const [newer] = await tx.query(READ_CUSTOMER_SINCE, conversationId, sequence);
-  return newer !== undefined;
 }
 
 // Every message of a customer takes its number under the lock that the reader of this statement

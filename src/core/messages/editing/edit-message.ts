@@ -14,6 +14,7 @@ import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';
 import { MESSAGE_EDITED } from '../outbox-topics.ts';
+import type { Readable } from '../reading/readable-message.ts';
 import { cancelScheduled, reschedule } from '../schedules/scheduled.ts';
 import { uniqueAddresses } from '../sending/compose.ts';
 import { allMentions } from '../sending/mentions.ts';
@@ -24,10 +25,8 @@ import { keepRevision } from './revision-store.ts';
 import { withdrawContent } from './withdraw-content.ts';
 
 /** A message that the caller may read, and the caller. */
-export interface EditRequest {
+export interface EditRequest extends Readable {
   readonly principal: Principal;
-  readonly facts: ConversationFacts;
-  readonly row: MessageRow;
 }
 
 /**

@@ -7,26 +7,18 @@ import {
 import { MessageOutcome } from '../../../contract/protocol/resources/message-outcome.ts';
 import { MessageRevision } from '../../../contract/protocol/resources/message-revision.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import type { ObjectStore } from '../../attachments/storage.ts';
 import { requireWriter } from '../../conversations/access.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { readableMessage } from '../reading/readable-message.ts';
+import type { MessageRoutesOptions } from '../route-options.ts';
 import { outcomeOf } from '../sending/message-outcome.ts';
 import { checkEditBody, deleteMessage, editMessage } from './edit-message.ts';
 import { claimEdited } from './edited-attachments.ts';
 import { presentRevision, readRevisions } from './revision-store.ts';
 
-export interface EditRoutesOptions {
-  readonly database: Database;
-  readonly files: ObjectStore;
-  readonly directory: ConversationDirectory;
-}
-
-export function editRoutes({ database, files, directory }: EditRoutesOptions): Route[] {
+export function editRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   const sources = { database, directory };
   return [
     defineRoute({
@@ -107,17 +99,12 @@ export function editRoutes({ database, files, directory }: EditRoutesOptions): R
 const OWN_MESSAGES = { permission: 'messaging:create', of: 'your own messages' } as const;
 const IncludeQuery = Body({ 'include[]': IncludeInMessage });
 
-export interface RevisionRoutesOptions {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-}
-
 /**
  * Routes of revisions, for people that may set the legal hold, under which revisions are kept.
  * Agents are refused: what an author took back would stay in their runs
  * (docs/decisions.md#revisions).
  */
-export function revisionRoutes({ database, directory }: RevisionRoutesOptions): Route[] {
+export function revisionRoutes({ database, directory }: MessageRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'list_message_revisions',

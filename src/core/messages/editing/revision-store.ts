@@ -21,7 +21,7 @@ export async function keepRevision(
       revision: sql<number>`(SELECT coalesce(max(revision), 0) + 1 FROM message_revisions WHERE message_id = ${row.id})`,
       body: row.body,
       subject: row.subject,
-      cc: row.cc === null ? null : [...row.cc],
+      cc: row.cc,
       mentions: [...(row.mentions ?? [])],
       attachment_ids: [...attachmentIds],
       replaced_by: actor.id,

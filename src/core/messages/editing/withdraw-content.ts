@@ -10,7 +10,7 @@ import { outsideUpdateOf } from '../events.ts';
 import { type WithdrawnMail, withdrawMail } from '../mail-content-store.ts';
 import { MESSAGE_DELETED } from '../outbox-topics.ts';
 import { removePin } from '../pins/pin.ts';
-import { removeReactions } from '../reactions/reaction-store.ts';
+import { removeReactions } from '../reactions/reactions.ts';
 import { deleteAttachments, updateMessage } from '../store.ts';
 import { removeRevisions } from './revision-store.ts';
 

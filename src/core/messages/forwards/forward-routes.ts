@@ -4,24 +4,15 @@ import {
   IncludeInMessage,
 } from '../../../contract/protocol/resources/chat-message.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { type Answered, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import type { AnswerOf, Sender } from '../sending/send.ts';
+import type { MessageRoutesOptions } from '../route-options.ts';
+import type { AnswerOf } from '../sending/send.ts';
 import { forwarded } from './forward.ts';
 
-export interface ForwardRoutesOptions {
-  readonly sender: Sender;
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly directory: ConversationDirectory;
-}
-
-export function forwardRoutes({ sender, database, files, directory }: ForwardRoutesOptions): Route[] {
+export function forwardRoutes({ sender, database, files, directory }: MessageRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'forward_message',

@@ -2,24 +2,16 @@ import { ListOf } from '../../../contract/protocol/lists.ts';
 import { type ChatMessage, IncludeInMessage } from '../../../contract/protocol/resources/chat-message.ts';
 import { Pin } from '../../../contract/protocol/resources/pin.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage, expandMessages } from '../../resources/expanded-message.ts';
 import { readMessagesForPage } from '../../resources/large-bodies.ts';
 import { readableMessage } from '../reading/readable-message.ts';
+import type { MessageRoutesOptions } from '../route-options.ts';
 import { type PinState, pinMessage, readPinPage, unpinMessage } from './pin.ts';
 
-export interface PinRoutesOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly directory: ConversationDirectory;
-}
-
-export function pinRoutes({ database, files, directory }: PinRoutesOptions): Route[] {
+export function pinRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   const sources = { database, directory };
   return [
     defineRoute({

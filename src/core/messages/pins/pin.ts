@@ -23,8 +23,8 @@ export async function pinMessage(tx: Tx, principal: Principal, message: Readable
   }
   const state = await readPin(tx, current);
   if (state.pinned_at !== null) return state;
-  const used = await countPins(tx, current.conversation_id);
-  if (used >= PIN_LIMITS.ofConversation) throw tooManyPins(used);
+  const [used] = await tx.query(COUNT, current.conversation_id);
+  if (used!.pins >= PIN_LIMITS.ofConversation) throw tooManyPins(used!.pins);
   return writePin(tx, current, principal.actor.id);
 }
 
@@ -59,9 +59,8 @@ export interface PinState {
 }
 
 /** A pinned message of a conversation. */
-export interface PinRow {
+export interface PinRow extends PinState {
   readonly message_id: string;
-  readonly pinned_by: string | null;
   readonly pinned_at: string;
 }
 
@@ -71,12 +70,6 @@ type MessageKey = Pick<MessageRow, 'id' | 'conversation_id'>;
 export async function readPin(tx: Tx, { id }: MessageKey): Promise<PinState> {
   const [state] = await tx.query(READ, id);
   return state ?? NOT_PINNED;
-}
-
-/** The conversation is locked. */
-export async function countPins(tx: Tx, conversationId: string): Promise<number> {
-  const [row] = await tx.query(COUNT, conversationId);
-  return row!.pins;
 }
 
 /**

@@ -1,21 +1,14 @@
 import { Type } from 'typebox';
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { MessageReactions, Reaction } from '../../../contract/protocol/resources/reaction.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { type Call, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { presentReaction } from '../../resources/reaction.ts';
 import { readableMessage } from '../reading/readable-message.ts';
-import { react, requireEmoji, unreact } from './react.ts';
-import { readReactionPage } from './reaction-store.ts';
+import type { MessageRoutesOptions } from '../route-options.ts';
+import { react, readReactionPage, requireEmoji } from './reactions.ts';
 
-export interface ReactionRoutesOptions {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-}
-
-export function reactionRoutes(sources: ReactionRoutesOptions): Route[] {
+export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'list_reactions',
@@ -55,7 +48,7 @@ export function reactionRoutes(sources: ReactionRoutesOptions): Route[] {
       summary: 'React to a message with an emoji',
       ...OWN_REACTION,
       prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      change: (tx, { principal, params }, message) => react(tx, principal, message, params.emoji!),
+      change: (tx, { principal, params }, message) => react(tx, principal, message, params.emoji!, 'add'),
     }),
     defineRoute({
       name: 'remove_reaction',
@@ -64,7 +57,7 @@ export function reactionRoutes(sources: ReactionRoutesOptions): Route[] {
       summary: 'Take a reaction of your own back',
       ...OWN_REACTION,
       prepare: ({ principal, params }) => readableMessage(sources, principal, params.id!),
-      change: (tx, { principal, params }, message) => unreact(tx, principal, message, params.emoji!),
+      change: (tx, { principal, params }, message) => react(tx, principal, message, params.emoji!, 'remove'),
     }),
   ];
 }

@@ -1,26 +1,15 @@
 import { ListOf } from '../../../contract/protocol/lists.ts';
 import { ConversationFile } from '../../../contract/protocol/resources/conversation-file.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { readActors } from '../../resources/actor.ts';
 import type { Downloads } from '../../resources/attachment.ts';
+import type { MessageRoutesOptions } from '../route-options.ts';
 
-export interface ConversationFileRoutesOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly directory: ConversationDirectory;
-}
-
-export function conversationFileRoutes({
-  database,
-  files,
-  directory,
-}: ConversationFileRoutesOptions): Route[] {
+export function conversationFileRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'list_conversation_files',
@@ -36,7 +25,7 @@ export function conversationFileRoutes({
       async handle({ principal, params, query, url }) {
         const page = readPage(FILES, query, { conversation: params.id });
         const { id } = await readableConversation(directory, principal, params.id!);
-        const rows = await readFiles(database, id, principal.customer, page);
+        const rows = await FILE_PAGES.readPage(database, [id, principal.customer], page);
         const shown = await presentFiles(database, files, rows);
         return toList(
           rows,
@@ -53,34 +42,15 @@ export function conversationFileRoutes({
 const FILES = defineList('files of a conversation', ['text', 'integer']);
 
 /** A file or image of a sent message. */
-export interface FileRow {
-  readonly id: string;
-  readonly message_id: string;
+interface FileRow extends Omit<ConversationFile, 'object' | 'url' | 'sender'> {
   readonly position: number;
-  readonly kind: ConversationFile['kind'];
   /** Null once its bytes were purged. */
   readonly s3_key: string | null;
-  readonly filename: string | null;
-  readonly content_type: string | null;
-  readonly size_bytes: number | null;
-  readonly removed_at: string | null;
-  readonly sequence: number;
   readonly sender_id: string | null;
-  readonly sent_at: string;
-}
-
-/** Returns the files of the messages that the reader may see, the newest first. */
-export function readFiles(
-  db: Db,
-  conversationId: string,
-  forCustomer: boolean,
-  page: KeysetPage,
-): Promise<FileRow[]> {
-  return FILE_PAGES.readPage(db, [conversationId, forCustomer], page);
 }
 
 /** Returns the resource of each row, with its sender and a signed URL. */
-export async function presentFiles(
+async function presentFiles(
   db: Db,
   downloads: Downloads,
   rows: readonly FileRow[],

@@ -10,7 +10,6 @@ import {
 import { OneOf } from '../../../contract/protocol/schema/schema.ts';
 import { Since } from '../../../contract/protocol/schema/since.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import {
   defineList,
   nameOf,
@@ -22,26 +21,16 @@ import {
 } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation } from '../../conversations/access.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
-import type { Downloads } from '../../resources/attachment.ts';
 import { jsonBytesOf, withText } from '../../resources/encoded-rows.ts';
 import { expandMessages, readExpansions } from '../../resources/expanded-message.ts';
-import { completeMessage, type EncodedMessages, type MessageRow } from '../../resources/message.ts';
+import { completeMessage, type MessageRow } from '../../resources/message.ts';
+import type { MessageRoutesOptions } from '../route-options.ts';
 import { readOutside } from '../store.ts';
-import type { Timeline } from '../timeline/timeline.ts';
 import { readSentById, type TimelineKey, type TimelineRange } from '../timeline/timeline-store.ts';
 import { readTimeline, readTimelineKeys } from './list.ts';
 import { seesSchedules } from './readable-message.ts';
 
-export interface ListRoutesOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-  readonly directory: ConversationDirectory;
-  readonly timeline: Timeline;
-  readonly encoded: EncodedMessages;
-}
-
-export function listRoutes({ database, files, directory, timeline, encoded }: ListRoutesOptions): Route[] {
+export function listRoutes({ database, files, directory, timeline, encoded }: MessageRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'list_messages',

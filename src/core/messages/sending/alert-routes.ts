@@ -5,21 +5,18 @@ import type { ConversationAudience } from '../../../contract/protocol/resources/
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { type Answered, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation, requireSender } from '../../conversations/access.ts';
-import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { systemConversation } from '../../conversations/system-conversation.ts';
-import type { Downloads } from '../../resources/attachment.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
+import type { MessageRoutesOptions } from '../route-options.ts';
 import { writePriority } from '../store.ts';
-import type { LockedWrites } from '../timeline/locked-write.ts';
 import { TEXT_ALONE } from '../timeline/new-message.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { requireActive } from './external-message.ts';
 import type { AnswerOf } from './send.ts';
 
-export function alertRoutes({ files, ...options }: AlertOptions & { readonly files: Downloads }): Route[] {
+export function alertRoutes({ files, ...options }: MessageRoutesOptions): Route[] {
   return [
     defineRoute({
       name: 'create_alert',
@@ -43,11 +40,7 @@ export function alertRoutes({ files, ...options }: AlertOptions & { readonly fil
   ];
 }
 
-export interface AlertOptions {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-  readonly lockedWrites: LockedWrites;
-}
+type AlertOptions = Pick<MessageRoutesOptions, 'database' | 'directory' | 'lockedWrites'>;
 
 /**
  * Create Alert (docs/contract.md#alerts): sends a message of kind `alert` in the caller's name. It

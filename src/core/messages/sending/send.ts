@@ -7,7 +7,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isComing } from '../../../platform/db/migration/coming.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { customerBlocked, readableConversation } from '../../conversations/access.ts';
-import { isCustomerBlocked } from '../../conversations/block-store.ts';
+import { isCustomerBlocked } from '../../conversations/blocks.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { ConversationDirectory } from '../../conversations/directory.ts';
 import { notComing } from '../../conversations/own-state.ts';

@@ -5,7 +5,7 @@ import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { directBlocked } from '../../conversations/access.ts';
-import { readBlockedIds } from '../../conversations/block-store.ts';
+import { readBlockedIds } from '../../conversations/blocks.ts';
 import { type MessageRow, readMessagesById } from '../../resources/message.ts';
 import { readMessagesByClientId } from '../store.ts';
 import { insertMessages, type NumberedMessage } from './insert-store.ts';

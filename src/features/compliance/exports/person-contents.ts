@@ -1,7 +1,7 @@
 import { readAvatarKey } from '../../../core/accounts/avatars/avatars.ts';
 import type { Person } from '../../../core/accounts/persons.ts';
 import { presentAuditEvent, readAccountAudit } from '../../../core/audit/audit.ts';
-import { readBlocksOf } from '../../../core/conversations/block-store.ts';
+import { readBlocksOf } from '../../../core/conversations/blocks.ts';
 import { readMembershipsOf } from '../../../core/conversations/participant-store.ts';
 import { installed } from '../../../core/features/installed.ts';
 import { allMessagesOf, allReactionsOf, conversationsOfAuthor } from '../../../core/messages/whole-store.ts';

@@ -3,7 +3,7 @@ import { derivedId } from '../../../contract/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
 import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import { isCustomerBlocked } from '../../../core/conversations/block-store.ts';
+import { isCustomerBlocked } from '../../../core/conversations/blocks.ts';
 import { followExternal } from '../../../core/messages/sending/external-message.ts';
 import type { LockedWrites, NewEntry, Withheld } from '../../../core/messages/timeline/locked-write.ts';
 import type { CommittedMessage } from '../../../core/messages/timeline/outgoing.ts';

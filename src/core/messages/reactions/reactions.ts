@@ -1,20 +1,21 @@
+import { toEmoji } from '../../../contract/protocol/emoji.ts';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import { type MessageReactions, REACTION_LIMITS } from '../../../contract/protocol/resources/reaction.ts';
+import { hasPermission } from '../../../platform/access/authorize.ts';
+import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
+import { requireUnblocked } from '../../conversations/access.ts';
+import type { ConversationFacts } from '../../conversations/directory.ts';
 import { enqueueChanged } from '../../events/changes.ts';
-import type { MessageRow } from '../../resources/message.ts';
-import { REACTION_COLUMNS, type ReactionRow } from '../../resources/reaction.ts';
-
-/** One actor's reaction to a message with one emoji. */
-export interface ReactionKey {
-  readonly messageId: string;
-  readonly emoji: string;
-  readonly actorId: string;
-}
+import { type MessageRow, visibleToCustomers } from '../../resources/message.ts';
+import { REACTION_COLUMNS, type ReactionRow, readReactions } from '../../resources/reaction.ts';
+import type { Readable } from '../reading/readable-message.ts';
 
 /** The reactions of a message, as far as they decide about another one. */
-export interface Standing {
+interface Standing {
   /** Number of different emojis. */
   readonly kinds: number;
   /** Whether anyone has reacted with the emoji. */
@@ -23,43 +24,23 @@ export interface Standing {
   readonly is_own: boolean;
 }
 
-/**
- * Locks the reactions of a message until the transaction ends, and the message against its
- * deletion. Returns undefined where the message was deleted or purged meanwhile.
- */
+/** Returns whether the message is there: it may have been deleted or purged meanwhile. */
 export async function lockReactions(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-): Promise<true | undefined> {
+): Promise<boolean> {
   const [message] = await tx.query(LOCK_MESSAGE, id, conversation_id);
-  if (message === undefined) return undefined;
-  await tx.query(LOCK_REACTIONS, id, conversation_id);
-  return true;
+  if (message !== undefined) await tx.query(LOCK_REACTIONS, id, conversation_id);
+  return message !== undefined;
 }
 
 /** Under `lockReactions`. */
-export async function readStanding(tx: Tx, { messageId, emoji, actorId }: ReactionKey): Promise<Standing> {
-  const [standing] = await tx.query(READ_STANDING, messageId, emoji, actorId);
-  return standing!;
-}
-
-/** Under `lockReactions`: the change reaches readers behind the commit. */
 export async function insertReaction(
   tx: Tx,
-  { messageId, emoji, actorId }: ReactionKey,
+  { messageId, emoji, actorId }: { messageId: string; emoji: string; actorId: string },
   { conversationId, customer }: { readonly conversationId: string; readonly customer: boolean },
 ): Promise<void> {
   await tx.query(INSERT, messageId, emoji, actorId, conversationId, customer);
-  await announce(tx, [messageId], conversationId);
-}
-
-/** Under `lockReactions`. */
-export async function deleteReaction(
-  tx: Tx,
-  { messageId, emoji, actorId }: ReactionKey,
-  conversationId: string,
-): Promise<void> {
-  await tx.query(DELETE, messageId, emoji, actorId);
   await announce(tx, [messageId], conversationId);
 }
 
@@ -191,3 +172,91 @@ const REACTIONS = keysetList<[messageId: string, emoji: string | null, ofCustome
   ],
   order: 'oldest_first',
 });
+
+/**
+ * Reacts as the caller, or takes its reaction back; what is so already stays. The reactions of the
+ * message are locked until the transaction ends, and the message against its deletion; the change
+ * reaches readers behind the commit. Throws ApiError.
+ */
+export async function react(
+  tx: Tx,
+  principal: Principal,
+  { row, facts }: Readable,
+  text: string,
+  move: 'add' | 'remove',
+): Promise<MessageReactions> {
+  const emoji = checkReaction(principal, row, facts, text);
+  if (move === 'add') requireUnblocked(principal, facts);
+  const { id, conversation_id: stream } = row;
+  if (!(await lockReactions(tx, row))) throw messageGone();
+  const { customer, actor } = principal;
+  const [standing] = await tx.query(READ_STANDING, id, emoji, actor.id);
+  const { kinds, is_known, is_own } = standing!;
+  const isNew = move === 'add';
+  if (isNew && !is_known && kinds >= REACTION_LIMITS.kinds) throw tooManyKinds(kinds);
+  if (isNew && !is_own) {
+    const key = { messageId: id, emoji, actorId: actor.id };
+    await insertReaction(tx, key, { conversationId: stream, customer });
+  } else if (!isNew && is_own) {
+    await tx.query(DELETE, id, emoji, actor.id);
+    await announce(tx, [id], stream);
+  }
+  const reactions = await readReactions(tx, principal, [id]);
+  return { object: 'message_reactions', message_id: id, reactions: reactions.get(id) ?? [] };
+}
+
+/** Throws ApiError `parameter_invalid` (param emoji). */
+export function requireEmoji(text: string): string {
+  const emoji = toEmoji(text);
+  if (emoji !== undefined) return emoji;
+  const message = 'Must be exactly one emoji, percent-encoded, such as %F0%9F%91%8D.';
+  throw new ApiError('parameter_invalid', message, { param: 'emoji' });
+}
+
+/**
+ * Returns the emoji if the caller may react to this message with it (docs/contract.md#reactions):
+ * what was sent, to all that may post in the conversation. Customers see reactions to what they
+ * see, so an agent needs the right to send to them.
+ */
+function checkReaction(
+  principal: Principal,
+  row: MessageRow,
+  facts: ConversationFacts,
+  text: string,
+): string {
+  const emoji = requireEmoji(text);
+  if (facts.members.get(principal.actor.id)?.role === 'viewer') {
+    throw new ApiError('insufficient_permissions', 'Viewers of a conversation cannot react.');
+  }
+  if (row.deleted_at !== null) throw messageGone();
+  if (row.status !== 'sent') {
+    throw new ApiError(
+      'resource_conflict',
+      `A message that is ${row.status} has no reactions. Only sent ones have.`,
+    );
+  }
+  const isSeenOutside = visibleToCustomers(row, facts.audience);
+  if (
+    principal.actor.type === 'agent' &&
+    isSeenOutside &&
+    !hasPermission(principal, 'messaging:send_external')
+  ) {
+    throw new ApiError(
+      'insufficient_permissions',
+      'An agent needs messaging:send_external to react to what customers read.',
+    );
+  }
+  return emoji;
+}
+
+function messageGone(): ApiError {
+  return new ApiError('resource_gone', 'The message was deleted.', { param: 'id' });
+}
+
+function tooManyKinds(used: number): ApiError {
+  const limit = REACTION_LIMITS.kinds;
+  return new ApiError('limit_exceeded', `A message can have ${limit} different emojis. Use one of them.`, {
+    param: 'emoji',
+    quota: { limit, used, reset_at: null },
+  });
+}
