@@ -19,8 +19,9 @@ import {
   moveRead,
   readReadAlready,
 } from '../../src/core/notifications/feed/mark-store.ts';
-import { insertNotifications, type NewNotification } from '../../src/core/notifications/feed/notify-users.ts';
-import { readChanged, writePreviews } from '../../src/core/notifications/feed/store.ts';
+import { type NewNotification, notifyUsers } from '../../src/core/notifications/feed/notify-users.ts';
+import { writePreviews } from '../../src/core/notifications/feed/refresh.ts';
+import { readChanged } from '../../src/core/notifications/feed/store.ts';
 import { withdrawOfMessage, withdrawOfSubject } from '../../src/core/notifications/feed/withdraw-store.ts';
 import type { MessageRow } from '../../src/core/resources/message.ts';
 import { type NotificationRow, readNotifications } from '../../src/core/resources/notification.ts';
@@ -126,7 +127,9 @@ t.test('one notification, and those of some recipients', async (t) => {
 });
 
 t.test('the notifications of a message are found by the ids that are made again', async (t) => {
-  await along(t, 'previews', 51 * 40, (tx) => writePreviews(tx, message, 'other'));
+  await along(t, 'previews', 51 * 40, (tx) =>
+    writePreviews(tx, message.messageId, message.conversationId, 'other'),
+  );
   await along(t, 'withdrawn', 51 * 40, (tx) => withdrawOfMessage(tx, message.messageId, 'cnv_1'));
   await along(t, 'of a subject', 40, (tx) => withdrawOfSubject(tx, 'run_1', 'approval.requested'), {
     index: 'notifications_subject',
@@ -144,7 +147,7 @@ t.test('inserts and their repetition', async (t) => {
   await along(t, 'of a message', 20 * 20, (db) => insertDue(db, due), { index: 'messages_pkey' });
   await along(t, 'of a message, read again', 52 * 20, (db) => insertDue(db, due), { nth: 1 });
   await along(t, 'read already', 52 * 20, (db) => readReadAlready(db, [row.id]));
-  const insert = (tx: Tx) => insertNotifications(tx, recipients, NOTIFICATION);
+  const insert = (tx: Tx) => notifyUsers(tx, recipients, NOTIFICATION);
   await along(t, 'of another cause', 20 * 20, insert, { index: 'actors_pkey' });
 });
 

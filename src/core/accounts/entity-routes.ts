@@ -23,7 +23,13 @@ export function entityRoutes(database: Database): Route[] {
       status: 201,
       response: Entity,
       async change(tx, call) {
-        return presentEntity(await createEntity(tx, { accountId: call.principal.accountId, ...call.body }));
+        const { name, handle = null } = call.body;
+        const id = newId('entity');
+        await tx.kysely
+          .insertInto('entities')
+          .values({ id, account_id: call.principal.accountId, name, handle })
+          .execute();
+        return presentEntity({ type: 'entity', id, name, handle });
       },
     }),
     defineRoute({
@@ -58,20 +64,6 @@ export function entityRoutes(database: Database): Route[] {
 }
 
 const LIST = defineList('entities', ['time', 'text']);
-
-/**
- * Creates a resource of the account's own application, which messages and conversations can point
- * to.
- */
-export async function createEntity(
-  db: Db,
-  entity: { readonly accountId: string; readonly name: string; readonly handle?: string | undefined },
-): Promise<EntityRow> {
-  const { accountId, name, handle = null } = entity;
-  const id = newId('entity');
-  await db.kysely.insertInto('entities').values({ id, account_id: accountId, name, handle }).execute();
-  return { type: 'entity', id, name, handle };
-}
 
 /** Throws `resource_not_found` (param id). */
 export async function findEntity(db: Db, accountId: string, id: string): Promise<EntityRow> {

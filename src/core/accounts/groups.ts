@@ -6,7 +6,7 @@ import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../platform/db/connection/unique-violation.ts';
-import { audit } from '../audit/audit.ts';
+import { auditAccount } from '../audit/audit.ts';
 import { readNamedActors } from '../resources/actor.ts';
 import { GROUP_COLUMNS, type GroupRow } from '../resources/group.ts';
 import { defineAccountList } from './account-list.ts';
@@ -37,9 +37,7 @@ export async function createGroup(tx: Tx, { accountId, name, members = [] }: New
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()
     .executeTakeFirst();
-  if (group === undefined) {
-    throw alreadyExists('group', 'name');
-  }
+  if (group === undefined) throw alreadyExists('group', 'name');
   await writeMembers(tx, group.id, memberIds);
   return { ...group, avatar_url: null };
 }
@@ -88,16 +86,12 @@ export async function readMemberIds(
   for (const [index, id] of ids.entries()) {
     const param = `members[${index}]`;
     const actor = named.get(id);
-    if (actor === undefined || actor.deactivated) {
-      throw notFound('user or agent', param);
-    }
+    if (actor === undefined || actor.deactivated) throw notFound('user or agent', param);
     const isMember = (actor.type === 'user' && !actor.customer) || actor.type === 'agent';
     if (!isMember) {
       throw new ApiError('validation_failed', 'Only users and agents can be members of a group.', { param });
     }
-    if (members.has(actor.id)) {
-      throw repeated(param);
-    }
+    if (members.has(actor.id)) throw repeated(param);
     members.add(actor.id);
   }
   return [...members];
@@ -148,7 +142,7 @@ export async function changeGroup(
         : error;
     });
   if (hasNewName) await writeActor(tx, group, { name });
-  await record(tx, principal, 'group.updated', { group_id: id, fields });
+  await auditAccount(tx, principal, 'group.updated', { group_id: id, fields });
   return group;
 }
 
@@ -177,7 +171,7 @@ export async function removeGroup(tx: Tx, principal: Principal, id: string): Pro
   await tx.query(DETACH_DELETED_INBOXES, id);
   await tx.kysely.deleteFrom('group_members').where('group_id', '=', id).execute();
   await tx.kysely.deleteFrom('messaging_groups').where('id', '=', id).execute();
-  await record(tx, principal, 'group.deleted', { group_id: id });
+  await auditAccount(tx, principal, 'group.deleted', { group_id: id });
   return group;
 }
 
@@ -201,15 +195,6 @@ async function writeActor(
     .where('id', '=', id)
     .execute();
   await enqueueRightsChanged(tx, [id]);
-}
-
-async function record(
-  tx: Tx,
-  { accountId, actor }: Principal,
-  action: 'group.updated' | 'group.deleted',
-  details: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await audit(tx, { accountId, conversationId: null, actorId: actor.id, action, details });
 }
 
 const COUNT_USES = statement<

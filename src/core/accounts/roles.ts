@@ -7,7 +7,7 @@ import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../platform/db/connection/unique-violation.ts';
-import { audit } from '../audit/audit.ts';
+import { auditAccount } from '../audit/audit.ts';
 import { ROLE_COLUMNS, type RoleRow } from '../resources/role.ts';
 import { defineAccountList } from './account-list.ts';
 import { requireGrant } from './grants.ts';
@@ -35,9 +35,7 @@ export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()
     .executeTakeFirst();
-  if (row === undefined) {
-    throw alreadyExists('role', 'name');
-  }
+  if (row === undefined) throw alreadyExists('role', 'name');
   return row;
 }
 
@@ -77,24 +75,13 @@ export async function findRole(db: Db, accountId: string, idOrName: string): Pro
  */
 export async function findRoleById(db: Db, accountId: string, id: string): Promise<RoleRow> {
   const row = await roleOf(db, accountId, id).forKeyShare().executeTakeFirst();
-  if (row === undefined) {
-    throw notFound('role', 'role_id');
-  }
+  if (row === undefined) throw notFound('role', 'role_id');
   return row;
 }
 
 /** Throws `resource_not_found` (param id). */
 export async function readRole(db: Db, accountId: string, id: string): Promise<RoleRow> {
   const row = await roleOf(db, accountId, id).executeTakeFirst();
-  if (row === undefined) throw notFound('role', 'id');
-  return row;
-}
-
-/**
- * Like `readRole`; the role is locked until the transaction ends, and cannot be assigned meanwhile.
- */
-export async function lockRole(tx: Tx, accountId: string, id: string): Promise<RoleRow> {
-  const row = await roleOf(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw notFound('role', 'id');
   return row;
 }
@@ -141,13 +128,7 @@ export async function changeRole(
       throw isUniqueViolation(error, 'roles_account_id_name_key') ? alreadyExists('role', 'name') : error;
     });
   await enqueueRightsChanged(tx, [id]);
-  await audit(tx, {
-    accountId: role.account_id,
-    conversationId: null,
-    actorId: principal.actor.id,
-    action: 'role.updated',
-    details: { role_id: id, fields },
-  });
+  await auditAccount(tx, principal, 'role.updated', { role_id: id, fields });
   return row;
 }
 
@@ -168,13 +149,7 @@ export async function removeRole(tx: Tx, principal: Principal, id: string): Prom
   }
   await tx.kysely.updateTable('actors').set({ role_id: null }).where('role_id', '=', id).execute();
   await tx.kysely.deleteFrom('roles').where('id', '=', id).execute();
-  await audit(tx, {
-    accountId: role.account_id,
-    conversationId: null,
-    actorId: principal.actor.id,
-    action: 'role.deleted',
-    details: { role_id: id },
-  });
+  await auditAccount(tx, principal, 'role.deleted', { role_id: id });
   return role;
 }
 
@@ -184,8 +159,10 @@ export async function removeRole(tx: Tx, principal: Principal, id: string): Prom
  */
 const SERVICE_ROLES: ReadonlySet<RoleType> = new Set(['admin', 'scanner', 'sales_rep']);
 
+/** The role is locked until the transaction ends, and cannot be assigned meanwhile. */
 async function lockEditable(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
-  const role = await lockRole(tx, principal.accountId, id);
+  const role = await roleOf(tx, principal.accountId, id).forUpdate().executeTakeFirst();
+  if (role === undefined) throw notFound('role', 'id');
   if (SERVICE_ROLES.has(role.type)) {
     const message = `The role ${role.name} belongs to the service and cannot be changed or deleted. Create another role instead.`;
     throw new ApiError('resource_conflict', message);

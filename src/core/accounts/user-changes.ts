@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { audit } from '../audit/audit.ts';
+import { auditAccount } from '../audit/audit.ts';
 import type { UserProfile } from '../resources/user.ts';
 import { lockAccount } from './accounts.ts';
 import { requireGrant } from './grants.ts';
@@ -49,7 +49,7 @@ export async function changeUser(
 /** Writes the checked changes of a user, and announces and audits them if there are any. */
 export async function writeUser(
   tx: Tx,
-  { accountId, actor }: Principal,
+  principal: Principal,
   user: UserProfile,
   { name = user.name, role_id = user.role_id ?? undefined }: UserChanges,
 ): Promise<UserProfile> {
@@ -64,14 +64,9 @@ export async function writeUser(
     .execute();
   if (name === user.name) await enqueueRightsChanged(tx, [id]);
   else await enqueueActorChanged(tx, id);
-  await audit(tx, {
-    accountId,
-    conversationId: null,
-    actorId: actor.id,
-    action: 'user.updated',
-    details: { user_id: id, fields, ...(hasNewRole && { from: user.role_id, to: role_id }) },
-  });
-  return findUser(tx, accountId, id, 'id');
+  const roles = hasNewRole && { from: user.role_id, to: role_id };
+  await auditAccount(tx, principal, 'user.updated', { user_id: id, fields, ...roles });
+  return findUser(tx, principal.accountId, id, 'id');
 }
 
 /**
@@ -97,13 +92,7 @@ export async function changeActivation(
     if (role?.type === 'admin') await requireAnotherAdmin(tx, accountId, id, 'deactivated');
   }
   const changed = await setActive(tx, id, isActive);
-  await audit(tx, {
-    accountId,
-    conversationId: null,
-    actorId: actor.id,
-    action: isActive ? 'user.activated' : 'user.deactivated',
-    details: { user_id: id },
-  });
+  await auditAccount(tx, principal, isActive ? 'user.activated' : 'user.deactivated', { user_id: id });
   return changed;
 }
 

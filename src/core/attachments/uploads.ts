@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { ATTACHABLE_HOURS } from '../../contract/protocol/resources/upload.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -6,19 +6,19 @@ import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { addJob } from '../../platform/db/queue/queue.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ObjectStore } from './storage.ts';
 
-export interface NewUpload {
-  readonly s3_key: string;
+/** The description of a file from the request for its URL. */
+export type Upload = Pick<
+  Selectable<Schema['uploads']>,
+  's3_key' | 'filename' | 'content_type' | 'size_bytes'
+>;
+
+interface NewUpload extends Upload {
   readonly account_id: string;
   readonly actor_id: string;
-  readonly filename: string;
-  readonly content_type: string;
-  readonly size_bytes: number;
 }
-
-/** The description of a file from the request for its URL. */
-export type Upload = Pick<NewUpload, 's3_key' | 'filename' | 'content_type' | 'size_bytes'>;
 
 /**
  * Inserts an upload, unless there is one with its key. `accountBytes`: ObjectStore.accountBytes.

@@ -2,6 +2,7 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
 import type { AuditAction, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
+import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -14,7 +15,7 @@ export interface Audited {
   readonly actorId: string | null;
   readonly action: AuditAction;
   /** JSON without texts of messages, names and addresses: ids stand for them. */
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Records an action in the transaction of the action (docs/contract.md#audit). */
@@ -30,6 +31,16 @@ export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited)
       details: JSON.stringify(details),
     })
     .execute();
+}
+
+/** Records what the caller has done to its account as a whole. */
+export function auditAccount(
+  tx: Tx,
+  { accountId, actor }: Principal,
+  action: AuditAction,
+  details?: Audited['details'],
+): Promise<void> {
+  return audit(tx, { accountId, conversationId: null, actorId: actor.id, action, details });
 }
 
 /** A row of the audit with its actor. */

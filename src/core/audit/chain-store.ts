@@ -14,16 +14,7 @@ export interface UnsealedRow {
   readonly created_at: string;
 }
 
-/** Its place in the chain, and what was hashed for it. */
-export interface Seal {
-  readonly id: string;
-  readonly number: number;
-  readonly salt: Buffer;
-  readonly detailsHash: string;
-  readonly hash: string;
-}
-
-interface SealedRow extends UnsealedRow {
+export interface SealedRow extends UnsealedRow {
   readonly number: number;
   readonly sealed_at: string;
   readonly salt: Buffer | null;
@@ -76,32 +67,6 @@ export async function readHead(db: Querier, accountId: string): Promise<ChainEnd
   return row!;
 }
 
-export async function saveHead(tx: Tx, head: Signed<AuditHead>): Promise<void> {
-  await tx.query(SAVE_HEAD, head.account_id, head);
-}
-
-/**
- * Returns the first `limit` rows of the account that are not sealed, in the order in which they
- * were inserted.
- */
-export function readUnsealed(tx: Tx, accountId: string, limit: number): Promise<UnsealedRow[]> {
-  return tx.query(READ_UNSEALED, accountId, limit);
-}
-
-/** Rejects if one of the rows is not there any more. */
-export async function saveSeals(tx: Tx, sealedAt: string, seals: readonly Seal[]): Promise<void> {
-  const saved = await tx.query(
-    SAVE_SEALS,
-    sealedAt,
-    seals.map(({ id }) => id),
-    seals.map(({ number }) => number),
-    seals.map(({ salt }) => salt),
-    seals.map(({ detailsHash }) => detailsHash),
-    seals.map(({ hash }) => hash),
-  );
-  if (saved.length !== seals.length) throw new Error('rows of the audit vanished while they were sealed');
-}
-
 /** Returns the links behind the number `after`, in the order of the chain. */
 export async function readLinks(
   db: Querier,
@@ -121,38 +86,6 @@ export async function readCheckpoints(
   return rows.map(({ checkpoint }) => checkpoint);
 }
 
-export async function saveCheckpoint(tx: Tx, checkpoint: Signed<AuditCheckpoint>): Promise<void> {
-  await tx.query(SAVE_CHECKPOINT, checkpoint.account_id, checkpoint.last, checkpoint);
-}
-
-/** Deletes the checkpoint that ends with this number, or begins with it, and returns it. */
-export async function takeCheckpoint(
-  tx: Tx,
-  accountId: string,
-  edge: { readonly last: number } | { readonly first: number },
-): Promise<Signed<AuditCheckpoint> | undefined> {
-  const [row] =
-    'last' in edge
-      ? await tx.query(TAKE_CHECKPOINT_BEFORE, accountId, edge.last)
-      : await tx.query(TAKE_CHECKPOINT_AFTER, accountId, edge.first);
-  return row?.checkpoint;
-}
-
-/**
- * Deletes the oldest `limit` links that are more than `days` old, but for those of conversations
- * under legal hold, and returns them in the order of the chain. Their conversations are locked, so
- * that a hold that is set at the same time either comes first or finds nothing.
- */
-export async function deleteLinks(
-  tx: Tx,
-  accountId: string,
-  days: number,
-  limit: number,
-): Promise<AuditLink[]> {
-  const rows = await tx.query(DELETE_LINKS, accountId, days, limit);
-  return rows.map(toLink).sort((a, b) => a.number - b.number);
-}
-
 /**
  * Returns how old the oldest link is that is not of a conversation under legal hold, in seconds;
  * null if there is none.
@@ -162,42 +95,7 @@ export async function readAuditAge(db: Querier, accountId: string): Promise<numb
   return row?.age ?? null;
 }
 
-/** Which events' details are erased; what is absent does not narrow. */
-export interface ErasedEvents {
-  readonly conversationId?: string;
-  /** The actor that acted. */
-  readonly actorId?: string;
-  readonly eventIds?: readonly string[];
-}
-
-/**
- * Returns up to `limit` events that have details, but for those of conversations under legal hold,
- * which are locked against it. `number` is null where the event is not sealed.
- */
-export function readErasable(
-  tx: Tx,
-  accountId: string,
-  { conversationId, actorId, eventIds }: ErasedEvents,
-  limit: number,
-): Promise<{ readonly id: string; readonly number: number | null }[]> {
-  const filters = [conversationId ?? null, actorId ?? null, eventIds ?? null] as const;
-  return tx.query(READ_ERASABLE, accountId, ...filters, limit);
-}
-
-/** `erasures`: null where the event is not sealed. */
-export async function eraseDetails(
-  tx: Tx,
-  ids: readonly string[],
-  erasures: readonly (Signed<AuditErasure> | null)[],
-): Promise<void> {
-  await tx.query(
-    ERASE,
-    ids,
-    erasures.map((erasure) => erasure && JSON.stringify(erasure)),
-  );
-}
-
-function toLink({ salt, details_hash, hash, ...row }: SealedRow): AuditLink {
+export function toLink({ salt, details_hash, hash, ...row }: SealedRow): AuditLink {
   return {
     object: 'audit_link',
     ...row,
@@ -257,76 +155,20 @@ const READ_HEAD = statement<[accountId: string], ChainEnd>({
   text: 'SELECT (SELECT head FROM audit_chains WHERE account_id = $1) AS head, clock_timestamp() AS now',
 });
 
-const SAVE_HEAD = statement<[accountId: string, head: object]>({
-  name: 'audit-save-head',
-  text: 'UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1',
-});
-
-const READ_UNSEALED = statement<[accountId: string, limit: number], UnsealedRow>({
-  name: 'audit-read-unsealed',
-  text: `
-    SELECT id, conversation_id, actor_id, action, details, created_at FROM audit_events
-    WHERE account_id = $1 AND number IS NULL
-    ORDER BY position NULLS FIRST, created_at, id LIMIT $2`,
-});
-
-const SAVE_SEALS = statement<
-  [
-    sealedAt: string,
-    ids: readonly string[],
-    numbers: readonly number[],
-    salts: readonly Buffer[],
-    detailsHashes: readonly string[],
-    hashes: readonly string[],
-  ]
->({
-  name: 'audit-save-seals',
-  text: `
-    UPDATE audit_events e SET sealed_at = $1::timestamptz, number = s.number, salt = s.salt,
-      details_hash = decode(s.details_hash, 'hex'), hash = decode(s.hash, 'hex')
-    FROM unnest($2::text[], $3::bigint[], $4::bytea[], $5::text[], $6::text[])
-      AS s(id, number, salt, details_hash, hash)
-    WHERE e.id = s.id AND e.number IS NULL
-    RETURNING e.id`,
-});
-
-const COLUMNS = ['id', 'conversation_id', 'actor_id', 'action', 'details', 'created_at']
+export const LINK_COLUMNS = ['id', 'conversation_id', 'actor_id', 'action', 'details', 'created_at']
   .concat(['number', 'sealed_at', 'salt', 'details_hash', 'hash', 'erasure'])
   .map((column) => `e.${column}`)
   .join(', ');
 
 const READ_LINKS = statement<[accountId: string, after: number, limit: number], SealedRow>({
   name: 'audit-read-links',
-  text: `SELECT ${COLUMNS} FROM audit_events e WHERE e.account_id = $1 AND e.number > $2
+  text: `SELECT ${LINK_COLUMNS} FROM audit_events e WHERE e.account_id = $1 AND e.number > $2
     ORDER BY e.number LIMIT $3`,
 });
 
 const READ_CHECKPOINTS = statement<[accountId: string], { checkpoint: Signed<AuditCheckpoint> }>({
   name: 'audit-read-checkpoints',
   text: 'SELECT checkpoint FROM audit_checkpoints WHERE account_id = $1 ORDER BY last',
-});
-
-const SAVE_CHECKPOINT = statement<[accountId: string, last: number, checkpoint: object]>({
-  name: 'audit-save-checkpoint',
-  text: 'INSERT INTO audit_checkpoints (account_id, last, checkpoint) VALUES ($1, $2, $3::jsonb)',
-});
-
-const TAKE_CHECKPOINT_BEFORE = statement<
-  [accountId: string, last: number],
-  { checkpoint: Signed<AuditCheckpoint> }
->({
-  name: 'audit-take-checkpoint-before',
-  text: 'DELETE FROM audit_checkpoints WHERE account_id = $1 AND last = $2 RETURNING checkpoint',
-});
-
-const TAKE_CHECKPOINT_AFTER = statement<
-  [accountId: string, first: number],
-  { checkpoint: Signed<AuditCheckpoint> }
->({
-  name: 'audit-take-checkpoint-after',
-  text: `
-    DELETE FROM audit_checkpoints WHERE account_id = $1 AND (checkpoint->>'first')::bigint = $2
-    RETURNING checkpoint`,
 });
 
 const READ_AGE = statement<[accountId: string], { age: number }>({
@@ -336,59 +178,6 @@ const READ_AGE = statement<[accountId: string], { age: number }>({
     WHERE e.account_id = $1 AND e.number IS NOT NULL AND NOT EXISTS (
       SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
     ORDER BY e.created_at LIMIT 1`,
-});
-
-const READ_ERASABLE = statement<
-  [
-    accountId: string,
-    conversationId: string | null,
-    actorId: string | null,
-    eventIds: readonly string[] | null,
-    limit: number,
-  ],
-  { id: string; number: number | null }
->({
-  name: 'audit-read-erasable',
-  text: `
-    WITH candidates AS (
-      SELECT e.id, e.number, e.conversation_id FROM audit_events e
-      WHERE e.account_id = $1 AND e.details <> '{}' AND ($2::text IS NULL OR e.conversation_id = $2)
-        AND ($3::text IS NULL OR e.actor_id = $3) AND ($4::text[] IS NULL OR e.id = ANY($4))
-        AND NOT EXISTS (
-          SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
-      LIMIT $5
-    ), locked AS (
-      SELECT c.id, c.legal_hold FROM conversations c
-      WHERE c.id IN (SELECT conversation_id FROM candidates) ORDER BY c.id FOR SHARE
-    )
-    SELECT candidates.id, candidates.number FROM candidates WHERE NOT EXISTS (
-      SELECT FROM locked WHERE locked.id = candidates.conversation_id AND locked.legal_hold = 'held')`,
-});
-
-const ERASE = statement<[ids: readonly string[], erasures: readonly (string | null)[]]>({
-  name: 'audit-erase-details',
-  text: `
-    UPDATE audit_events e SET details = '{}', salt = NULL, erasure = g.erasure::jsonb
-    FROM unnest($1::text[], $2::text[]) AS g(id, erasure) WHERE e.id = g.id`,
-});
-
-const DELETE_LINKS = statement<[accountId: string, days: number, limit: number], SealedRow>({
-  name: 'audit-delete-links',
-  text: `
-    WITH candidates AS (
-      SELECT e.id, e.conversation_id FROM audit_events e
-      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
-        AND NOT EXISTS (
-          SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
-      ORDER BY e.created_at LIMIT $3
-    ), locked AS (
-      SELECT c.id, c.legal_hold FROM conversations c
-      WHERE c.id IN (SELECT conversation_id FROM candidates) ORDER BY c.id FOR SHARE
-    )
-    DELETE FROM audit_events e USING candidates
-    WHERE e.id = candidates.id AND NOT EXISTS (
-      SELECT FROM locked WHERE locked.id = e.conversation_id AND locked.legal_hold = 'held')
-    RETURNING ${COLUMNS}`,
 });
 
 /**

@@ -1,15 +1,7 @@
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { type AuditCheckpoint, type AuditLink, GENESIS, hashLink } from './chain.ts';
-import {
-  deleteLinks,
-  type ErasedEvents,
-  eraseDetails,
-  lockChain,
-  readErasable,
-  readLinks,
-  saveCheckpoint,
-  takeCheckpoint,
-} from './chain-store.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { type AuditCheckpoint, type AuditErasure, type AuditLink, GENESIS, hashLink } from './chain.ts';
+import { LINK_COLUMNS, lockChain, readLinks, type SealedRow, toLink } from './chain-store.ts';
 import { requireOwnHead } from './sealer.ts';
 import type { Signed, SigningKey } from './signing-key.ts';
 
@@ -36,7 +28,8 @@ export async function purgeAudit(
   const chain = await lockChain(tx, accountId, { wait: true });
   if (chain === undefined || chain.head === null) return 0;
   requireOwnHead(chain.head, accountId, signingKey.trusted);
-  const links = await deleteLinks(tx, accountId, days, limit);
+  const rows = await tx.query(DELETE_LINKS, accountId, days, limit);
+  const links = rows.map(toLink).sort((a, b) => a.number - b.number);
   for (const run of runsOf(links)) {
     const first = run[0]!.number;
     const last = run.at(-1)!.number;
@@ -52,7 +45,7 @@ export async function purgeAudit(
       hash: later?.hash ?? run.at(-1)!.hash,
       signed_at: chain.now,
     } as const);
-    await saveCheckpoint(tx, checkpoint);
+    await tx.query(SAVE_CHECKPOINT, accountId, checkpoint.last, checkpoint);
   }
   return links.length;
 }
@@ -71,20 +64,24 @@ export async function blankDetails(
 ): Promise<number> {
   const chain = await lockChain(tx, accountId, { wait: true });
   if (chain === undefined) return 0;
+  const { conversationId = null, actorId = null, eventIds = null } = events;
+  const filters = [conversationId, actorId, eventIds] as const;
   for (let erased = 0; ; ) {
-    const found = await readErasable(tx, accountId, events, ERASE_BATCH);
+    const found = await tx.query(READ_ERASABLE, accountId, ...filters, ERASE_BATCH);
     const erasures = found.map(({ number }) =>
       number === null
         ? null
-        : signingKey.sign({
-            object: 'audit_erasure',
-            account_id: accountId,
-            number,
-            signed_at: chain.now,
-          } as const),
+        : JSON.stringify(
+            signingKey.sign({
+              object: 'audit_erasure',
+              account_id: accountId,
+              number,
+              signed_at: chain.now,
+            } satisfies AuditErasure),
+          ),
     );
     const ids = found.map(({ id }) => id);
-    if (ids.length > 0) await eraseDetails(tx, ids, erasures);
+    if (ids.length > 0) await tx.query(ERASE, ids, erasures);
     erased += ids.length;
     if (ids.length < ERASE_BATCH) return erased;
   }
@@ -101,8 +98,12 @@ async function takeOwnCheckpoint(
   accountId: string,
   edge: { readonly last: number } | { readonly first: number },
 ): Promise<Signed<AuditCheckpoint> | undefined> {
-  const checkpoint = await takeCheckpoint(tx, accountId, edge);
-  if (checkpoint === undefined) return undefined;
+  const [row] =
+    'last' in edge
+      ? await tx.query(TAKE_CHECKPOINT_BEFORE, accountId, edge.last)
+      : await tx.query(TAKE_CHECKPOINT_AFTER, accountId, edge.first);
+  if (row === undefined) return undefined;
+  const { checkpoint } = row;
   const { object, account_id } = checkpoint;
   const isOwn = object === 'audit_checkpoint' && account_id === accountId;
   if (isOwn && trusted.verify(checkpoint) === 'valid') return checkpoint;
@@ -136,4 +137,90 @@ function runsOf(links: readonly AuditLink[]): AuditLink[][] {
     else runs.push([link]);
   }
   return runs;
+}
+
+const SAVE_CHECKPOINT = statement<[accountId: string, last: number, checkpoint: object]>({
+  name: 'audit-save-checkpoint',
+  text: 'INSERT INTO audit_checkpoints (account_id, last, checkpoint) VALUES ($1, $2, $3::jsonb)',
+});
+
+const TAKE_CHECKPOINT_BEFORE = statement<
+  [accountId: string, last: number],
+  { checkpoint: Signed<AuditCheckpoint> }
+>({
+  name: 'audit-take-checkpoint-before',
+  text: 'DELETE FROM audit_checkpoints WHERE account_id = $1 AND last = $2 RETURNING checkpoint',
+});
+
+const TAKE_CHECKPOINT_AFTER = statement<
+  [accountId: string, first: number],
+  { checkpoint: Signed<AuditCheckpoint> }
+>({
+  name: 'audit-take-checkpoint-after',
+  text: `
+    DELETE FROM audit_checkpoints WHERE account_id = $1 AND (checkpoint->>'first')::bigint = $2
+    RETURNING checkpoint`,
+});
+
+// The conversations are locked against a hold, here and below: one that is set at the same time
+// either comes first or finds nothing.
+const READ_ERASABLE = statement<
+  [
+    accountId: string,
+    conversationId: string | null,
+    actorId: string | null,
+    eventIds: readonly string[] | null,
+    limit: number,
+  ],
+  { id: string; number: number | null }
+>({
+  name: 'audit-read-erasable',
+  text: `
+    WITH candidates AS (
+      SELECT e.id, e.number, e.conversation_id FROM audit_events e
+      WHERE e.account_id = $1 AND e.details <> '{}' AND ($2::text IS NULL OR e.conversation_id = $2)
+        AND ($3::text IS NULL OR e.actor_id = $3) AND ($4::text[] IS NULL OR e.id = ANY($4))
+        AND NOT EXISTS (
+          SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
+      LIMIT $5
+    ), locked AS (
+      SELECT c.id, c.legal_hold FROM conversations c
+      WHERE c.id IN (SELECT conversation_id FROM candidates) ORDER BY c.id FOR SHARE
+    )
+    SELECT candidates.id, candidates.number FROM candidates WHERE NOT EXISTS (
+      SELECT FROM locked WHERE locked.id = candidates.conversation_id AND locked.legal_hold = 'held')`,
+});
+
+const ERASE = statement<[ids: readonly string[], erasures: readonly (string | null)[]]>({
+  name: 'audit-erase-details',
+  text: `
+    UPDATE audit_events e SET details = '{}', salt = NULL, erasure = g.erasure::jsonb
+    FROM unnest($1::text[], $2::text[]) AS g(id, erasure) WHERE e.id = g.id`,
+});
+
+const DELETE_LINKS = statement<[accountId: string, days: number, limit: number], SealedRow>({
+  name: 'audit-delete-links',
+  text: `
+    WITH candidates AS (
+      SELECT e.id, e.conversation_id FROM audit_events e
+      WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
+        AND NOT EXISTS (
+          SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
+      ORDER BY e.created_at LIMIT $3
+    ), locked AS (
+      SELECT c.id, c.legal_hold FROM conversations c
+      WHERE c.id IN (SELECT conversation_id FROM candidates) ORDER BY c.id FOR SHARE
+    )
+    DELETE FROM audit_events e USING candidates
+    WHERE e.id = candidates.id AND NOT EXISTS (
+      SELECT FROM locked WHERE locked.id = e.conversation_id AND locked.legal_hold = 'held')
+    RETURNING ${LINK_COLUMNS}`,
+});
+
+/** Which events' details are erased; what is absent does not narrow. */
+export interface ErasedEvents {
+  readonly conversationId?: string;
+  /** The actor that acted. */
+  readonly actorId?: string;
+  readonly eventIds?: readonly string[];
 }

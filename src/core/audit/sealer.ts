@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -13,10 +14,6 @@ import {
   lockChain,
   type PendingChain,
   readPendingChains,
-  readUnsealed,
-  type Seal,
-  saveHead,
-  saveSeals,
   type UnsealedRow,
 } from './chain-store.ts';
 import type { Signed, SigningKey, TrustedKeys } from './signing-key.ts';
@@ -154,10 +151,19 @@ export async function sealRows(
   if (chain === undefined) return undefined;
   requireOwnHead(chain.head, accountId, signingKey.trusted);
   // A statement of its own, behind the lock: it sees what the node before has sealed.
-  const rows = await readUnsealed(tx, accountId, limit);
+  const rows = await tx.query(READ_UNSEALED, accountId, limit);
   if (rows.length === 0) return { rows: 0, head: undefined };
   const seals = sealsOf(accountId, chain, rows);
-  await saveSeals(tx, chain.now, seals);
+  const saved = await tx.query(
+    SAVE_SEALS,
+    chain.now,
+    seals.map(({ id }) => id),
+    seals.map(({ number }) => number),
+    seals.map(({ salt }) => salt),
+    seals.map(({ detailsHash }) => detailsHash),
+    seals.map(({ hash }) => hash),
+  );
+  if (saved.length !== seals.length) throw new Error('rows of the audit vanished while they were sealed');
   const { number, hash } = seals.at(-1)!;
   const head = signingKey.sign({
     object: 'audit_head',
@@ -166,7 +172,7 @@ export async function sealRows(
     hash,
     signed_at: chain.now,
   } as const);
-  await saveHead(tx, head);
+  await tx.query(SAVE_HEAD, accountId, head);
   return { rows: rows.length, head };
 }
 
@@ -201,4 +207,46 @@ function sealsOf(accountId: string, { head, now }: ChainEnd, rows: readonly Unse
     previous = hashLink(previous, accountId, { ...row, number, sealed_at: now, details_hash: detailsHash });
     return { id: row.id, number, salt, detailsHash, hash: previous };
   });
+}
+
+const SAVE_HEAD = statement<[accountId: string, head: object]>({
+  name: 'audit-save-head',
+  text: 'UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1',
+});
+
+const READ_UNSEALED = statement<[accountId: string, limit: number], UnsealedRow>({
+  name: 'audit-read-unsealed',
+  text: `
+    SELECT id, conversation_id, actor_id, action, details, created_at FROM audit_events
+    WHERE account_id = $1 AND number IS NULL
+    ORDER BY position NULLS FIRST, created_at, id LIMIT $2`,
+});
+
+const SAVE_SEALS = statement<
+  [
+    sealedAt: string,
+    ids: readonly string[],
+    numbers: readonly number[],
+    salts: readonly Buffer[],
+    detailsHashes: readonly string[],
+    hashes: readonly string[],
+  ]
+>({
+  name: 'audit-save-seals',
+  text: `
+    UPDATE audit_events e SET sealed_at = $1::timestamptz, number = s.number, salt = s.salt,
+      details_hash = decode(s.details_hash, 'hex'), hash = decode(s.hash, 'hex')
+    FROM unnest($2::text[], $3::bigint[], $4::bytea[], $5::text[], $6::text[])
+      AS s(id, number, salt, details_hash, hash)
+    WHERE e.id = s.id AND e.number IS NULL
+    RETURNING e.id`,
+});
+
+/** Its place in the chain, and what was hashed for it. */
+interface Seal {
+  readonly id: string;
+  readonly number: number;
+  readonly salt: Buffer;
+  readonly detailsHash: string;
+  readonly hash: string;
 }

@@ -10,7 +10,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
-import { audit } from '../audit/audit.ts';
+import { auditAccount } from '../audit/audit.ts';
 import { enqueueChanged } from '../events/changes.ts';
 import { isBlockedByTeam, type NamedActor, readActors, readNamedActors } from '../resources/actor.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
@@ -120,13 +120,8 @@ async function follow(
   if (blockerId === null) {
     // Nodes read again which members may write.
     await tx.query(RAISE_ROSTER_VERSIONS, caseIds);
-    await audit(tx, {
-      accountId: principal.accountId,
-      conversationId: null,
-      actorId: principal.actor.id,
-      action: isBlocked ? 'customer.blocked' : 'customer.unblocked',
-      details: { actor_id: actorId },
-    });
+    const action = isBlocked ? 'customer.blocked' : 'customer.unblocked';
+    await auditAccount(tx, principal, action, { actor_id: actorId });
     await enqueueRightsChanged(tx, [actorId]);
     return [actorId];
   }

@@ -19,7 +19,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { audit } from '../audit/audit.ts';
+import { auditAccount } from '../audit/audit.ts';
 import { AssigneeFilter, readAssigneeFilter } from '../conversations/assignee-filter.ts';
 import { ACTORS } from '../conversations/routes.ts';
 import { readActorFilter } from '../resources/actor-filter.ts';
@@ -208,13 +208,5 @@ async function auditDirect(database: Database, principal: Principal): Promise<vo
     const message = 'Only admins and API keys can list the direct messages of other people.';
     throw new ApiError('insufficient_permissions', message, { param: 'direct' });
   }
-  const { accountId, actor } = principal;
-  await database.transaction((tx) =>
-    audit(tx, {
-      accountId,
-      conversationId: null,
-      actorId: actor.id,
-      action: 'conversations.direct_listed',
-    }),
-  );
+  await database.transaction((tx) => auditAccount(tx, principal, 'conversations.direct_listed'));
 }

@@ -4,7 +4,7 @@ import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { audit } from '../../audit/audit.ts';
+import { auditAccount } from '../../audit/audit.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 
 /** A family of refresh tokens that can still get access tokens. Its id is the family's. */
@@ -23,8 +23,7 @@ export function readSessions(db: Db, actorId: string, page: KeysetPage): Promise
 
 /** Returns an open session of an actor. Throws ApiError `resource_not_found` (param session_id). */
 export async function findSession(db: Db, actorId: string, sessionId: string): Promise<SessionRow> {
-  const sessions = await db.query(READ_OPEN, actorId);
-  return sessionOf(sessions, sessionId);
+  return sessionOf(await db.query(READ_OPEN, actorId), sessionId);
 }
 
 /** The key that `readSessions` orders by. */
@@ -50,8 +49,7 @@ export async function endSession(
   actorId: string,
   sessionId: string,
 ): Promise<SessionRow> {
-  const sessions = await lockSessions(tx, actorId);
-  const session = sessionOf(sessions, sessionId);
+  const session = sessionOf(await lockSessions(tx, actorId), sessionId);
   await end(tx, principal, actorId, [session]);
   return session;
 }
@@ -95,20 +93,14 @@ async function lockSessions(tx: Tx, actorId: string): Promise<SessionRow[]> {
 
 async function end(
   tx: Tx,
-  { accountId, actor }: Principal,
+  principal: Principal,
   actorId: string,
   sessions: readonly SessionRow[],
 ): Promise<void> {
   const ids = sessions.map(({ id }) => id);
   await tx.query(END, ids);
   await enqueueRightsChanged(tx, ids);
-  await audit(tx, {
-    accountId,
-    conversationId: null,
-    actorId: actor.id,
-    action: 'sessions.ended',
-    details: { user_id: actorId, count: ids.length },
-  });
+  await auditAccount(tx, principal, 'sessions.ended', { user_id: actorId, count: ids.length });
 }
 
 /** An open family has exactly one token that can be used: the row stands for the family. */

@@ -1,4 +1,6 @@
+import type { Selectable } from 'kysely';
 import type { Entity } from '../../../contract/protocol/resources/actor.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import type { MessageRow } from '../../resources/message.ts';
 
 /**
@@ -24,17 +26,11 @@ export interface NewMessage
   readonly attachments: readonly NewAttachment[];
 }
 
-export interface NewAttachment {
-  readonly id: string;
-  readonly position: number;
-  readonly kind: 'file' | 'image' | 'link' | 'resource';
-  readonly s3_key: string | null;
-  readonly filename: string | null;
-  readonly content_type: string | null;
-  readonly size_bytes: number | null;
-  readonly url: string | null;
-  readonly resource_type: 'account' | 'actor' | 'entity' | null;
-  readonly resource_id: string | null;
+export interface NewAttachment
+  extends Omit<
+    Selectable<Schema['attachments']>,
+    'conversation_id' | 'message_id' | 'removed_at' | 'created_at'
+  > {
   /** The file's signed URL for the message's own event; not a column. */
   readonly download_url?: string;
   /** The linked resource for the message's own event; not a column. */

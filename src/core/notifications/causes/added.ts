@@ -1,7 +1,9 @@
+import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ParticipantAdded } from '../../conversations/outbox-topics.ts';
+import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
 import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
-import { type JoiningRow, readJoining } from '../feed/store.ts';
 import { senderType } from './notify.ts';
 
 /**
@@ -10,7 +12,7 @@ import { senderType } from './notify.ts';
  * have not muted the conversation and did not add themselves (docs/contract.md#notifications).
  */
 export async function notifyAdded(database: Database, added: ParticipantAdded): Promise<void> {
-  const joining = await readJoining(database, added.participant_id, added.by);
+  const [joining] = await database.query(READ_JOINING, added.participant_id, added.by);
   if (joining === undefined) return;
   const notification = addedNotification(added, joining);
   await database.transaction((tx) => notifyUsers(tx, [joining.recipient_id], notification));
@@ -32,3 +34,25 @@ function addedNotification({ participant_id, at }: ParticipantAdded, joining: Jo
     cause: { key: `added ${participant_id}`, at },
   };
 }
+
+/** A user that was added to a conversation. */
+interface JoiningRow {
+  readonly account_id: string;
+  readonly recipient_id: string;
+  readonly conversation_id: string;
+  readonly title: string | null;
+  /** The actor that added the recipient; null if there is none. */
+  readonly by_id: string | null;
+  readonly by_type: Actor['type'] | null;
+  readonly by_name: string | null;
+}
+
+const READ_JOINING = statement<[participantId: string, by: string | null], JoiningRow>({
+  name: 'read-joining',
+  text: `
+    SELECT p.account_id, p.actor_id AS recipient_id, c.id AS conversation_id, c.title,
+      a.id AS by_id, a.type AS by_type, a.name AS by_name
+    FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
+    WHERE p.id = $1 AND p.type = 'user' AND p.${IS_MEMBER}
+      AND NOT ${hasMuted('p')} AND p.actor_id IS DISTINCT FROM $2`,
+});

@@ -1,8 +1,8 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { NotSent } from '../../messages/outbox-topics.ts';
 import { preview } from '../../resources/notification.ts';
 import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
-import { readUnsent, type UnsentRow } from '../feed/store.ts';
 
 /**
  * Notifies the author that a scheduled message was not sent (docs/contract.md#scheduled-messages),
@@ -10,7 +10,7 @@ import { readUnsent, type UnsentRow } from '../feed/store.ts';
  * for the same row.
  */
 export async function notifyNotSent(database: Database, { message_id }: NotSent): Promise<void> {
-  const unsent = await readUnsent(database, message_id);
+  const [unsent] = await database.query(READ_UNSENT, message_id);
   if (unsent === undefined) return;
   await database.transaction((tx) => notifyUsers(tx, [unsent.author_id], notification(unsent)));
 }
@@ -30,3 +30,26 @@ function notification({ title, body, ...message }: UnsentRow): NewNotification {
     cause: { key: message.id, at: message.notified_at },
   };
 }
+
+/** A scheduled message that was not sent. */
+interface UnsentRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly conversation_id: string;
+  readonly author_id: string;
+  readonly body: string | null;
+  readonly title: string | null;
+  /** When it ended. */
+  readonly notified_at: string;
+}
+
+// Authors that are no users of the account get no notifications.
+const READ_UNSENT = statement<[messageId: string], UnsentRow>({
+  name: 'read-unsent-message',
+  text: `
+    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title, m.notified_at
+    FROM messages m
+    JOIN conversations c ON c.id = m.conversation_id
+    JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
+    WHERE m.id = $1 AND m.notified_at IS NOT NULL`,
+});

@@ -39,10 +39,15 @@ export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
       shown,
     );
   if (conversationId === null) {
-    await notify(await readAbleUsers(tx, account_id, permissions, beganFor, MAX_RECIPIENTS), notification);
+    const users = await tx.query(READ_ABLE_USERS, account_id, permissions, beganFor, MAX_RECIPIENTS);
+    await notify(
+      users.map(({ id }) => id),
+      notification,
+    );
     return;
   }
-  const members = (await readAbleMembers(tx, conversationId, permissions)).filter(({ id }) => id !== by);
+  const able = await tx.query(READ_ABLE_MEMBERS, conversationId, permissions);
+  const members = able.filter(({ id }) => id !== by);
   if (members.length > 0) {
     await notify(
       members.flatMap(({ id, muted }) => (muted ? [] : id)),
@@ -64,39 +69,6 @@ export async function withdrawWork(tx: Tx, subject: string, category: string): P
 
 const MAX_RECIPIENTS = 100;
 
-export interface AbleMember {
-  readonly id: string;
-  /** Muted members can act, and are not notified. */
-  readonly muted: boolean;
-}
-
-/**
- * Returns the members of a conversation that may write in it and hold all of these permissions:
- * active users.
- */
-export function readAbleMembers(
-  db: Db,
-  conversationId: string,
-  permissions: readonly string[],
-): Promise<AbleMember[]> {
-  return db.query(READ_ABLE_MEMBERS, conversationId, permissions);
-}
-
-/**
- * Returns active users of the account that hold all of these permissions, `limit` at most, in the
- * order of their ids, and `first` before them where it is one of them.
- */
-export async function readAbleUsers(
-  db: Db,
-  accountId: string,
-  permissions: readonly string[],
-  first: string | null,
-  limit: number,
-): Promise<string[]> {
-  const rows = await db.query(READ_ABLE_USERS, accountId, permissions, first, limit);
-  return rows.map(({ id }) => id);
-}
-
 /** Returns active users with a role of type `admin`, `limit` at most, or null for all. */
 export async function readAdmins(db: Db, accountId: string, limit: number | null): Promise<string[]> {
   const rows = await db.query(READ_ADMINS, accountId, limit);
@@ -110,7 +82,11 @@ function grants(permissions: string): string {
   return `(r.type = 'admin' OR r.permissions @> ${permissions}::text[])`;
 }
 
-const READ_ABLE_MEMBERS = statement<[conversationId: string, permissions: readonly string[]], AbleMember>({
+/** Muted members can act, and are not notified. */
+const READ_ABLE_MEMBERS = statement<
+  [conversationId: string, permissions: readonly string[]],
+  { id: string; muted: boolean }
+>({
   name: 'read-able-members',
   text: `
     SELECT a.id, ${hasMuted('p')} AS muted
@@ -122,6 +98,7 @@ const READ_ABLE_MEMBERS = statement<[conversationId: string, permissions: readon
 const USERS = `users u JOIN actors a ON a.id = u.id AND ${ACTIVE_USER} JOIN roles r ON r.id = a.role_id
     WHERE u.account_id = $1`;
 
+/** `$3`, where it is one of them, comes before the others. */
 const READ_ABLE_USERS = statement<
   [accountId: string, permissions: readonly string[], first: string | null, limit: number],
   { id: string }

@@ -42,22 +42,6 @@ export interface Cause {
 
 export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;
 
-/**
- * Inserts the notifications of a cause that do not exist yet, for those of the recipients that are
- * active users of the account. Returns the inserted ones. There is one for each cause and
- * recipient: the id is made of both and of the time of the cause.
- */
-export function insertNotifications(
-  tx: Tx,
-  recipientIds: readonly string[],
-  { resource, cause, priority = 'normal', ...notification }: NewNotification,
-): Promise<NotificationKey[]> {
-  const [resource_type, resource_id] = [resource?.type ?? null, resource?.id ?? null];
-  const subject = notification.message_id ?? notification.agent_run_id ?? resource_id;
-  const row = { ...notification, priority, resource_type, resource_id, subject, ...cause };
-  return tx.query(INSERT, JSON.stringify(row), recipientIds);
-}
-
 // A row that is late carries its transaction, because readers that resume may have passed its id
 // already (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary
 // key. The conditions on actors stand outside, since the planner otherwise scans the index of the
@@ -92,12 +76,16 @@ export async function notifyUsers(
   recipientIds: readonly string[],
   notification: NewNotification,
 ): Promise<NotificationKey[]> {
+  const { resource, cause, priority = 'normal', ...columns } = notification;
+  const [resource_type, resource_id] = [resource?.type ?? null, resource?.id ?? null];
+  const subject = columns.message_id ?? columns.agent_run_id ?? resource_id;
+  const row = JSON.stringify({ ...columns, priority, resource_type, resource_id, subject, ...cause });
   const made: NotificationKey[] = [];
   // In one order, so that two transactions with the same recipients cannot deadlock.
   const recipients = [...new Set(recipientIds)].sort();
   for (let start = 0; start < recipients.length; start += RECIPIENTS_AT_ONCE) {
     const some = recipients.slice(start, start + RECIPIENTS_AT_ONCE);
-    const rows = await insertNotifications(tx, some, notification);
+    const rows = await tx.query(INSERT, row, some);
     await enqueueChanged(
       tx,
       rows.map(({ id, recipient_id: stream }) => ({ event: 'notification.created', id, stream })),

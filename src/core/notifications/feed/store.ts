@@ -1,51 +1,17 @@
-import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { Since } from '../../events/event-source.ts';
-import type { MessageRow } from '../../resources/message.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/notification.ts';
-import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
+import { IS_MEMBER } from '../../resources/participant.ts';
 import type { NotificationKey } from './notify-users.ts';
 
 /** Characters of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
 
-/** A message that notifications are about, and its conversation. */
-export interface MessagePlace {
-  readonly messageId: string;
-  readonly conversationId: string;
-}
-
 /**
- * Returns what a message's notifications depend on, and keeps it from changing until the
- * transaction ends.
- */
-export function lockContent(
-  tx: Tx,
-  { messageId, conversationId }: MessagePlace,
-): Promise<Pick<MessageRow, 'body' | 'deleted_at'> | undefined> {
-  return tx.kysely
-    .selectFrom('messages')
-    .select(['body', 'deleted_at'])
-    .where('id', '=', messageId)
-    .where('conversation_id', '=', conversationId)
-    .forShare()
-    .executeTakeFirst();
-}
-
-/** Sets the body of a message's notifications. Returns those whose body changed. */
-export function writePreviews(
-  tx: Tx,
-  { messageId, conversationId }: MessagePlace,
-  body: string | null,
-): Promise<NotificationKey[]> {
-  return tx.query(WRITE_PREVIEWS, messageId, conversationId, body);
-}
-
-/**
- * Like `writePreviews`, for the notifications of a category that were made for this subject
- * (notify-users.ts).
+ * Sets the body of the notifications of a category that were made for this subject
+ * (notify-users.ts). Returns those whose body changed.
  */
 export function writePreviewsOfSubject(
   tx: Tx,
@@ -127,68 +93,11 @@ export function readChanged(
   return db.query(READ_CHANGED, recipientIds, xid, began);
 }
 
-/** A user that was added to a conversation. */
-export interface JoiningRow {
-  readonly account_id: string;
-  readonly recipient_id: string;
-  readonly conversation_id: string;
-  readonly title: string | null;
-  /** The actor that added the recipient; null if there is none. */
-  readonly by_id: string | null;
-  readonly by_type: Actor['type'] | null;
-  readonly by_name: string | null;
-}
-
-/** Returns the participant if it is a user to be notified of being added by this actor. */
-export async function readJoining(
-  db: Db,
-  participantId: string,
-  by: string | null,
-): Promise<JoiningRow | undefined> {
-  const [joining] = await db.query(READ_JOINING, participantId, by);
-  return joining;
-}
-
-/** A scheduled message that was not sent. */
-export interface UnsentRow {
-  readonly id: string;
-  readonly account_id: string;
-  readonly conversation_id: string;
-  readonly author_id: string;
-  readonly body: string | null;
-  readonly title: string | null;
-  /** When it ended. */
-  readonly notified_at: string;
-}
-
-/**
- * Returns the message if its author is a user of the account: other authors get no notifications.
- */
-export async function readUnsent(db: Db, messageId: string): Promise<UnsentRow | undefined> {
-  const [unsent] = await db.query(READ_UNSENT, messageId);
-  return unsent;
-}
-
-// The ids are made again from the message. Every recipient is, or was, a participant.
 /**
  * SQL: the new preview, for members. What is written after a member has left is not for it: its
  * preview is cleared.
  */
-const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
-
-const WRITE_PREVIEWS = statement<
-  [messageId: string, conversationId: string, body: string | null],
-  NotificationKey
->({
-  name: 'write-previews-of-notifications',
-  text: `
-    UPDATE notifications n
-    SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
-    FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
-    WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
-      AND n.id = notification_id(moment_of(m), m.id, p.actor_id) AND n.body IS DISTINCT FROM ${PREVIEW}
-    RETURNING n.id, n.recipient_id`,
-});
+export const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
 
 // The notifications of admins outside of the conversation have no preview and get none.
 const WRITE_PREVIEWS_OF_SUBJECT = statement<
@@ -301,24 +210,4 @@ const READ_CHANGED = statement<
     WHERE s.actor_id IS NULL OR n.updated_at > n.created_at
       OR coalesce(s.categories -> n.category ->> 'socket', 'true') = 'true'
     ORDER BY recipient_id, updated_at, id`,
-});
-
-const READ_JOINING = statement<[participantId: string, by: string | null], JoiningRow>({
-  name: 'read-joining',
-  text: `
-    SELECT p.account_id, p.actor_id AS recipient_id, c.id AS conversation_id, c.title,
-      a.id AS by_id, a.type AS by_type, a.name AS by_name
-    FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
-    WHERE p.id = $1 AND p.type = 'user' AND p.${IS_MEMBER}
-      AND NOT ${hasMuted('p')} AND p.actor_id IS DISTINCT FROM $2`,
-});
-
-const READ_UNSENT = statement<[messageId: string], UnsentRow>({
-  name: 'read-unsent-message',
-  text: `
-    SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title, m.notified_at
-    FROM messages m
-    JOIN conversations c ON c.id = m.conversation_id
-    JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
-    WHERE m.id = $1 AND m.notified_at IS NOT NULL`,
 });

@@ -134,14 +134,19 @@ export async function setSettings(
     });
   }
   if (mute_until !== null) await requireComing(tx, mute_until, 'mute_until');
-  const row = await writeSettings(tx, user, {
-    categories: Object.fromEntries(
-      Object.entries(categories).map(([category, channels]) => [category, { ...ALL_CHANNELS, ...channels }]),
-    ),
+  const channelsOf = Object.fromEntries(
+    Object.entries(categories).map(([category, channels]) => [category, { ...ALL_CHANNELS, ...channels }]),
+  );
+  const hours = do_not_disturb && { ...do_not_disturb, days: do_not_disturb.days ?? [...WEEKDAYS] };
+  const [row] = await tx.query(
+    WRITE_SETTINGS,
+    user.id,
+    user.accountId,
+    JSON.stringify(channelsOf),
     mute_until,
-    do_not_disturb: do_not_disturb ? { ...do_not_disturb, days: do_not_disturb.days ?? [...WEEKDAYS] } : null,
+    hours ? JSON.stringify(hours) : null,
     digest_after_minutes,
-  });
+  );
   await announceSettings(tx, user);
   return present(row);
 }
@@ -151,7 +156,7 @@ export async function forgetSettings(
   tx: Tx,
   user: { readonly id: string; readonly accountId: string },
 ): Promise<void> {
-  await deleteSettings(tx, user.id);
+  await tx.query(DELETE_SETTINGS, user.id);
   await announceSettings(tx, user);
 }
 
@@ -193,25 +198,6 @@ export interface SettingsRow
 /** Returns the rows of these users; a user with the defaults has none. */
 export function readSettings(db: Querier, userIds: readonly string[]): Promise<SettingsRow[]> {
   return db.query(READ_SETTINGS, userIds);
-}
-
-export async function writeSettings(
-  tx: Tx,
-  user: { readonly id: string; readonly accountId: string },
-  settings: Omit<SettingsRow, 'actor_id' | 'updated_at'>,
-): Promise<SettingsRow> {
-  const { categories, mute_until, do_not_disturb, digest_after_minutes } = settings;
-  const [row] = await tx.query(
-    WRITE_SETTINGS,
-    ...([user.id, user.accountId] as const),
-    ...([JSON.stringify(categories), mute_until] as const),
-    ...([do_not_disturb && JSON.stringify(do_not_disturb), digest_after_minutes] as const),
-  );
-  return row!;
-}
-
-export async function deleteSettings(tx: Tx, userId: string): Promise<void> {
-  await tx.query(DELETE_SETTINGS, userId);
 }
 
 /** Returns whether a user of the account keeps a category off its sockets. */
