@@ -379,7 +379,7 @@ async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['
     type: 'group',
     audience: 'customer',
     title: 'A question by mail',
-    ...(id !== undefined && { inboxId: id }),
+    ...(id !== undefined && { mailboxId: id }),
     participants: [
       { type: 'user', actorId: users.ada.id, role: 'owner' },
       { type: 'user', actorId: users.grace.id },

@@ -45,7 +45,7 @@ export interface Config {
   readonly registration: 'closed' | 'open' | number;
   /**
    * `PARLEY_MAIL_DOMAINS`, in lower case: the domains that inboxes may have; empty: any
-   * (mail/inbox-address.ts).
+   * (mail/mailboxes/mailbox-address.ts).
    */
   readonly mailDomains: readonly string[];
   /**

@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import { type Found, type Seeded, campaign } from './campaign.ts';
 import { signed } from '../mail/arrivals.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { freePort } from '../support/free-port.ts';
-import { startNode, type TestNode } from '../support/node.ts';
+import { type TestNode, startNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Random } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
@@ -14,7 +15,6 @@ import { startRedis } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
-import { campaign, type Found, type Seeded } from './campaign.ts';
 
 export interface MailInOptions extends Seeded {
   /** Each is sent twice. */
@@ -128,7 +128,7 @@ const FINISH_MS = 10 * 60_000;
 const ANSWER_MS = 60_000;
 
 /** Every eighth mail has an attachment, some of them one of 400 kB. */
-function mailOf(n: number, { address }: InboxRow, customers: number): string {
+function mailOf(n: number, { address }: MailboxRow, customers: number): string {
   const head = [
     `From: Customer <customer-${n % customers}@customers.example>`,
     `To: ${address}`,
@@ -152,7 +152,7 @@ function mailOf(n: number, { address }: InboxRow, customers: number): string {
 async function send(
   transport: Transport,
   port: number,
-  { address }: InboxRow,
+  { address }: MailboxRow,
   mail: string,
   fate: 'lives' | 'part' | 'whole',
 ): Promise<boolean> {

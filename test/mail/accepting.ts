@@ -2,7 +2,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { EmailVerdict } from '../../src/contract/protocol/resources/email.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
-import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type MessageRow, messageColumns } from '../../src/core/resources/message.ts';
 import { type AcceptOptions, acceptMail } from '../../src/features/mail/incoming/accept.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
@@ -26,7 +26,7 @@ export const VERDICTS = {
 
 /** What a test says of a mail; the rest is that of a plain mail of Cleo. */
 export interface MailFields extends Partial<ParsedMail> {
-  readonly inbox?: InboxRow;
+  readonly inbox?: MailboxRow;
   readonly envelope?: Partial<Envelope>;
   readonly verdict?: keyof typeof VERDICTS;
 }
@@ -106,7 +106,7 @@ export function box(text: string): Mailbox {
 
 let mails = 0;
 
-function mailOf(fields: Partial<ParsedMail>, inbox: InboxRow): ParsedMail {
+function mailOf(fields: Partial<ParsedMail>, inbox: MailboxRow): ParsedMail {
   mails += 1;
   const text = fields.text ?? `Where is my order number ${mails}?`;
   return {

@@ -30,12 +30,12 @@ t.test('a Message-ID names its conversation and its mail, and nobody else can ma
 t.test('a return path names its mail and its inbox', async (t) => {
   const address = makeBounceAddress(KEY, mailId, 'Support@Example.com');
   t.match(address, /^support\+b-[0-9a-f]{24}-[0-9a-f]{16}@example\.com$/);
-  const read = { mailId, inboxAddress: 'support@example.com' };
+  const read = { mailId, mailboxAddress: 'support@example.com' };
   for (const text of [address, `<${address.toUpperCase()}>`]) {
     t.strictSame(readBounceAddress(KEY, text), read, text);
   }
   t.strictSame(
-    readBounceAddress(KEY, makeBounceAddress(KEY, mailId, 'a+b@example.com'))?.inboxAddress,
+    readBounceAddress(KEY, makeBounceAddress(KEY, mailId, 'a+b@example.com'))?.mailboxAddress,
     'a+b@example.com',
   );
   const other = makeBounceAddress(KEY, derivedId('mail', 'msg_2'), 'support@example.com');

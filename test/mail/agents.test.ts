@@ -9,7 +9,7 @@ import type { ChatMessage } from '../../src/contract/protocol/resources/chat-mes
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { MailReceipt } from '../../src/contract/protocol/resources/mail-receipt.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
-import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';
 import { LOOP_LIMIT } from '../../src/features/mail/incoming/loop-limit.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
@@ -31,7 +31,7 @@ const HEADERS = { 'Service-Version': '1.2.harbor' };
 
 interface Side {
   readonly app: TestApp;
-  readonly inbox: InboxRow;
+  readonly inbox: MailboxRow;
   /** Answers every message of a customer in its cases, and may send by itself. */
   readonly agent: AgentDefinition;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
-import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
 import { type MailKey, openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
 import type { MailSource } from '../../src/features/mail/reading/parse-mail.ts';
@@ -23,8 +23,8 @@ import { addInbox } from './fixture.ts';
  */
 export interface Arrivals {
   readonly ground: Ground;
-  readonly inbox: InboxRow;
-  readonly other: InboxRow;
+  readonly inbox: MailboxRow;
+  readonly other: MailboxRow;
   readonly key: MailKey;
   readonly store: FileStore;
   readonly intake: Intake;

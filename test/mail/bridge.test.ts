@@ -9,15 +9,15 @@ import { isBridged } from '../../src/core/conversations/bridge.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
 import { type MessageRow, presentMessage } from '../../src/core/resources/message.ts';
 import {
-  isInboxAddress,
-  readInbox,
-  readInboxesByAddress,
-} from '../../src/features/mail/inboxes/inbox-store.ts';
-import {
   presentEmail,
   readMailOfMessage,
   readMailsOfConversation,
 } from '../../src/features/mail/mail-store.ts';
+import {
+  isMailboxAddress,
+  readInbox,
+  readMailboxesByAddress,
+} from '../../src/features/mail/mailboxes/mailbox-store.ts';
 import { lockThread, readThread, updateThread } from '../../src/features/mail/thread-store.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
@@ -44,7 +44,7 @@ t.test('a case is bridged while its inbox exists, and answers in the name of the
   const read = async () => {
     const directory = new ConversationDirectory(database, rights);
     const facts = await Promise.all(ids.map((id) => directory.facts(id)));
-    return facts.map((it) => [it!.inboxId, it!.persona?.name, isBridged(it!)]);
+    return facts.map((it) => [it!.mailboxId, it!.persona?.name, isBridged(it!)]);
   };
   t.strictSame(await read(), [
     [plain.id, 'Customer Service', true],
@@ -60,21 +60,21 @@ t.test('facts are read again once their inbox changes', async (t) => {
   const inbox = await addInbox(owner);
   const { id } = await addBridgedCase(owner, inbox.id);
   const directory = new ConversationDirectory(database, rights);
-  t.equal((await directory.facts(id))!.inboxId, inbox.id);
+  t.equal((await directory.facts(id))!.mailboxId, inbox.id);
   const removed = { deleted_at: new Date().toISOString() };
   await database.kysely.updateTable('inboxes').set(removed).where('id', '=', inbox.id).execute();
   await rights.announce(inbox.id);
-  t.equal((await directory.facts(id))!.inboxId, null);
+  t.equal((await directory.facts(id))!.mailboxId, null);
 });
 
 t.test('inboxes are found by their addresses in any letter case, until they are removed', async (t) => {
   const inbox = await addInbox(owner, { address: 'sales@harbor.example' });
-  t.strictSame(await readInboxesByAddress(database, ['SALES@harbor.example', 'x@harbor.example']), [inbox]);
+  t.strictSame(await readMailboxesByAddress(database, ['SALES@harbor.example', 'x@harbor.example']), [inbox]);
   t.strictSame(await readInbox(database, inbox.id), inbox);
-  t.equal(await isInboxAddress(database, ['Sales@Harbor.example']), true);
+  t.equal(await isMailboxAddress(database, ['Sales@Harbor.example']), true);
   const removed = { deleted_at: new Date().toISOString() };
   await database.kysely.updateTable('inboxes').set(removed).where('id', '=', inbox.id).execute();
-  t.strictSame(await readInboxesByAddress(database, [inbox.address]), []);
+  t.strictSame(await readMailboxesByAddress(database, [inbox.address]), []);
   t.equal(await readInbox(database, inbox.id), undefined);
 });
 

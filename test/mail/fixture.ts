@@ -3,7 +3,7 @@ import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
 import { createActor, createCustomer } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
-import type { InboxRow } from '../../src/core/resources/inbox.ts';
+import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
@@ -19,7 +19,7 @@ export interface Owner {
 export function addInbox(
   { database, accountId, actorId }: Owner,
   fields: Partial<Insertable<Schema['inboxes']>> = {},
-): Promise<InboxRow> {
+): Promise<MailboxRow> {
   const id = newId('inbox');
   return database.kysely
     .insertInto('inboxes')
@@ -41,14 +41,14 @@ export interface BridgedCase {
 /** A bridged case of the actor with a new customer. */
 export async function addBridgedCase(
   { database, accountId, actorId }: Owner,
-  inboxId: string,
+  mailboxId: string,
   { email = `${newId('actor').toLowerCase()}@customers.example`, name = 'Cleo' } = {},
   others: readonly NewParticipant[] = [],
 ): Promise<BridgedCase> {
   return database.transaction(async (tx) => {
     const customer = await createCustomer(tx, { accountId, name, email });
     const { conversation } = await createConversation(tx, {
-      ...{ accountId, type: 'group', audience: 'customer', title: 'Where is my order?', inboxId },
+      ...{ accountId, type: 'group', audience: 'customer', title: 'Where is my order?', mailboxId },
       participants: [
         { type: 'user', actorId, role: 'owner' },
         { type: 'customer', actorId: customer.id },

@@ -6,7 +6,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
 import type { Inbox } from '../../src/contract/protocol/resources/inbox.ts';
-import { readInboxAddress } from '../../src/features/mail/inboxes/inbox-address.ts';
+import { readMailboxAddress } from '../../src/features/mail/mailboxes/mailbox-address.ts';
 import { closed, type Guarded, gatesOf, TIME, walk } from '../accounts/fixture.ts';
 import { asNeighbour } from '../agents/bodies.ts';
 import { type CallOptions, type Refusal, refusalOf, startTestApp } from '../support/app.ts';
@@ -101,12 +101,12 @@ t.test('what an inbox cannot be', async (t) => {
 
 t.test('domains: those of the deployment, or any where strangers cannot register', (t) => {
   const any = { domains: [], isAny: true };
-  t.equal(readInboxAddress('A@B.example', any), 'a@b.example');
+  t.equal(readMailboxAddress('A@B.example', any), 'a@b.example');
   t.throws(
-    () => readInboxAddress('a@b.example', { domains: [], isAny: false }),
+    () => readMailboxAddress('a@b.example', { domains: [], isAny: false }),
     /has no domains for inboxes/,
   );
-  t.throws(() => readInboxAddress('a@b.example', { domains: ['c.example'], isAny: true }), /c\.example/);
+  t.throws(() => readMailboxAddress('a@b.example', { domains: ['c.example'], isAny: true }), /c\.example/);
   t.end();
 });
 

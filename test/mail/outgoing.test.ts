@@ -85,7 +85,7 @@ t.test('a reply leaves once, in the name of the persona and with nothing of its 
   t.notMatch(mail.raw, /\bada\b|act_|msg_/i, 'nothing of the author');
   const mailId = derivedId('mail', message.id);
   t.strictSame(readMessageId(key, headers['message-id']!), { conversationId: one.id, mailId });
-  t.strictSame(readBounceAddress(key, mail.sender), { mailId, inboxAddress: inbox.address });
+  t.strictSame(readBounceAddress(key, mail.sender), { mailId, mailboxAddress: inbox.address });
   t.notOk('in-reply-to' in headers || 'references' in headers);
   const text = bodyOf(mail);
   t.match(text, 'See https://harbor.example/a?b=1&c=2.\n<b>not bold</b> & "quoted"\n\n-- \n');

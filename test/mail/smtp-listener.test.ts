@@ -126,7 +126,7 @@ t.test('what may pass is answered with 451, and taken when it comes again', asyn
   arrivals.beforeAccept = () => {};
   await client.transaction('x@y.example', [SUPPORT], mail);
   t.equal((await stored('later@x')).length, 1);
-  const away = { ...intake, inboxesAt: () => Promise.reject(new DatabaseUnavailableError('gone')) };
+  const away = { ...intake, mailboxesAt: () => Promise.reject(new DatabaseUnavailableError('gone')) };
   const { client: another } = await open(t, { intake: Object.assign(Object.create(intake), away) });
   await another.ask('EHLO x', 250);
   await another.ask('MAIL FROM:<x@y.example>', 250);

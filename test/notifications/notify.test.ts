@@ -212,7 +212,7 @@ function conversation(members: readonly Member[]): ConversationFacts {
     deletedAt: null,
     isBlocked: false,
     persona: null,
-    inboxId: null,
+    mailboxId: null,
     rosterVersion: 0,
     purgedThrough: 0,
   };

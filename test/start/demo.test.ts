@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/app/demo.ts';
 import { isValidApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
-import { readInbox } from '../../src/features/mail/inboxes/inbox-store.ts';
+import { readInbox } from '../../src/features/mail/mailboxes/mailbox-store.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';

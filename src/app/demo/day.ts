@@ -102,7 +102,7 @@ class DayWriter {
   async #create(said: DayConversation): Promise<string> {
     const tx = this.#tx;
     const { accountId, users, inbox } = this.#demo;
-    const hasInbox = demoParts().mailed !== undefined;
+    const hasMailbox = demoParts().mailed !== undefined;
     const participants: NewParticipant[] = [
       { type: 'user', actorId: users.ada.id, role: 'owner' },
       { type: 'user', actorId: users.grace.id },
@@ -114,7 +114,7 @@ class DayWriter {
       type: 'group',
       audience: said.customer === undefined ? 'internal' : 'customer',
       title: said.title,
-      inboxId: said.customer?.byMail && hasInbox ? inbox.id : null,
+      mailboxId: said.customer?.byMail && hasMailbox ? inbox.id : null,
       assigneeId: said.assignee === undefined ? null : this.#of(said.assignee),
       participants,
     });
@@ -279,7 +279,7 @@ class DayWriter {
 
   /** The mail of a message. One that was sent is over: none leaves this server. */
   async #mail(message: Written['message'], { mail, ago: minutes, text }: DayMessage): Promise<void> {
-    const { id: inboxId, address } = this.#demo.inbox;
+    const { id: mailboxId, address } = this.#demo.inbox;
     const { name, email } = CUSTOMERS.ines;
     const [id, at] = [mailIdOf(message.id), ago(minutes)];
     const isIn = typeof mail === 'object';
@@ -295,7 +295,7 @@ class DayWriter {
       .values({
         id,
         account_id: message.account_id,
-        inbox_id: inboxId,
+        inbox_id: mailboxId,
         rfc_id: `${id}@demo.example`,
         conversation_id: message.conversation_id,
         message_id: message.id,

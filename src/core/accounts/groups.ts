@@ -168,7 +168,7 @@ export async function removeGroup(tx: Tx, principal: Principal, id: string): Pro
     throw new ApiError('resource_conflict', message);
   }
   await tx.query(DETACH_CONVERSATIONS, id);
-  await tx.query(DETACH_DELETED_INBOXES, id);
+  await tx.query(DETACH_DELETED_MAILBOXES, id);
   await tx.kysely.deleteFrom('group_members').where('group_id', '=', id).execute();
   await tx.kysely.deleteFrom('messaging_groups').where('id', '=', id).execute();
   await auditAccount(tx, principal, 'group.deleted', { group_id: id });
@@ -213,7 +213,7 @@ const DETACH_CONVERSATIONS = statement<[groupId: string]>({
   text: 'UPDATE conversations SET group_id = NULL WHERE group_id = $1',
 });
 
-const DETACH_DELETED_INBOXES = statement<[groupId: string]>({
+const DETACH_DELETED_MAILBOXES = statement<[groupId: string]>({
   name: 'detach-inboxes-of-group',
   text: 'UPDATE inboxes SET group_id = NULL WHERE group_id = $1',
 });

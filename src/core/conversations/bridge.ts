@@ -3,7 +3,7 @@ import type { Channel } from '../../contract/protocol/resources/chat-message.ts'
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { readActors } from '../resources/actor.ts';
-import { type InboxRow, readInboxOf } from '../resources/inbox.ts';
+import { type MailboxRow, readMailboxOf } from '../resources/mailbox.ts';
 import type { NewConversation } from './conversation-store.ts';
 import type { ConversationFacts } from './directory.ts';
 import type { RosterEntry } from './roster.ts';
@@ -12,18 +12,21 @@ import type { RosterEntry } from './roster.ts';
  * Returns whether the conversation is a case with an inbox: e-mail to the inbox becomes messages of
  * the case, and replies can be sent as e-mail.
  */
-export function isBridged({ audience, inboxId }: Pick<ConversationFacts, 'audience' | 'inboxId'>): boolean {
-  return audience === 'customer' && inboxId !== null;
+export function isBridged({
+  audience,
+  mailboxId,
+}: Pick<ConversationFacts, 'audience' | 'mailboxId'>): boolean {
+  return audience === 'customer' && mailboxId !== null;
 }
 
 /** How a reply to the customer travels unless it states a channel. */
-export function replyChannel(facts: Pick<ConversationFacts, 'audience' | 'inboxId'>): Channel {
+export function replyChannel(facts: Pick<ConversationFacts, 'audience' | 'mailboxId'>): Channel {
   return isBridged(facts) ? 'email' : 'message';
 }
 
 /** What a new case has of its inbox. */
 export interface Bridge {
-  readonly columns: Required<Pick<NewConversation, 'inboxId' | 'assigneeId'>>;
+  readonly columns: Required<Pick<NewConversation, 'mailboxId' | 'assigneeId'>>;
   /** Beside those that the caller names: the assignee, who could not read the case otherwise. */
   readonly participants: readonly RosterEntry[];
 }
@@ -36,25 +39,25 @@ export async function bridgeOf(
   tx: Tx,
   {
     accountId,
-    inboxId,
+    mailboxId,
     listed,
   }: {
     readonly accountId: string;
-    readonly inboxId: string;
+    readonly mailboxId: string;
     readonly listed: readonly RosterEntry[];
   },
 ): Promise<Bridge> {
-  const inbox = await readInboxOf(tx, accountId, inboxId);
+  const inbox = await readMailboxOf(tx, accountId, mailboxId);
   if (inbox === undefined) throw notFound('inbox', 'inbox_id');
   await requireAddresses(tx, listed);
-  const assignee = await assigneeOfInbox(tx, inbox);
+  const assignee = await assigneeOfMailbox(tx, inbox);
   return {
-    columns: { inboxId, assigneeId: assignee?.id ?? null },
+    columns: { mailboxId, assigneeId: assignee?.id ?? null },
     participants: assignee?.type === 'user' ? [{ type: 'user', actorId: assignee.id }] : [],
   };
 }
 
-export interface InboxAssignee {
+export interface MailboxAssignee {
   readonly id: string;
   readonly type: 'user' | 'group';
 }
@@ -63,16 +66,16 @@ export interface InboxAssignee {
  * Returns the actor that new cases of the inbox are assigned to; undefined if there is none, or it
  * cannot act any more.
  */
-export async function assigneeOfInbox(
+export async function assigneeOfMailbox(
   tx: Tx,
-  { assignee_id: id }: Pick<InboxRow, 'assignee_id'>,
-): Promise<InboxAssignee | undefined> {
+  { assignee_id: id }: Pick<MailboxRow, 'assignee_id'>,
+): Promise<MailboxAssignee | undefined> {
   if (id === null) return undefined;
   const [row] = await tx.query(READ_ASSIGNEE, id);
   return row;
 }
 
-const READ_ASSIGNEE = statement<[id: string], InboxAssignee>({
+const READ_ASSIGNEE = statement<[id: string], MailboxAssignee>({
   name: 'read-assignee-of-inbox',
   text: `
     SELECT id, type FROM actors

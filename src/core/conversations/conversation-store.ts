@@ -21,7 +21,7 @@ export interface NewConversation {
   readonly title?: string | null;
   readonly groupId?: string | null;
   /** The inbox of a bridged case, which has a customer with an address. */
-  readonly inboxId?: string | null;
+  readonly mailboxId?: string | null;
   /** A user that can read the conversation, or a group. */
   readonly assigneeId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
@@ -68,7 +68,7 @@ export async function createUnlessThere(
       title: input.title ?? null,
       workflow_status: input.audience === 'customer' ? 'new' : null,
       group_id: input.groupId ?? null,
-      inbox_id: input.inboxId ?? null,
+      inbox_id: input.mailboxId ?? null,
       assignee_id: input.assigneeId ?? null,
       assigned_at: input.assigneeId ? sql<string>`clock_timestamp()` : null,
       topic_type: input.topic?.type ?? null,

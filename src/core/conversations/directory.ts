@@ -44,7 +44,7 @@ export interface ConversationFacts {
    */
   readonly persona: Actor | null;
   /** The inbox of a bridged case; null where there is none, or it was removed. */
-  readonly inboxId: string | null;
+  readonly mailboxId: string | null;
   /**
    * The version of the roster in Postgres that `members` and `agents` have at least. A send
    * compares it with the version at its commit (docs/architecture.md#recipients).
@@ -134,7 +134,7 @@ export class ConversationDirectory {
 
 function subjectsOf(facts: ConversationFacts | undefined, id: string): string[] {
   const subjects = [id, ...(facts?.members.keys() ?? [])];
-  if (facts?.inboxId) subjects.push(facts.inboxId);
+  if (facts?.mailboxId) subjects.push(facts.mailboxId);
   if (facts?.persona) subjects.push(facts.persona.id);
   return subjects;
 }
@@ -200,7 +200,7 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
     hasHidden: members.some(({ membership }) => membership === 'hidden'),
     agents: members.flatMap(toAgents),
     persona: row.persona && presentActor(row.persona),
-    inboxId: row.inbox_id,
+    mailboxId: row.inbox_id,
     rosterVersion: row.roster_version,
     purgedThrough: row.purged_through,
   };

@@ -85,7 +85,7 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   const bridge =
     body.inbox_id === undefined
       ? undefined
-      : await bridgeOf(tx, { accountId, inboxId: body.inbox_id, listed });
+      : await bridgeOf(tx, { accountId, mailboxId: body.inbox_id, listed });
   return {
     ...bridge?.columns,
     accountId,

@@ -215,7 +215,7 @@ export interface DemoParts {
   /** Attaches the tools to an agent that has none. */
   attachTools?(tx: Tx, agentId: string): Promise<void>;
   /** Adds an inbox; rejects if its address is taken. */
-  inbox?(tx: Tx, inbox: DemoInbox): Promise<{ readonly id: string }>;
+  inbox?(tx: Tx, inbox: DemoMailbox): Promise<{ readonly id: string }>;
   /** A mail of a conversation was written. */
   mailed?(tx: Tx, conversationId: string, last: DemoMails): Promise<void>;
   /** A run was written that has ended. */
@@ -229,7 +229,7 @@ export interface DemoAgent {
   readonly slug: string;
 }
 
-export interface DemoInbox {
+export interface DemoMailbox {
   readonly account_id: string;
   /** Actor id. */
   readonly created_by: string;

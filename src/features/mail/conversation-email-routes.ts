@@ -5,11 +5,11 @@ import { readableConversation } from '../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readableMessage } from '../../core/messages/reading/readable-message.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
-import { presentInbox } from '../../core/resources/inbox.ts';
+import { presentMailbox } from '../../core/resources/mailbox.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { readInbox } from './inboxes/inbox-store.ts';
 import { presentEmail, readMailOfMessage, readMails } from './mail-store.ts';
+import { readInbox } from './mailboxes/mailbox-store.ts';
 import { threadSubject } from './outgoing/subject.ts';
 import { readNextMail } from './thread-store.ts';
 
@@ -76,7 +76,7 @@ async function conversationEmail(
   return {
     object: 'conversation_email',
     conversation_id: id,
-    inbox: inbox === undefined ? null : presentInbox(inbox),
+    inbox: inbox === undefined ? null : presentMailbox(inbox),
     subject: inbox === undefined ? null : threadSubject({ ...next, subject: null }),
     to: [...next.to],
     cc: [...next.cc],

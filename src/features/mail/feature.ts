@@ -8,8 +8,6 @@ import { isLoopbackAddress } from '../../platform/http/connection/loopback.ts';
 import { readTlsFiles, type TlsTexts } from '../../platform/http/connection/tls-files.ts';
 import { conversationEmailRoutes } from './conversation-email-routes.ts';
 import { holdings } from './holdings.ts';
-import { inboxRoutes } from './inboxes/inbox-routes.ts';
-import { insertInbox } from './inboxes/inbox-store.ts';
 import { acceptMail } from './incoming/accept.ts';
 import { authenticateMail } from './incoming/authentication.ts';
 import { openMailRemoval } from './mail-removal.ts';
@@ -21,6 +19,8 @@ import {
   readMailHead,
   readMails,
 } from './mail-store.ts';
+import { mailboxRoutes } from './mailboxes/mailbox-routes.ts';
+import { insertMailbox } from './mailboxes/mailbox-store.ts';
 import { EMAIL_RECEIVED } from './outbox-topics.ts';
 import { DigestMails, writeDigest } from './outgoing/digest-mails.ts';
 import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
@@ -63,7 +63,7 @@ export function mailBy(schedule: SendSchedule): Feature {
     eventData: { 'email.received': readEmailData },
     holdings,
     mailContent: readMail,
-    demo: { inbox: insertInbox, mailed: updateThread },
+    demo: { inbox: insertMailbox, mailed: updateThread },
     open: (node) => ({
       async join(core) {
         const { config, database, store, directory, disposer, log } = node;
@@ -79,7 +79,7 @@ export function mailBy(schedule: SendSchedule): Feature {
             messages: [
               ...conversationEmailRoutes({ database, directory, files: store }),
               ...resendRoutes({ database, directory, files: store, outgoing }),
-              ...inboxRoutes({ database, domains }),
+              ...mailboxRoutes({ database, domains }),
             ],
           },
           publicRoutes: { ...fileLinkRoutes(links, { database, store }), ...intake.publicRoutes },

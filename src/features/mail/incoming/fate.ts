@@ -2,8 +2,8 @@ import type { EmailVerdict } from '../../../contract/protocol/resources/email.ts
 import { createCustomer, findCustomer } from '../../../core/accounts/actors.ts';
 import { enqueueSystemEvent } from '../../../core/conversations/outbox-topics.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { withoutTag } from '../inboxes/inbox-address.ts';
-import { isInboxAddress } from '../inboxes/inbox-store.ts';
+import { withoutTag } from '../mailboxes/mailbox-address.ts';
+import { isMailboxAddress } from '../mailboxes/mailbox-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import type { Arrival } from '../transports/intake.ts';
@@ -136,7 +136,7 @@ const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
  */
 async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
   const from = mail.from?.address;
-  if (from !== undefined && (await isInboxAddress(tx, [from, withoutTag(from)]))) return true;
+  if (from !== undefined && (await isMailboxAddress(tx, [from, withoutTag(from)]))) return true;
   if (mail.rfcId === null) return false;
   return (
     readMessageId(key, mail.rfcId) !== undefined || isOwnMail(tx, inbox.account_id, storable(mail.rfcId))

@@ -189,7 +189,7 @@ function openCase(id: string): string {
 // A server on the way may have changed the case of the letters, so the row of the mail, while it is
 // kept, names the conversation.
 const READ_NAMED = statement<
-  [accountId: string, inboxId: string, conversationIds: readonly string[], mailIds: readonly string[]],
+  [accountId: string, mailboxId: string, conversationIds: readonly string[], mailIds: readonly string[]],
   { id: string }
 >({
   name: 'read-cases-named-by-mail',
@@ -201,7 +201,7 @@ const READ_NAMED = statement<
 });
 
 const READ_THREADED = statement<
-  [accountId: string, inboxId: string, rfcIds: readonly string[]],
+  [accountId: string, mailboxId: string, rfcIds: readonly string[]],
   { id: string }
 >({
   name: 'read-cases-of-mails',
@@ -213,7 +213,7 @@ const READ_THREADED = statement<
 });
 
 const FIND_RETURNED = statement<
-  [accountId: string, inboxId: string, mailId: string | null, rfcId: string],
+  [accountId: string, mailboxId: string, mailId: string | null, rfcId: string],
   ReturnedMail
 >({
   name: 'find-returned-mail',

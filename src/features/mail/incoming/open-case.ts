@@ -1,11 +1,11 @@
-import { assigneeOfInbox } from '../../../core/conversations/bridge.ts';
+import { assigneeOfMailbox } from '../../../core/conversations/bridge.ts';
 import { createConversation } from '../../../core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../../../core/conversations/participant-store.ts';
 import { readGroupRoster } from '../../../core/conversations/roster.ts';
 import { announceCreated } from '../../../core/conversations/start-conversation.ts';
 import { readAdmins } from '../../../core/notifications/causes/waiting-work.ts';
 import type { ConversationRow } from '../../../core/resources/conversation.ts';
-import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
@@ -14,18 +14,18 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
  */
 export async function openCase(
   tx: Tx,
-  inbox: InboxRow,
+  inbox: MailboxRow,
   { customerId, title }: { readonly customerId: string; readonly title: string | null },
 ): Promise<ConversationRow> {
-  const { account_id: accountId, id: inboxId, group_id: groupId } = inbox;
-  const assignee = await assigneeOfInbox(tx, inbox);
+  const { account_id: accountId, id: mailboxId, group_id: groupId } = inbox;
+  const assignee = await assigneeOfMailbox(tx, inbox);
   const created = await createConversation(tx, {
     accountId,
     type: 'group',
     audience: 'customer',
     title,
     groupId,
-    inboxId,
+    mailboxId,
     assigneeId: assignee?.id ?? null,
     participants: [
       ...(await teamOf(tx, inbox, assignee?.type === 'user' ? assignee.id : null)),
@@ -40,7 +40,7 @@ export async function openCase(
  * The members of the inbox's group, or the admins where that has none, and the assignee. The first
  * user owns the case.
  */
-async function teamOf(tx: Tx, inbox: InboxRow, assigneeId: string | null): Promise<NewParticipant[]> {
+async function teamOf(tx: Tx, inbox: MailboxRow, assigneeId: string | null): Promise<NewParticipant[]> {
   const grouped: readonly NewParticipant[] =
     inbox.group_id === null ? [] : await readGroupRoster(tx, inbox.group_id);
   const found = grouped.some(({ type }) => type === 'user')

@@ -5,7 +5,7 @@ import { hexOf, mailIdOf } from './message-ids.ts';
 export interface BouncedMail {
   readonly mailId: string;
   /** The address of the inbox, in lower case. */
-  readonly inboxAddress: string;
+  readonly mailboxAddress: string;
 }
 
 /**
@@ -13,8 +13,8 @@ export interface BouncedMail {
  * the mail. Where it would be longer than mail servers have to accept (RFC 5321, 4.5.3.1.1) it is
  * that of the inbox: the bounce is then recognized by the Message-ID that it returns.
  */
-export function makeBounceAddress(key: MailKey, mailId: string, inboxAddress: string): string {
-  const [local, domain] = partsOf(inboxAddress.toLowerCase());
+export function makeBounceAddress(key: MailKey, mailId: string, mailboxAddress: string): string {
+  const [local, domain] = partsOf(mailboxAddress.toLowerCase());
   const tagged = `${local}+b-${hexOf(mailId)}-${sealOf(key, 'bounce', mailId)}`;
   return `${tagged.length > MAX_LOCAL ? local : tagged}@${domain}`;
 }
@@ -26,7 +26,9 @@ export function readBounceAddress(key: MailKey, address: string): BouncedMail | 
   const [, local, hex, seal, domain] = BOUNCE.exec(address.trim().toLowerCase()) ?? [];
   if (local === undefined) return undefined;
   const mailId = mailIdOf(hex!);
-  return isSealed(key, 'bounce', mailId, seal!) ? { mailId, inboxAddress: `${local}@${domain}` } : undefined;
+  return isSealed(key, 'bounce', mailId, seal!)
+    ? { mailId, mailboxAddress: `${local}@${domain}` }
+    : undefined;
 }
 
 function partsOf(address: string): readonly [local: string, domain: string] {

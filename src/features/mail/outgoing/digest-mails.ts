@@ -4,8 +4,8 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
-import { domainOf } from '../inboxes/inbox-address.ts';
 import type { MailRow } from '../mail-store.ts';
+import { domainOf } from '../mailboxes/mailbox-address.ts';
 import { hexOf } from './message-ids.ts';
 import type { WrittenMail } from './written-mail.ts';
 

@@ -3,9 +3,9 @@ import type { EmailRecipient } from '../../../contract/protocol/resources/email.
 import type { EmailDue } from '../../../core/messages/outbox-topics.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { domainOf, withoutTag } from '../inboxes/inbox-address.ts';
-import { readInboxesByAddress } from '../inboxes/inbox-store.ts';
 import { mayAnswer } from '../incoming/loop-limit.ts';
+import { domainOf, withoutTag } from '../mailboxes/mailbox-address.ts';
+import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
 import { updateThread } from '../thread-store.ts';
 import type { MailKey } from './mail-key.ts';
 import { makeMessageId } from './message-ids.ts';
@@ -103,7 +103,7 @@ export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailReci
       kind: 'cc' as const,
     })),
   ];
-  const inboxes = await readInboxesByAddress(
+  const inboxes = await readMailboxesByAddress(
     tx,
     wanted.map(({ address }) => withoutTag(address)),
   );

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
@@ -10,7 +10,7 @@ import type { MailKey } from '../outgoing/mail-key.ts';
 import type { parseMail } from '../reading/parse-mail.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
 import type { Envelope } from './envelope.ts';
-import { findInboxes, inboxesAt } from './recipients.ts';
+import { findMailboxes, mailboxesAt } from './recipients.ts';
 import { RegisteredFiles } from './registered-files.ts';
 import { readHead } from './source-head.ts';
 
@@ -22,7 +22,7 @@ export interface MailSource {
 
 /** A mail that came in for an inbox. */
 export interface Arrival {
-  readonly inbox: InboxRow;
+  readonly inbox: MailboxRow;
   readonly envelope: Envelope;
   readonly source: MailSource;
   readonly mail: ParsedMail;
@@ -46,7 +46,7 @@ export interface Receipt {
 
 /** What became of a mail at one of its inboxes. */
 export interface Delivery {
-  readonly inbox: InboxRow;
+  readonly inbox: MailboxRow;
   readonly result: PromiseSettledResult<MailHead>;
 }
 
@@ -82,8 +82,8 @@ export class Intake {
   }
 
   /** Returns the inboxes of these addresses of an envelope, each once. */
-  inboxesAt(addresses: readonly string[]): Promise<InboxRow[]> {
-    return inboxesAt(this.#options.database, this.#options.key, addresses);
+  mailboxesAt(addresses: readonly string[]): Promise<MailboxRow[]> {
+    return mailboxesAt(this.#options.database, this.#options.key, addresses);
   }
 
   /**
@@ -114,7 +114,7 @@ export class Intake {
   async #deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
     const { database, store, key } = this.#options;
     const arriving = await readHead(limited(bytes));
-    const [first, ...others] = await findInboxes(database, key, envelope, arriving.head);
+    const [first, ...others] = await findMailboxes(database, key, envelope, arriving.head);
     if (first === undefined) {
       // Read to its end all the same: what is wrong with it otherwise (its size, its signature) is
       // found there.
@@ -136,7 +136,7 @@ export class Intake {
   }
 
   /** Each mail has a source of its own, which is kept and removed as its account wants it. */
-  async #deliverCopy(inbox: InboxRow, envelope: Envelope, { key }: MailSource): Promise<MailHead> {
+  async #deliverCopy(inbox: MailboxRow, envelope: Envelope, { key }: MailSource): Promise<MailHead> {
     const { database, store } = this.#options;
     const original = await store.open(key);
     if (original === undefined) throw new Error('the source of a mail is gone');
@@ -163,7 +163,7 @@ export class Intake {
   }
 
   async #accept(
-    inbox: InboxRow,
+    inbox: MailboxRow,
     envelope: Envelope,
     source: MailSource,
     files: RegisteredFiles,

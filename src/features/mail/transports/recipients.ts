@@ -1,6 +1,6 @@
-import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import { readInboxesByAddress } from '../inboxes/inbox-store.ts';
+import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
 import { readBounceAddress } from '../outgoing/bounce-address.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import type { Envelope } from './envelope.ts';
@@ -11,16 +11,16 @@ import { headerValues } from './source-head.ts';
  * know the envelope, those that the delivering server noted in the headers, or else those in `To`
  * and `Cc`. `head`: the header section of the mail.
  */
-export async function findInboxes(
+export async function findMailboxes(
   db: Db,
   key: MailKey,
   { recipients }: Pick<Envelope, 'recipients'>,
   head: Buffer,
-): Promise<InboxRow[]> {
-  if (recipients !== null) return inboxesAt(db, key, recipients);
+): Promise<MailboxRow[]> {
+  if (recipients !== null) return mailboxesAt(db, key, recipients);
   for (const names of [DELIVERED, ADDRESSED]) {
     const values = names.flatMap((name) => headerValues(head, name));
-    const found = await inboxesAt(db, key, values.flatMap(addressesIn));
+    const found = await mailboxesAt(db, key, values.flatMap(addressesIn));
     if (found.length > 0) return found;
   }
   return [];
@@ -31,11 +31,11 @@ export async function findInboxes(
  * without it, but for one that looks like a bounce address and is not signed: mail to it answers no
  * mail of ours.
  */
-export async function inboxesAt(db: Db, key: MailKey, addresses: readonly string[]): Promise<InboxRow[]> {
+export async function mailboxesAt(db: Db, key: MailKey, addresses: readonly string[]): Promise<MailboxRow[]> {
   const names = addresses.slice(0, MAX_ADDRESSES).map((address) => namesOf(key, address.toLowerCase()));
   const asked = [...new Set(names.flat())];
   if (asked.length === 0) return [];
-  const rows = await readInboxesByAddress(db, asked);
+  const rows = await readMailboxesByAddress(db, asked);
   const byAddress = new Map(rows.map((row) => [row.address.toLowerCase(), row]));
   const found = names.flatMap((own) => own.flatMap((name) => byAddress.get(name) ?? []).slice(0, 1));
   return [...new Set(found)];
@@ -70,7 +70,7 @@ const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
  * Returns the addresses that an inbox may have which gets mail to this one, the best match first.
  */
 function namesOf(key: MailKey, address: string): string[] {
-  if (BOUNCE_LIKE.test(address)) return [readBounceAddress(key, address)?.inboxAddress ?? []].flat();
+  if (BOUNCE_LIKE.test(address)) return [readBounceAddress(key, address)?.mailboxAddress ?? []].flat();
   const at = address.lastIndexOf('@');
   const names = [address];
   for (let plus = address.lastIndexOf('+', at); plus > 0; plus = address.lastIndexOf('+', plus - 1)) {

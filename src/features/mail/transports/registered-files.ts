@@ -1,6 +1,6 @@
 import type { FileBytes, NewObject, ObjectStore } from '../../../core/attachments/storage.ts';
 import { insertMailFile, removeUnreferenced, withdrawUploads } from '../../../core/attachments/uploads.ts';
-import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 
 /** The part of a store that reading a mail needs. */
@@ -13,10 +13,10 @@ export type MailFiles = Pick<ObjectStore, 'open' | 'putStream' | 'remove'>;
 export class RegisteredFiles implements MailFiles {
   readonly #database: Database;
   readonly #store: ObjectStore;
-  readonly #inbox: InboxRow;
+  readonly #inbox: MailboxRow;
   readonly #keys: string[] = [];
 
-  constructor(database: Database, store: ObjectStore, inbox: InboxRow) {
+  constructor(database: Database, store: ObjectStore, inbox: MailboxRow) {
     this.#database = database;
     this.#store = store;
     this.#inbox = inbox;

@@ -23,7 +23,7 @@ export interface SmtpListenerOptions {
   readonly name: string;
   /** For STARTTLS; null: it is not offered. */
   readonly tls: Certificate | null;
-  readonly intake: Pick<Intake, 'deliver' | 'inboxesAt'>;
+  readonly intake: Pick<Intake, 'deliver' | 'mailboxesAt'>;
   readonly places: Places;
   /** Mails by address. */
   readonly limiter: Pick<RateLimiter, 'consume'>;
@@ -108,7 +108,7 @@ export class SmtpListener {
       onConnect: (session, done) => settle(this.#connect(session), done),
       onClose: (session) => this.#closed(session),
       onMailFrom: (_, session, done) => settle(this.#admit(session), done),
-      onRcptTo: ({ address }, session, done) => settle(this.#findInbox(address, session), done),
+      onRcptTo: ({ address }, session, done) => settle(this.#findMailbox(address, session), done),
       onData: (stream, session, done) => {
         void this.#receive(stream, session).then((answer) => done(...answer));
       },
@@ -176,13 +176,13 @@ export class SmtpListener {
     }
   }
 
-  async #findInbox(address: string, { id }: SMTPServerSession): Promise<void> {
-    const [inbox] = await this.#options.intake.inboxesAt([address]).catch((error) => {
+  async #findMailbox(address: string, { id }: SMTPServerSession): Promise<void> {
+    const [inbox] = await this.#options.intake.mailboxesAt([address]).catch((error) => {
       throw this.#failed(error);
     });
     if (inbox === undefined) {
       this.#count('recipient');
-      throw noSuchInbox();
+      throw noSuchMailbox();
     }
     this.#clients.get(id)?.inboxes.set(address, inbox.id);
   }
@@ -233,7 +233,7 @@ export class SmtpListener {
       const inboxes = this.#clients.get(id)?.inboxes;
       const answers = envelope.rcptTo.map(({ address }) => {
         const delivery = deliveries.find(({ inbox }) => inbox.id === inboxes?.get(address));
-        if (delivery === undefined) return noSuchInbox();
+        if (delivery === undefined) return noSuchMailbox();
         const { result } = delivery;
         return result.status === 'fulfilled' ? TAKEN : this.#failed(result.reason);
       });
@@ -284,7 +284,7 @@ class Reply extends Error {
 
 const TAKEN = '2.0.0 The mail was taken in.';
 
-function noSuchInbox(): Reply {
+function noSuchMailbox(): Reply {
   return new Reply(550, '5.1.1 No inbox has this address.');
 }
 
@@ -292,7 +292,7 @@ function noSuchInbox(): Reply {
 function replyTo(error: unknown): Reply {
   if (!(error instanceof ApiError))
     return new Reply(451, '4.3.0 The mail could not be taken in. Try again later.');
-  if (error.condition === 'resource_not_found') return noSuchInbox();
+  if (error.condition === 'resource_not_found') return noSuchMailbox();
   if (error.condition === 'payload_too_large') return new Reply(552, `5.3.4 ${error.message}`);
   if (error.condition === 'rate_limit_exceeded') return new Reply(451, `4.7.1 ${error.message}`);
   if (error.condition === 'limit_exceeded') return new Reply(452, `4.2.2 ${error.message}`);

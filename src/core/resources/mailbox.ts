@@ -3,10 +3,10 @@ import type { Inbox } from '../../contract/protocol/resources/inbox.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
-export type InboxRow = Selectable<Schema['inboxes']>;
+export type MailboxRow = Selectable<Schema['inboxes']>;
 
 /** Returns the account's inbox; undefined if it has no such inbox, or removed it. */
-export function readInboxOf(db: Db, accountId: string, id: string): Promise<InboxRow | undefined> {
+export function readMailboxOf(db: Db, accountId: string, id: string): Promise<MailboxRow | undefined> {
   return db.kysely
     .selectFrom('inboxes')
     .selectAll()
@@ -16,7 +16,7 @@ export function readInboxOf(db: Db, accountId: string, id: string): Promise<Inbo
     .executeTakeFirst();
 }
 
-export function presentInbox({
+export function presentMailbox({
   id,
   name,
   address,
@@ -24,6 +24,6 @@ export function presentInbox({
   assignee_id,
   created_at,
   updated_at,
-}: InboxRow): Inbox {
+}: MailboxRow): Inbox {
   return { id, object: 'inbox', name, address, group_id, assignee_id, created_at, updated_at };
 }

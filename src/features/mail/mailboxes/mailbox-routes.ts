@@ -6,25 +6,25 @@ import { keyOf } from '../../../core/accounts/account-list.ts';
 import { audit } from '../../../core/audit/audit.ts';
 import { findAssignable } from '../../../core/conversations/assignable.ts';
 import { hasGroup } from '../../../core/conversations/conversation-store.ts';
-import { type InboxRow, presentInbox, readInboxOf } from '../../../core/resources/inbox.ts';
+import { type MailboxRow, presentMailbox, readMailboxOf } from '../../../core/resources/mailbox.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { type InboxDomains, readInboxAddress } from './inbox-address.ts';
-import { deleteInbox, INBOXES, insertInbox, lockInbox, updateInbox } from './inbox-store.ts';
+import { type MailboxDomains, readMailboxAddress } from './mailbox-address.ts';
+import { deleteMailbox, insertMailbox, lockMailbox, MAILBOXES, updateMailbox } from './mailbox-store.ts';
 
-export interface InboxRoutesOptions {
+export interface MailboxRoutesOptions {
   readonly database: Database;
-  readonly domains: InboxDomains;
+  readonly domains: MailboxDomains;
 }
 
 /**
  * Inboxes over REST (docs/contract.md#inboxes). Members read them, admins change them. Closed to
  * agents.
  */
-export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] {
+export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
@@ -37,12 +37,12 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
       body: CreateInboxBody,
       status: 201,
       response: Inbox,
-      rules: ({ body }) => void readInboxAddress(body.address, domains),
+      rules: ({ body }) => void readMailboxAddress(body.address, domains),
       async change(tx, { principal, body }) {
         const { accountId, actor } = principal;
-        const address = readInboxAddress(body.address, domains);
+        const address = readMailboxAddress(body.address, domains);
         const references = await readReferences(tx, accountId, body);
-        const row = await insertInbox(tx, {
+        const row = await insertMailbox(tx, {
           account_id: accountId,
           created_by: actor.id,
           name: body.name,
@@ -50,7 +50,7 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
           ...references,
         });
         await record(tx, principal, 'inbox.created', row, { address });
-        return presentInbox(row);
+        return presentMailbox(row);
       },
     }),
     defineRoute({
@@ -65,8 +65,8 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
       response: ListOf(Inbox),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await INBOXES.readPage(database, principal.accountId, page);
-        return toList(rows, page, url, keyOf, presentInbox);
+        const rows = await MAILBOXES.readPage(database, principal.accountId, page);
+        return toList(rows, page, url, keyOf, presentMailbox);
       },
     }),
     defineRoute({
@@ -79,9 +79,9 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
       status: 200,
       response: Inbox,
       async handle({ principal, params }) {
-        const row = await readInboxOf(database, principal.accountId, params.id!);
+        const row = await readMailboxOf(database, principal.accountId, params.id!);
         if (row === undefined) throw notFound('inbox', 'id');
-        return presentInbox(row);
+        return presentMailbox(row);
       },
     }),
     defineRoute({
@@ -95,20 +95,20 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
       body: UpdateInboxBody,
       status: 200,
       response: Inbox,
-      rules: ({ body: { address } }) => void (address === undefined || readInboxAddress(address, domains)),
+      rules: ({ body: { address } }) => void (address === undefined || readMailboxAddress(address, domains)),
       async change(tx, { principal, params, body }) {
-        const before = await lockInbox(tx, principal.accountId, params.id!);
+        const before = await lockMailbox(tx, principal.accountId, params.id!);
         const { name, address } = body;
-        const row = await updateInbox(tx, before, {
+        const row = await updateMailbox(tx, before, {
           ...(name !== undefined && { name }),
-          ...(address !== undefined && { address: readInboxAddress(address, domains) }),
+          ...(address !== undefined && { address: readMailboxAddress(address, domains) }),
           ...(await readReferences(tx, principal.accountId, body)),
         });
         const changed = (['name', 'address', 'group_id', 'assignee_id'] as const).filter(
           (field) => row[field] !== before[field],
         );
         if (changed.length > 0) await record(tx, principal, 'inbox.updated', row, { fields: changed });
-        return presentInbox(row);
+        return presentMailbox(row);
       },
     }),
     defineRoute({
@@ -121,9 +121,9 @@ export function inboxRoutes({ database, domains }: InboxRoutesOptions): Route[] 
       status: 200,
       response: Inbox,
       async change(tx, { principal, params }) {
-        const row = await deleteInbox(tx, await lockInbox(tx, principal.accountId, params.id!));
+        const row = await deleteMailbox(tx, await lockMailbox(tx, principal.accountId, params.id!));
         await record(tx, principal, 'inbox.deleted', row, { address: row.address });
-        return presentInbox(row);
+        return presentMailbox(row);
       },
     }),
   ];
@@ -158,7 +158,7 @@ async function record(
   tx: Tx,
   { accountId, actor }: Principal,
   action: AuditAction,
-  { id }: InboxRow,
+  { id }: MailboxRow,
   details: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await audit(tx, {

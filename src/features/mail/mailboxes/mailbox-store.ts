@@ -3,18 +3,18 @@ import { notFound } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
 import { defineAccountList } from '../../../core/accounts/account-list.ts';
 import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
-import type { InboxRow } from '../../../core/resources/inbox.ts';
+import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUniqueViolation } from '../../../platform/db/connection/unique-violation.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
-import { addressTaken } from './inbox-address.ts';
+import { addressTaken } from './mailbox-address.ts';
 
 /** Throws `resource_exists` (param address). */
-export async function insertInbox(
+export async function insertMailbox(
   tx: Tx,
   inbox: Omit<Insertable<Schema['inboxes']>, 'id'>,
-): Promise<InboxRow> {
+): Promise<MailboxRow> {
   const row = await tx.kysely
     .insertInto('inboxes')
     .values({ id: newId('inbox'), ...inbox })
@@ -28,7 +28,7 @@ export async function insertInbox(
 }
 
 /** Throws `resource_not_found` (param id). */
-export async function lockInbox(tx: Tx, accountId: string, id: string): Promise<InboxRow> {
+export async function lockMailbox(tx: Tx, accountId: string, id: string): Promise<MailboxRow> {
   const row = await tx.kysely
     .selectFrom('inboxes')
     .selectAll()
@@ -50,19 +50,19 @@ export type InboxChange = Pick<
  * Changes a locked inbox; one that has these values already stays as it is. Throws
  * `resource_exists` (param address).
  */
-export async function updateInbox(tx: Tx, inbox: InboxRow, change: InboxChange): Promise<InboxRow> {
-  const isSame = Object.entries(change).every(([name, value]) => inbox[name as keyof InboxRow] === value);
+export async function updateMailbox(tx: Tx, inbox: MailboxRow, change: InboxChange): Promise<MailboxRow> {
+  const isSame = Object.entries(change).every(([name, value]) => inbox[name as keyof MailboxRow] === value);
   return isSame ? inbox : write(tx, inbox, change);
 }
 
 /** Deletes a locked inbox; its row stays, which cases and mails refer to. */
-export function deleteInbox(tx: Tx, inbox: InboxRow): Promise<InboxRow> {
+export function deleteMailbox(tx: Tx, inbox: MailboxRow): Promise<MailboxRow> {
   return write(tx, inbox, { deleted_at: sql<string>`clock_timestamp()` });
 }
 
 /** Returns an inbox of any account; undefined if there is none, or it was removed. */
-export async function readInbox(db: Db, id: string): Promise<InboxRow | undefined> {
-  const [row] = await db.query(READ_INBOX, id);
+export async function readInbox(db: Db, id: string): Promise<MailboxRow | undefined> {
+  const [row] = await db.query(READ_MAILBOX, id);
   return row;
 }
 
@@ -70,7 +70,7 @@ export async function readInbox(db: Db, id: string): Promise<InboxRow | undefine
  * Returns the inboxes of any account that have one of these addresses, case ignored. An address has
  * one inbox at most.
  */
-export function readInboxesByAddress(db: Db, addresses: readonly string[]): Promise<InboxRow[]> {
+export function readMailboxesByAddress(db: Db, addresses: readonly string[]): Promise<MailboxRow[]> {
   return db.query(
     READ_BY_ADDRESS,
     addresses.map((address) => address.toLowerCase()),
@@ -81,12 +81,12 @@ export function readInboxesByAddress(db: Db, addresses: readonly string[]): Prom
  * Returns whether one of these addresses is that of an inbox, of whichever account: mail from there
  * is a machine's.
  */
-export async function isInboxAddress(db: Db, addresses: readonly string[]): Promise<boolean> {
-  return (await readInboxesByAddress(db, addresses)).length > 0;
+export async function isMailboxAddress(db: Db, addresses: readonly string[]): Promise<boolean> {
+  return (await readMailboxesByAddress(db, addresses)).length > 0;
 }
 
 /** The inboxes of an account, newest first; searched by their names and addresses. */
-export const INBOXES = defineAccountList<InboxRow>({
+export const MAILBOXES = defineAccountList<MailboxRow>({
   name: 'inboxes',
   columns: 't.*',
   from: '(SELECT * FROM inboxes WHERE deleted_at IS NULL) t',
@@ -97,7 +97,11 @@ export const INBOXES = defineAccountList<InboxRow>({
  * Every change ends here: nodes cache which cases an inbox bridges, and in which name
  * (core/conversations/directory.ts).
  */
-async function write(tx: Tx, { id }: InboxRow, change: UpdateObject<Schema, 'inboxes'>): Promise<InboxRow> {
+async function write(
+  tx: Tx,
+  { id }: MailboxRow,
+  change: UpdateObject<Schema, 'inboxes'>,
+): Promise<MailboxRow> {
   const row = await tx.kysely
     .updateTable('inboxes')
     .set({ ...change, updated_at: sql<string>`later_than(updated_at)` })
@@ -111,12 +115,12 @@ async function write(tx: Tx, { id }: InboxRow, change: UpdateObject<Schema, 'inb
   return row;
 }
 
-const READ_INBOX = statement<[id: string], InboxRow>({
+const READ_MAILBOX = statement<[id: string], MailboxRow>({
   name: 'read-inbox',
   text: 'SELECT * FROM inboxes WHERE id = $1 AND deleted_at IS NULL',
 });
 
-const READ_BY_ADDRESS = statement<[addresses: readonly string[]], InboxRow>({
+const READ_BY_ADDRESS = statement<[addresses: readonly string[]], MailboxRow>({
   name: 'read-inboxes-by-address',
   text: 'SELECT * FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL ORDER BY created_at, id',
 });

@@ -2,7 +2,7 @@ import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
 import { INBOX_LIMITS } from '../../../contract/protocol/resources/inbox.ts';
 
 /** Which addresses inboxes may have. */
-export interface InboxDomains {
+export interface MailboxDomains {
   /** In lower case; empty: see `isAny`. */
   readonly domains: readonly string[];
   /**
@@ -15,7 +15,7 @@ export interface InboxDomains {
 const PARAM = 'address';
 
 /** Returns the address in the form in which it is kept. Throws ApiError `validation_failed`. */
-export function readInboxAddress(text: string, { domains, isAny }: InboxDomains): string {
+export function readMailboxAddress(text: string, { domains, isAny }: MailboxDomains): string {
   const address = text.toLowerCase();
   const at = address.lastIndexOf('@');
   const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
