@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
-import { type Found, type Seeded, campaign } from './campaign.ts';
 import { signed } from '../mail/arrivals.ts';
 import { addInbox } from '../mail/fixture.ts';
 import { freePort } from '../support/free-port.ts';
-import { type TestNode, startNode } from '../support/node.ts';
+import { startNode, type TestNode } from '../support/node.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import type { Random } from '../support/random.ts';
 import { RawClient } from '../support/raw-client.ts';
@@ -15,6 +14,7 @@ import { startRedis } from '../support/redis.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
+import { campaign, type Found, type Seeded } from './campaign.ts';
 
 export interface MailInOptions extends Seeded {
   /** Each is sent twice. */
