@@ -11,10 +11,9 @@ import {
   UpdateAgentBody,
 } from '../../contract/protocol/resources/agent-definition.ts';
 import { Body, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
-import type { Avatars } from '../../core/accounts/avatars/avatars.ts';
 import { IMAGE_REFUSALS } from '../../core/attachments/images.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { type AgentRow, expandAgents, findAgent } from '../../core/resources/agent.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
@@ -22,11 +21,9 @@ import { changeAgent, checkAgentChanges, createAgent, readNewAgent, removeAgent 
 import { readAgents } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
-export interface AgentRoutesOptions {
-  readonly database: Database;
+export type AgentRoutesOptions = Pick<NodeParts, 'database' | 'avatars'> & {
   readonly catalogue: ToolCatalogue;
-  readonly avatars: Avatars;
-}
+};
 
 /** Routes of agent definitions (docs/contract.md#agents). */
 export function agentRoutes({ database, catalogue, avatars }: AgentRoutesOptions): Route[] {

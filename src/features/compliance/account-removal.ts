@@ -1,5 +1,4 @@
 import { type AccountRow, beginRemoval, readRemovableAccounts } from '../../core/accounts/accounts.ts';
-import type { ObjectStore } from '../../core/attachments/storage.ts';
 import { removeUnattached } from '../../core/attachments/uploads.ts';
 import { readHead } from '../../core/audit/chain-store.ts';
 import {
@@ -7,12 +6,11 @@ import {
   readConversationIdsOf,
   readHeldIdsOf,
 } from '../../core/conversations/conversation-store.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { installed } from '../../core/features/installed.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { removeJob } from '../../platform/db/queue/queue.ts';
-import type { Logger } from '../../platform/log.ts';
 import { ACCOUNT, AGENTS, emptyTables, hasUploads, RECORDS, withdrawAllUploads } from './account-store.ts';
 import { purgeConversation } from './purge.ts';
 
@@ -42,11 +40,7 @@ export async function requireUnheld(tx: Tx, id: string): Promise<void> {
   if (held.length > 0) throw new HeldConversationsError(id, held);
 }
 
-export interface AccountRemovalOptions {
-  readonly database: Database;
-  readonly store: ObjectStore;
-  readonly log: Logger;
-}
+export type AccountRemovalOptions = Pick<NodeParts, 'database' | 'store' | 'log'>;
 
 /**
  * Removes what is left of accounts that are to be removed, in transactions of bounded size, the row

@@ -77,7 +77,7 @@ export class RetentionSweep {
     });
   }
 
-  /** Sweeps now, in place of after the pause. */
+  /** Sweeps now instead of after the pause. */
   wake(): void {
     this.#sweep.wake();
   }

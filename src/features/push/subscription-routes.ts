@@ -4,19 +4,14 @@ import {
   PushKey,
   PushSubscription,
 } from '../../contract/protocol/resources/push-subscription.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readSubscriptionPage } from './subscription-store.ts';
 import { findSubscription, presentSubscription, subscribe, unsubscribe } from './subscriptions.ts';
 import type { Vapid } from './vapid.ts';
 
-export interface SubscriptionRoutesOptions {
-  readonly database: Database;
-  readonly guard: AddressGuard;
-  readonly vapid: Vapid;
-}
+export type SubscriptionRoutesOptions = Pick<NodeParts, 'database' | 'guard'> & { readonly vapid: Vapid };
 
 /** A user's own browsers: closed to agents, and keys have none. */
 export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoutesOptions): Route[] {

@@ -26,7 +26,7 @@ export interface NewSubscription {
   readonly auth: string;
   /** The key of ours that the browser subscribed with. */
   readonly keyId: string;
-  /** ISO 8601; null: the browser has not said. */
+  /** ISO 8601, or null if the browser has not said. */
   readonly expiresAt: string | null;
 }
 

@@ -20,7 +20,7 @@ export function encodeData(version: Version, { schema, value }: EventData): stri
   return JSON.stringify(formAt(version, schema, value));
 }
 
-/** Returns the data of an event that sockets get; undefined: the team does not get it. */
+/** Returns the data of an event that sockets get, or undefined if the team does not get it. */
 export function dataOf({ event, team }: DomainEvent): EventData | undefined {
   return team && { schema: EVENT_DATA[event].data, value: team };
 }

@@ -8,12 +8,11 @@ import {
 } from '../../contract/protocol/resources/webhook.ts';
 import { keyOf } from '../../core/accounts/account-list.ts';
 import { audit } from '../../core/audit/audit.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { newSecret } from './secrets.ts';
 import { checkWebhook, presentNewWebhook, presentWebhook, readWebhookUrl } from './webhook.ts';
 import {
@@ -28,10 +27,7 @@ import {
   type WebhookRow,
 } from './webhook-store.ts';
 
-export interface WebhookRoutesOptions {
-  readonly database: Database;
-  readonly guard: AddressGuard;
-}
+export type WebhookRoutesOptions = Pick<NodeParts, 'database' | 'guard'>;
 
 /** Webhooks over REST (docs/contract.md#webhooks), for admins of the account. Closed to agents. */
 export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[] {

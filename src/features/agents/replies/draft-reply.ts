@@ -4,9 +4,8 @@ import { openDraft } from '../../../core/messages/drafts/drafts.ts';
 import { requireActive } from '../../../core/messages/sending/external-message.ts';
 import { conclude } from '../../../core/messages/sending/message-outcome.ts';
 import type { NewMessage } from '../../../core/messages/timeline/new-message.ts';
-import { claimReply } from './claim.ts';
 import { LiveReply } from './live-reply.ts';
-import { hasMessage, lockEarlierDraft, updateEditedAt } from './store.ts';
+import { claimReply, hasMessage, lockEarlierDraft, updateEditedAt } from './store.ts';
 
 /**
  * The reply on a customer's case: a draft that the team sees grow, in the name that the team writes

@@ -1,8 +1,8 @@
 import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { ConversationFacts } from '../../../core/conversations/directory.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import { claimReply } from './claim.ts';
 import { LiveReply, type ReplyHost } from './live-reply.ts';
+import { claimReply } from './store.ts';
 
 /** The reply in a team's conversation: one message, which appears with the first text and grows. */
 export class MessageReply extends LiveReply {

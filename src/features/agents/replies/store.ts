@@ -12,17 +12,21 @@ export interface ReplyPosition {
   readonly conversation_id: string;
 }
 
-/**
- * Records which message a run writes, under the fence of its claim. Returns false if the claim does
- * not hold any more.
- */
-export async function updateReplyMessage(
+/** Records which message a run writes, under the fence of its claim. Rejects with ClaimLost. */
+export async function claimReply(
   db: Db,
   { id, owner, fence }: Pick<RunRow, 'id' | 'owner' | 'fence'>,
   messageId: string,
-): Promise<boolean> {
+): Promise<void> {
   const rows = await db.query(NOTE, id, owner, fence, messageId);
-  return rows.length > 0;
+  if (rows.length === 0) throw new ClaimLost();
+}
+
+class ClaimLost extends Error {
+  constructor() {
+    super('the run is not of this node any more');
+    this.name = 'ClaimLost';
+  }
 }
 
 /** The part of a reply that a checkpoint stores. */
@@ -174,7 +178,7 @@ export async function readDraftOf(db: Db, runId: string): Promise<DraftOfRun | u
 
 export type DraftOfRun = Pick<MessageRow, 'id' | 'conversation_id' | 'status'>;
 
-/** What has happened in a conversation since a run was triggered. */
+/** The state of a conversation since a run was triggered. */
 export interface Answers {
   /** A person has answered the customer. */
   readonly is_answered: boolean;

@@ -1,19 +1,16 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { mayRead, requireWriter } from '../../../core/conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../../core/conversations/directory.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { readAgentsById } from '../../../core/resources/agent.ts';
 import { readMessage } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { EndpointFacts } from '../tools/catalogue.ts';
 import { findRun, lockRun, type RunFilters, runNotFound } from './store.ts';
 
-export interface RunSources {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-}
+export type RunSources = Pick<NodeParts, 'database' | 'directory'>;
 
 /**
  * Returns a run of the caller's account. A run with a conversation is visible only to the

@@ -21,7 +21,9 @@ export interface Trigger {
   readonly input: unknown;
   /** Actor id; null for schedules and events. */
   readonly by: string | null;
-  /** The conversation that the text is written to; null: only into the run's output. */
+  /**
+   * The conversation that the text is written to, or null if it goes into the run's output alone.
+   */
   readonly conversationId: string | null;
   readonly messageId: string | null;
   /** Number of runs that led to this one. */

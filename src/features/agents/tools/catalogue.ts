@@ -16,11 +16,11 @@ export interface EndpointFacts {
   readonly path: string;
   readonly summary: string;
   readonly since: Version;
-  /** Null: any valid credential suffices. */
+  /** Null if any valid credential suffices. */
   readonly permission: string | null;
   readonly agents?: boolean;
   readonly secret?: boolean;
-  /** Whether a call with this body reaches people outside the account; absent: none does. */
+  /** Whether a call with this body reaches people outside the account. Without it, no call does. */
   reachesOutside?(body: unknown): boolean;
   /** JSON Schema of an object; array parameters are named with `[]`. */
   readonly query?: object;

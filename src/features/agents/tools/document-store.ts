@@ -1,10 +1,10 @@
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 
-/** What an agent may read as a document: an attachment or an artifact. */
+/** A document that an agent may read: an attachment or an artifact. */
 export interface DocumentFile {
   readonly kind: string;
-  /** Null: the document is not a file. */
+  /** Null if the document is not a file. */
   readonly s3_key: string | null;
   readonly filename: string | null;
   readonly content_type: string | null;
@@ -16,7 +16,7 @@ export interface AttachedDocument extends DocumentFile {
   readonly message_id: string;
 }
 
-/** Returns an attachment of any account; undefined if there is none. */
+/** Returns an attachment of any account, or undefined if there is none. */
 export function readAttachedDocument(db: Db, id: string): Promise<AttachedDocument | undefined> {
   return db.kysely
     .selectFrom('attachments')

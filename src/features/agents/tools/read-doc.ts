@@ -1,11 +1,9 @@
 import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
-import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { mayRead } from '../../../core/conversations/access.ts';
-import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { readMessage } from '../../../core/resources/message.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import { findArtifact } from './artifact-store.ts';
 import { builtInTool } from './built-in-tool.ts';
@@ -13,11 +11,7 @@ import { type DocumentFile, readAttachedDocument, readRunPlace } from './documen
 import { cutText, decodeText, isTextType, TEXT_BYTES } from './document-text.ts';
 import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
 
-export interface ReadDocOptions {
-  readonly database: Database;
-  readonly store: ObjectStore;
-  readonly directory: ConversationDirectory;
-}
+export type ReadDocOptions = Pick<NodeParts, 'database' | 'store' | 'directory'>;
 
 /**
  * Returns a file of the account as text:

@@ -9,8 +9,7 @@ import { findAgent } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { readOccurrences } from './occurrence-store.ts';
-import { presentOccurrence } from './occurrences.ts';
+import { type OccurrenceRow, readOccurrences } from './occurrence-store.ts';
 
 /** Routes of schedule occurrences (schedule.ts). */
 export function occurrenceRoutes({ database }: { readonly database: Database }): Route[] {
@@ -37,3 +36,8 @@ export function occurrenceRoutes({ database }: { readonly database: Database }):
 }
 
 const OCCURRENCES = defineList('agent_occurrences', ['time']);
+
+function presentOccurrence(row: OccurrenceRow): AgentOccurrence {
+  const { agent_id, due_at, outcome, reason, run_id, created_at } = row;
+  return { object: 'agent_occurrence', agent_id, due_at, outcome, reason, run_id, created_at };
+}

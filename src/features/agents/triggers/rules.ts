@@ -84,7 +84,7 @@ function readFilters({ event_filters: filters }: TriggerConfigInput): readonly s
 const OWN: ReadonlySet<string> = new Set(TRIGGER_EVENTS);
 
 function everComes(cron_schedule: string, timezone: string): boolean {
-  // The library accepts @daily and similar nicknames in place of five fields.
+  // The library accepts @daily and similar nicknames instead of five fields.
   if (cron_schedule.trim().split(/\s+/).length !== 5) return false;
   try {
     return nextDue({ cron_schedule, timezone }, new Date()) !== null;

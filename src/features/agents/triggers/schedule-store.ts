@@ -42,7 +42,7 @@ export function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | unde
     .executeTakeFirst();
 }
 
-/** Stores when a locked agent is due next; null: never. */
+/** Stores when a locked agent is due next, or null if it never is. */
 export async function updateNextDue(tx: Tx, agentId: string, next: string | null): Promise<void> {
   await tx.kysely
     .updateTable('agent_definitions')

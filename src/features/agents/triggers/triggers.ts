@@ -3,12 +3,11 @@ import type { ConversationDirectory } from '../../../core/conversations/director
 import type { ConversationCreated } from '../../../core/conversations/outbox-topics.ts';
 import type { Change } from '../../../core/events/changes.ts';
 import type { AccountEvent } from '../../../core/features/account-event.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
-import type { Rights } from '../../../platform/access/rights.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { EventAgents } from './event-agents.ts';
-import { startChats } from './start-by-chat.ts';
-import { startByEvent, type TriggerEvent } from './start-by-event.ts';
+import { startByEvent, startChats, type TriggerEvent } from './start-runs.ts';
 import { readConversationUpdatedAt } from './store.ts';
 
 /** A message, with the trace of the request that sent it if known. */
@@ -19,11 +18,7 @@ export interface SentMessage {
   readonly trace?: TraceContext | undefined;
 }
 
-export interface TriggersOptions {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-  readonly rights: Rights;
-}
+export type TriggersOptions = Pick<NodeParts, 'database' | 'directory' | 'rights'>;
 
 /**
  * Starts agents by messages of their conversations and by events of their accounts

@@ -105,7 +105,7 @@ export class Contents {
     return { presignDownload: async (file) => this.refer(file) };
   }
 
-  /** Has the archive contain the file. Returns its path there. */
+  /** Adds the file to the archive. Returns its path there. */
   refer({ key }: Pick<StoredFile, 'key'>): string {
     this.keys.add(key);
     return `${FILES}${key}`;

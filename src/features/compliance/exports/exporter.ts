@@ -71,7 +71,7 @@ export class Exporter {
     });
   };
 
-  /** Registers the file of this attempt in place of that of an earlier one, which is removed. */
+  /** Registers the file of this attempt instead of that of an earlier one, which is removed. */
   async #newFile(job: ComplianceJobRow): Promise<string> {
     const key = newId('upload');
     await this.#options.database.transaction(async (tx) => {

@@ -4,10 +4,10 @@ import {
 } from '../../../contract/protocol/resources/email.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
 
-/** What was found about the domains of a mail, by this server or by one that it trusts. */
+/** The findings about the domains of a mail, by this server or by one that it trusts. */
 export interface Findings {
   readonly spf: AuthenticationResult;
-  /** The domain of the envelope; null: not known. */
+  /** The domain of the envelope, or null if it is not known. */
   readonly spfDomain: string | null;
   /** What may be a domain of the envelope whose SPF refuses the machine. */
   readonly refusedDomains: readonly string[];
@@ -15,7 +15,7 @@ export interface Findings {
   /** Domains with a valid signature of the whole mail. */
   readonly dkimDomains: readonly string[];
   readonly dmarc: AuthenticationResult;
-  /** The domain of the `From` header as DMARC saw it; null: not known. */
+  /** The domain of the `From` header as DMARC saw it, or null if it is not known. */
   readonly fromDomain: string | null;
 }
 
@@ -43,9 +43,9 @@ export const UNCHECKED: Findings = {
 
 /**
  * Reads what the server `authserv` has noted in the topmost Authentication-Results header of its
- * name (RFC 8601); undefined: there is none. Every server writes above what was there, so headers
- * of its name further down came with the mail. The name has to stand as the server writes it: one
- * with other letters or with comments is not from it, and passed where it removes its own.
+ * name (RFC 8601). Returns undefined if there is none. Every server writes above what was there, so
+ * headers of its name further down came with the mail. The name has to stand as the server writes
+ * it: one with other letters or with comments is not from it, and passed where it removes its own.
  *
  * The sender chooses parts of what the server notes, its address and the name of its machine, and
  * many servers write these without quotes. A note that cannot be read to its end therefore counts
@@ -151,7 +151,7 @@ function findingsIn(results: readonly Result[]): Omit<Findings, 'refusedDomains'
   };
 }
 
-/** Gmail names the identity in place of its domain. */
+/** Gmail names the identity instead of its domain. */
 function signerOf(properties: Result['properties']): string | undefined {
   return properties.get('header.d') ?? properties.get('header.i')?.replace(/^.*@/, '');
 }
@@ -162,7 +162,7 @@ function soleOf(results: readonly Result[]): AuthenticationResult {
   return found.size > 1 ? 'fail' : (results[0]?.result ?? 'none');
 }
 
-/** Reads `spf=pass smtp.mailfrom=example.com`; undefined: it is not of this form. */
+/** Reads `spf=pass smtp.mailfrom=example.com`. Returns undefined for any other form. */
 function resultIn(text: string): Result | undefined {
   const [first = '', ...rest] = splitOutside(text.replace(/\s*([=/])\s*/g, '$1').trim(), ' ').filter(Boolean);
   const [, name = '', word = ''] = /^([a-z][a-z0-9._-]*)(?:\/\d+)?=(\S+)$/i.exec(first) ?? [];

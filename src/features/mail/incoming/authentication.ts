@@ -7,8 +7,7 @@ import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { unlessAborted } from '../../../platform/lifecycle.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
-import type { Envelope } from '../transports/envelope.ts';
-import type { Arrival } from '../transports/intake.ts';
+import type { Arrival, Envelope } from '../transports/intake.ts';
 import { addressesIn } from '../transports/recipients.ts';
 import { MAX_HEAD_BYTES, readHead } from '../transports/source-head.ts';
 import {
@@ -21,7 +20,7 @@ import {
 
 export interface AuthenticationOptions {
   readonly store: Pick<ObjectStore, 'open'>;
-  /** The name of the server whose Authentication-Results are believed; null: none is. */
+  /** The name of the server whose Authentication-Results are believed, or null if none is. */
   readonly authserv: string | null;
   /** Looks names up; by default this machine's resolver. */
   readonly resolve?: Resolve | undefined;
@@ -99,8 +98,8 @@ function covers(owner: string, domain: string): boolean {
 }
 
 /**
- * Rejects only where the store fails. What cannot be checked is not proven: otherwise a sender
- * could make checks fail.
+ * Rejects only where the store fails. A claim that cannot be checked is not proven: otherwise a
+ * sender could make checks fail.
  */
 async function check(
   { store, resolve = systemResolve(), timeoutMs = TIMEOUT_MS }: AuthenticationOptions,

@@ -1,7 +1,7 @@
 import type { ParsedMail } from '../reading/parsed-mail.ts';
-import type { Envelope } from '../transports/envelope.ts';
+import type { Envelope } from '../transports/intake.ts';
 
-/** By what a mail shows that no person wrote it. */
+/** Why a mail counts as automatic. */
 export type AutomaticSign = 'auto_submitted' | 'auto_reply' | 'empty_sender' | 'bulk' | 'list';
 
 /**
@@ -18,7 +18,7 @@ export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
 };
 
 /**
- * Returns by what the mail shows that a machine wrote it; undefined: by nothing.
+ * Returns the strongest sign that a machine wrote the mail, or undefined if there is none.
  * `X-Auto-Response-Suppress` alone is no sign: Exchange sets it on mail of people too. A list comes
  * first, since its mail may have the other signs, and absence notes are often called bulk.
  */

@@ -14,11 +14,11 @@ import { storable } from './storable.ts';
 const MAX_DELAYS = 3;
 
 /**
- * Changes the outcome of the mail that a report is about (docs/contract.md#bounces); undefined: the
- * mail is no report. The mail is that of the signed address which the report went to, else the one
- * whose Message-ID it returns: some servers answer to another address. Every recipient in copy
- * knows the Message-ID, so such a report must not be forged, and must name a recipient as the mail
- * had it. A report about no mail of the inbox changes nothing.
+ * Changes the outcome of the mail that a report is about (docs/contract.md#bounces). Returns
+ * undefined if the mail is no report. The mail is that of the signed address which the report went
+ * to, else the one whose Message-ID it returns: some servers answer to another address. Every
+ * recipient in copy knows the Message-ID, so such a report must not be forged, and must name a
+ * recipient as the mail had it. A report about no mail of the inbox changes nothing.
  */
 export async function noteBounce(
   tx: Tx,
@@ -48,7 +48,7 @@ const IGNORED = { ...NOTED, status: 'ignored' } as const;
 type Reported = 'returned' | 'delayed' | 'delivered';
 
 /**
- * Returns what was reported of the mail; undefined: nothing that concerns one of its recipients.
+ * Returns the report on the mail, or undefined if it concerns none of its recipients.
  */
 async function record(
   tx: Tx,

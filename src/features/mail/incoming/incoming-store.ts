@@ -8,7 +8,7 @@ import { HEAD_COLUMNS, type MailHead } from '../mail-store.ts';
 
 export type NewIncomingMail = Omit<Insertable<Schema['mails']>, 'direction' | 'status' | 'purpose'>;
 
-/** What is known of a mail that came in once it was decided what becomes of it. */
+/** The facts of a mail that came in, once its fate was decided. */
 export type IncomingChange = Pick<
   Updateable<Schema['mails']>,
   | 'status'
@@ -131,7 +131,7 @@ export interface ReturnedMail {
   readonly id: string;
   readonly conversation_id: string | null;
   readonly rfc_id: string;
-  /** Milliseconds until its next try; null: it is not tried any more. */
+  /** Milliseconds until its next try, or null if it is not tried any more. */
   readonly ms_left: number | null;
 }
 

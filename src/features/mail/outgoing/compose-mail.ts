@@ -17,8 +17,8 @@ export interface MailContent {
   /** Without brackets, the oldest first. */
   readonly references: readonly string[];
   /**
-   * What a machine wrote is marked (RFC 3834), so that no other machine answers it; null: a person
-   * wrote it.
+   * What a machine wrote is marked (RFC 3834), so that no other machine answers it; null if
+   * a person wrote it.
    */
   readonly autoSubmitted: 'auto-replied' | 'auto-generated' | null;
   readonly text: string;

@@ -22,7 +22,7 @@ const LOOK_EVERY_MS = 30_000;
 const DIGESTS_AT_ONCE = 500;
 
 /**
- * Has digests of unseen notifications sent (docs/contract.md#digests). Every node looks; a digest
+ * Sends digests of unseen notifications (docs/contract.md#digests). Every node looks; a digest
  * has one mail, whose id is made of that of the digest, so two nodes make one. The mail has no text
  * until it is tried.
  */

@@ -78,7 +78,7 @@ async function insertMail(
   return undefined;
 }
 
-/** A code for why the mail cannot leave; undefined: it can. */
+/** Returns a code for why the mail cannot leave, or undefined if it can. */
 async function refusalOf(
   tx: Tx,
   facts: ReplyFacts,

@@ -12,9 +12,9 @@ export interface ReplyFacts {
   readonly title: string | null;
   /** As the message states it. */
   readonly subject: string | null;
-  /** As the message states them; null: it does not. */
+  /** As the message states them, or null if it does not. */
   readonly cc: readonly string[] | null;
-  /** The name of the group that the message is sent under; null: it is sent under none. */
+  /** The name of the group that the message is sent under, or null if there is none. */
   readonly persona: string | null;
   /** Whether it was sent by the act of an agent. */
   readonly by_machine: boolean;
@@ -25,9 +25,11 @@ export interface ReplyFacts {
   readonly address: string;
   readonly thread_subject: string | null;
   readonly thread_cc: readonly string[];
-  /** The Message-ID that the mail answers; null: it begins the thread. */
+  /** The Message-ID that the mail answers, or null if it begins the thread. */
   readonly answers: string | null;
-  /** The address to which the last mail of the customer wants its answer; null: there was none. */
+  /**
+   * The address to which the last mail of the customer wants its answer, or null if there was none.
+   */
   readonly answers_to: string | null;
   /** The addresses of the customers of the case. */
   readonly customers: readonly string[];

@@ -20,11 +20,11 @@ export interface DkimOptions {
   readonly privateKey: string;
 }
 
-/** What a try did. */
+/** The result of a try. */
 export interface Tried {
-  /** What became of the mail at each recipient that was tried. */
+  /** The outcome of the mail at each recipient that was tried. */
   readonly recipients: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
-  /** A code for why not every one of them has it; null: each has. */
+  /** A code for why not every one of them has it, or null if each has. */
   readonly reason: string | null;
 }
 
@@ -173,7 +173,7 @@ function reasonOf(error: SmtpError): string {
 }
 
 /**
- * Returns the enhanced status of the answer (RFC 3463), else its number; null: there was no answer.
+ * Returns the enhanced status of the answer (RFC 3463), else its number, or null if there was none.
  */
 function codeOf({ response, responseCode }: SmtpError): string | null {
   const [, enhanced] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '') ?? [];

@@ -62,12 +62,12 @@ export class Header {
     this.isDamaged = isDamaged;
   }
 
-  /** The first field of this name; null: there is none. */
+  /** Returns the first field of this name, or null if there is none. */
   raw(name: string): string | null {
     return this.fields.find((field) => field.name === name)?.raw ?? null;
   }
 
-  /** The value for people: decoded, on one line; null: there is none, or it is empty. */
+  /** Returns the value for people, decoded and on one line, or null if it is absent or empty. */
   text(name: string): string | null {
     return decodeField(this.raw(name) ?? '') || null;
   }
@@ -173,7 +173,7 @@ function mailboxesOf(raw: string): Mailbox[] {
   return found;
 }
 
-/** In lower case; null: it is no address. */
+/** Returns the address in lower case, or null if it is none. */
 export function cleanAddress(text: string): string | null {
   // Routes before the address are obsolete, and blanks and brackets in it are not meant.
   const address = text

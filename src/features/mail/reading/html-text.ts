@@ -10,7 +10,7 @@ export class HtmlText {
    */
   #line: string[] = [];
   #quotes = 0;
-  /** Depth of the quotes at the blank line before what comes next; null: there is none. */
+  /** Depth of the quotes at the blank line before the next text, or null if there is none. */
   #gap: number | null = null;
   /** Number of open elements within one that is not shown, itself included. */
   #hidden = 0;

@@ -1,6 +1,6 @@
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
 
-/** What is kept of a mail. The rest is in its source, and the mail is damaged. */
+/** The limits of a mail as it is kept. The rest is in its source, and the mail is damaged. */
 export const MAIL_LIMITS = {
   attachments: MESSAGE_LIMITS.attachments,
   /** UTF-16 code units of the text that a message shows, and of the whole text. */

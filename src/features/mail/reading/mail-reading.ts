@@ -15,7 +15,7 @@ export class MailReading {
   #attachment: IncomingPart | null = null;
   #mail: ReadMail = UNREADABLE;
   readonly #pieces: AsyncIterator<Buffer>;
-  /** What is left of the last piece of the source. */
+  /** The rest of the last piece of the source. */
   #piece: Buffer = Buffer.alloc(0);
 
   constructor(thread: ReaderThread, store: ReadFiles, source: AsyncIterable<Buffer>) {
@@ -132,7 +132,7 @@ class IncomingPart {
   }
 }
 
-/** What is known of a mail whose header could not be read. */
+/** The facts of a mail whose header could not be read. */
 const UNREADABLE: ReadMail = {
   headers: [],
   rfcId: null,

@@ -6,7 +6,7 @@ export interface MimePart {
   readonly type: StructuredField;
   readonly parent: MimePart | null;
   readonly depth: number;
-  /** What separates the parts of a multipart; null: a leaf. */
+  /** The boundary between the parts of a multipart, or null for a leaf. */
   readonly boundary: string | null;
   /** Number of parts in it so far. */
   children: number;
@@ -40,16 +40,16 @@ const MIME_LIMITS = {
 export class MimeSplitter {
   /** Whether something is skipped or missing. */
   isDamaged = false;
-  /** What could not be decided yet, at the beginning of the memory that every piece is read in. */
+  /** Bytes that are not decided yet, at the beginning of the memory that every piece is read in. */
   #memory: Buffer = Buffer.alloc(MEMORY_BYTES);
   #rest: Buffer = this.#memory.subarray(0, 0);
-  /** The header that is being read; null: a body is. */
+  /** The header that is being read, or null while a body is read. */
   #header: { readonly parent: MimePart | null; bytes: Buffer[]; size: number } | null = {
     parent: null,
     bytes: [],
     size: 0,
   };
-  /** The part that the bytes belong to; null: they are skipped. */
+  /** The part that the bytes belong to, or null if they are skipped. */
   #part: MimePart | null = null;
   /** Multiparts that have not ended, the outermost first. */
   readonly #open: MimePart[] = [];

@@ -5,7 +5,7 @@ export interface ParsedMail {
    * decoded.
    */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  /** Message-ID without brackets; null: the mail has none. */
+  /** Message-ID without brackets, or null if the mail has none. */
   readonly rfcId: string | null;
   readonly inReplyTo: string | null;
   /** References without brackets, the oldest first. */
@@ -15,16 +15,16 @@ export interface ParsedMail {
   readonly to: readonly Mailbox[];
   readonly cc: readonly Mailbox[];
   readonly subject: string | null;
-  /** ISO 8601; null: absent or nonsense. */
+  /** ISO 8601, or null if it is absent or invalid. */
   readonly sentAt: string | null;
   /** The whole text, from the plain part or made of the HTML. */
   readonly text: string;
   /** The text without quotes and signature: the body of the message. */
   readonly visibleText: string;
-  /** Sanitized; null: the mail has no HTML. */
+  /** Sanitized, or null if the mail has no HTML. */
   readonly html: string | null;
   readonly attachments: readonly StoredPart[];
-  /** The report of a bounce (RFC 3464); null: the mail is none. */
+  /** The report of a bounce (RFC 3464), or null for any other mail. */
   readonly report: DeliveryReport | null;
   /** Whether parts could not be read: the source has what is missing. */
   readonly isDamaged: boolean;
@@ -48,9 +48,9 @@ export interface DeliveryReport {
   readonly recipients: readonly {
     readonly address: string;
     readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
-    /** Such as `5.1.1`; null: the report does not say. */
+    /** Such as `5.1.1`, or null if the report does not say. */
     readonly status: string | null;
-    /** The words of the server, at most 500 characters; null: none. */
+    /** The words of the server, at most 500 characters, or null if there are none. */
     readonly diagnostic: string | null;
   }[];
   /** Message-ID of the mail that came back, without brackets. */

@@ -65,7 +65,7 @@ class MailReader {
   readonly #pictures = new Map<string, number>();
   #attachments = 0;
   #leaf: Leaf | null = null;
-  /** What stands before the first part of the mail; the body, if no part follows. */
+  /** The text before the first part of the mail; the body, if no part follows. */
   #preamble: Body | null = null;
   readonly #room = {
     plain: MAIL_LIMITS.textBytes as number,
@@ -254,7 +254,7 @@ class MailReader {
     return cutText(text, most);
   }
 
-  /** What the header says, with what is known of the rest. */
+  /** The facts of the header, with those that are known of the rest. */
   #described(rest: Partial<ReadMail>): ReadMail {
     const header = this.#header;
     const [from = null] = header === null ? [] : [...header.mailboxes('from'), ...header.mailboxes('sender')];

@@ -102,7 +102,7 @@ export class ReaderThread {
     return message;
   }
 
-  /** Lets the process end meanwhile, and gives the memory back when no mail comes. */
+  /** Does not keep the process alive, and gives the memory back when no mail comes. */
   rest(): void {
     this.#worker.unref();
     this.#idle = setTimeout(() => {

@@ -17,7 +17,7 @@ export function visibleText(text: string): string {
 function historyStart(lines: readonly string[]): number {
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '' || isQuote(line)) continue;
-    // What is forwarded is what the mail is about.
+    // A forwarded mail is the subject of this one.
     if (FORWARDED.test(line)) return lines.length;
     if (ORIGINAL.test(line)) return index;
     if (isHistoryHeader(lines, index)) return separated(lines, index);

@@ -7,15 +7,15 @@ import type {
   StreamedRequest,
 } from '../../../platform/http/pipeline/public-routes.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
-import type { Envelope } from './envelope.ts';
 import { InboundSignature } from './inbound-signature.ts';
+import type { Envelope } from './intake.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge, type Receipt } from './intake.ts';
 import type { Places } from './places.ts';
 import { releasing } from './released-pieces.ts';
 
 export interface InboundRoutesOptions {
   readonly intake: Pick<Intake, 'receive'>;
-  /** PARLEY_MAIL_SECRET; null: no mail is taken in over HTTP. */
+  /** PARLEY_MAIL_SECRET, or null if no mail is accepted over HTTP. */
   readonly secrets: readonly string[] | null;
   readonly places: Places;
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
@@ -59,7 +59,7 @@ const ENVELOPE: Envelope = { transport: 'http', sender: null, recipients: null, 
 
 /** For a mail of MAX_MAIL_BYTES on a slow line; its signature would be too old behind that. */
 const BODY_MS = 300_000;
-/** What has to arrive in each piece of that time. */
+/** The bytes that have to arrive in each piece of that time. */
 const PACE = { ms: 30_000, bytes: 64 * 1024 } as const;
 
 /** Everything that the head decides is checked before a byte is read. */

@@ -9,10 +9,23 @@ import type { MailHead } from '../mail-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import type { parseMail } from '../reading/parse-mail.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
-import type { Envelope } from './envelope.ts';
 import { findMailboxes, mailboxesAt } from './recipients.ts';
 import { RegisteredFiles } from './registered-files.ts';
 import { readHead } from './source-head.ts';
+
+/** The facts of a mail beside its bytes. */
+export interface Envelope {
+  readonly transport: 'http' | 'smtp' | 'lmtp' | 'imap';
+  /**
+   * The sender of the envelope, which bounces go to; '' for a mail that must not be answered. Null
+   * if it is not known.
+   */
+  readonly sender: string | null;
+  /** The recipients of the envelope. Null if they are not known: the headers name them. */
+  readonly recipients: readonly string[] | null;
+  /** The machine that handed the mail over, where this server itself is the MX of the domain. */
+  readonly client: { readonly address: string; readonly helo: string } | null;
+}
 
 /** Where a mail as it came is in the store of files. */
 export interface MailSource {
@@ -39,12 +52,12 @@ export interface IntakeOptions {
   readonly log: Logger;
 }
 
-/** What became of a mail: one row for each inbox that it was for. */
+/** The outcome of a mail: one row for each inbox that it was for. */
 export interface Receipt {
   readonly mails: readonly MailHead[];
 }
 
-/** What became of a mail at one of its inboxes. */
+/** The outcome of a mail at one of its inboxes. */
 export interface Delivery {
   readonly inbox: MailboxRow;
   readonly result: PromiseSettledResult<MailHead>;
@@ -116,7 +129,7 @@ export class Intake {
     const arriving = await readHead(limited(bytes));
     const [first, ...others] = await findMailboxes(database, key, envelope, arriving.head);
     if (first === undefined) {
-      // Read to its end all the same: what is wrong with it otherwise (its size, its signature) is
+      // Read to its end all the same: other defects of the mail (its size, its signature) are
       // found there.
       for await (const _ of arriving.bytes);
       throw new ApiError('resource_not_found', 'No inbox has an address that this mail was sent to.');
@@ -182,7 +195,7 @@ export class Intake {
     return row;
   }
 
-  /** What cannot be removed now is removed by the purge of uploads a day later. */
+  /** A file that cannot be removed now is removed by the purge of uploads a day later. */
   async #tidy(work: Promise<void>): Promise<void> {
     await work.catch((error) => {
       this.#options.log.warn({ err: error }, 'could not remove the files of a mail');
@@ -205,7 +218,7 @@ export function mailTooLarge(): ApiError {
   return new ApiError('payload_too_large', `A mail may have ${MAX_MAIL_BYTES} bytes.`);
 }
 
-/** What the metrics call a failure: `refused` will be refused again, `failed` may pass. */
+/** The name of a failure in the metrics: `refused` will be refused again, `failed` may pass. */
 function resultOf(error: unknown): 'refused' | 'failed' {
   return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
 }

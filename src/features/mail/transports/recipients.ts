@@ -3,7 +3,7 @@ import type { Db } from '../../../platform/db/connection/handle.ts';
 import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
 import { readBounceAddress } from '../outgoing/bounce-address.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
-import type { Envelope } from './envelope.ts';
+import type { Envelope } from './intake.ts';
 import { headerValues } from './source-head.ts';
 
 /**
@@ -58,7 +58,7 @@ export function addressesIn(value: string): string[] {
     });
 }
 
-/** What servers that deliver a mail write into it: Gmail and qmail, Postfix, Exim. */
+/** The headers that delivering servers write into a mail: Gmail and qmail, Postfix, Exim. */
 const DELIVERED = ['delivered-to', 'x-original-to', 'envelope-to'];
 const ADDRESSED = ['to', 'cc'];
 

@@ -44,8 +44,8 @@ export class RegisteredFiles implements MailFiles {
   }
 
   /**
-   * Has what no row refers to removed in a minute: a transaction whose outcome is not known may
-   * still commit.
+   * Schedules files that no row refers to for removal in a minute: a transaction whose outcome is
+   * not known may still commit.
    */
   withdraw(): Promise<void> {
     return this.#database.transaction((tx) => withdrawUploads(tx, this.#keys));

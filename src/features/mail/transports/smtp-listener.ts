@@ -11,7 +11,7 @@ import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
-import type { Envelope } from './envelope.ts';
+import type { Envelope } from './intake.ts';
 import { type Delivery, type Intake, MAX_MAIL_BYTES } from './intake.ts';
 import type { Places } from './places.ts';
 
@@ -21,7 +21,7 @@ export interface SmtpListenerOptions {
   readonly port: number;
   /** The name of this server in its greeting. */
   readonly name: string;
-  /** For STARTTLS; null: it is not offered. */
+  /** For STARTTLS, or null if it is not offered. */
   readonly tls: Certificate | null;
   readonly intake: Pick<Intake, 'deliver' | 'mailboxesAt'>;
   readonly places: Places;
@@ -63,7 +63,7 @@ const SMTP_LIMITS: SmtpLimits = {
   connectionMs: 1_800_000,
 };
 
-/** What is known of a connection beside the library's session. */
+/** The facts of a connection beside the library's session. */
 interface Client {
   readonly network: string;
   readonly timer: NodeJS.Timeout;
