@@ -8,7 +8,8 @@ import { type AcceptOptions, acceptMail } from '../../src/features/mail/incoming
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
 import { openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
 import type { Mailbox, ParsedMail } from '../../src/features/mail/reading/parsed-mail.ts';
-import type { Arrival, Envelope } from '../../src/features/mail/transports/intake.ts';
+import type { Envelope } from '../../src/features/mail/transports/envelope.ts';
+import type { Arrival } from '../../src/features/mail/transports/intake.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import type { Teardown } from '../support/teardown.ts';

@@ -9,7 +9,7 @@ import nodemailer from 'nodemailer';
 import t, { type Test } from 'tap';
 import { derivedId } from '../../src/contract/protocol/ids.ts';
 import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
-import type { Envelope } from '../../src/features/mail/transports/intake.ts';
+import type { Envelope } from '../../src/features/mail/transports/envelope.ts';
 import { Places } from '../../src/features/mail/transports/places.ts';
 import { SmtpListener, type SmtpListenerOptions } from '../../src/features/mail/transports/smtp-listener.ts';
 import { RateLimiter } from '../../src/platform/access/rate-limit.ts';

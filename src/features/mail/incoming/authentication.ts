@@ -7,7 +7,8 @@ import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { unlessAborted } from '../../../platform/lifecycle.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
-import type { Arrival, Envelope } from '../transports/intake.ts';
+import type { Envelope } from '../transports/envelope.ts';
+import type { Arrival } from '../transports/intake.ts';
 import { addressesIn } from '../transports/recipients.ts';
 import { MAX_HEAD_BYTES, readHead } from '../transports/source-head.ts';
 import {

@@ -1,5 +1,5 @@
 import type { ParsedMail } from '../reading/parsed-mail.ts';
-import type { Envelope } from '../transports/intake.ts';
+import type { Envelope } from '../transports/envelope.ts';
 
 /** Why a mail counts as automatic. */
 export type AutomaticSign = 'auto_submitted' | 'auto_reply' | 'empty_sender' | 'bulk' | 'list';

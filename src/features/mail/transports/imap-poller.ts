@@ -5,7 +5,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
-import type { Envelope } from './intake.ts';
+import type { Envelope } from './envelope.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge } from './intake.ts';
 
 /** PARLEY_IMAP_URL, as config.ts reads it. */

@@ -7,8 +7,8 @@ import type {
   StreamedRequest,
 } from '../../../platform/http/pipeline/public-routes.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
+import type { Envelope } from './envelope.ts';
 import { InboundSignature } from './inbound-signature.ts';
-import type { Envelope } from './intake.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge, type Receipt } from './intake.ts';
 import type { Places } from './places.ts';
 import { releasing } from './released-pieces.ts';

@@ -3,7 +3,7 @@ import type { Db } from '../../../platform/db/connection/handle.ts';
 import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
 import { readBounceAddress } from '../outgoing/bounce-address.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
-import type { Envelope } from './intake.ts';
+import type { Envelope } from './envelope.ts';
 import { headerValues } from './source-head.ts';
 
 /**

@@ -11,7 +11,7 @@ import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
-import type { Envelope } from './intake.ts';
+import type { Envelope } from './envelope.ts';
 import { type Delivery, type Intake, MAX_MAIL_BYTES } from './intake.ts';
 import type { Places } from './places.ts';
 
