@@ -91,6 +91,9 @@ t.test('released migrations are frozen', async (t) => {
   t.strictSame(Object.fromEntries(sums), CHECKSUMS);
 });
 
+// For databases that begin empty; those of the server that all files share are migrated.
+const server = await startPostgres(t);
+
 t.test('a new read position stays in the page of its participant', async (t) => {
   const { url } = await createTestDatabase(t);
   const database = await openDatabase({ url, log });
@@ -114,8 +117,7 @@ t.test('a new read position stays in the page of its participant', async (t) => 
 });
 
 t.test('every earlier state migrates to the schema of a new database', async (t) => {
-  const server = await startPostgres(t);
-  const fresh = await create(t, server.url, 'fresh');
+  const fresh = await create(t, 'fresh');
   await migrate(fresh.database, log);
   const expected = await schemaOf(fresh.database);
   t.strictSame(
@@ -124,7 +126,7 @@ t.test('every earlier state migrates to the schema of a new database', async (t)
     'every index that is built apart is in a new database too',
   );
   for (const [commit, migrations] of Object.entries(EARLIER)) {
-    const { database } = await create(t, server.url, `from_${commit}`);
+    const { database } = await create(t, `from_${commit}`);
     await runEarlier(database, migrations);
     await insertDraft(database, 'msg_1');
     await migrate(database, log);
@@ -138,8 +140,7 @@ t.test('every earlier state migrates to the schema of a new database', async (t)
 t.test(
   'notifications of before 0010 keep their order, and get the ids that are made again from their causes',
   async (t) => {
-    const server = await startPostgres(t);
-    const { database } = await create(t, server.url, 'with_notifications');
+    const { database } = await create(t, 'with_notifications');
     const migrations = Object.keys(CHECKSUMS).filter((name) => name < '0010');
     await runEarlier(
       database,
@@ -220,8 +221,7 @@ t.test(
 );
 
 t.test('an index build blocks no writes, and is repeated after a kill', async (t) => {
-  const server = await startPostgres(t);
-  const { database, url } = await create(t, server.url, 'killed');
+  const { database, url } = await migrated(t);
   await migrate(database, log);
   await sql`DROP INDEX messages_changed`.execute(database.kysely);
 
@@ -256,8 +256,7 @@ t.test('a new migration declares from which one on nodes may use its schema', as
 t.test('a first start logs one line for migrations and one for indexes', async (t) => {
   const lines: object[] = [];
   const kept = pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) });
-  const server = await startPostgres(t);
-  const { database } = await create(t, server.url, 'quiet');
+  const { database } = await create(t, 'quiet');
   await migrate(database, kept);
   const names = Object.keys(CHECKSUMS).map((file) => file.replace(/\.ts$/, ''));
   const migrated = {
@@ -273,7 +272,6 @@ t.test('a first start logs one line for migrations and one for indexes', async (
 });
 
 t.test('a node starts on the schema of a newer release where that release allows it', async (t) => {
-  const server = await startPostgres(t);
   const today = await migrationsOfToday();
   const last = Object.keys(today).sort().at(-1)!;
   const next = (column: string, usableFrom?: string) => ({
@@ -289,7 +287,7 @@ t.test('a node starts on the schema of a newer release where that release allows
     ),
   });
 
-  const { database } = await create(t, server.url, 'next');
+  const { database } = await migrated(t);
   await migrate(database, log);
   const additive = { '9998_next': next('added', last) };
   await upgrade(database, additive);
@@ -313,7 +311,7 @@ t.test('a node starts on the schema of a newer release where that release allows
   await t.rejects(upgrade(database, additive), refusal('9999_later, 9999_much_later'));
   await upgrade(database, breaking);
 
-  const { database: other } = await create(t, server.url, 'branch');
+  const { database: other } = await create(t, 'branch');
   await upgrade(other, { '0030_another': next('another', '0030_another'), '9998_next': next('added', last) });
   await t.rejects(
     migrate(other, log),
@@ -323,8 +321,7 @@ t.test('a node starts on the schema of a newer release where that release allows
 });
 
 t.test('a migration that fails leaves no declaration of those before it', async (t) => {
-  const server = await startPostgres(t);
-  const { database } = await create(t, server.url, 'failing');
+  const { database } = await migrated(t);
   await migrate(database, log);
   const later = {
     '9998_next': { up: () => Promise.resolve(), usableFrom: '9998_next' },
@@ -337,18 +334,28 @@ t.test('a migration that fails leaves no declaration of those before it', async 
   t.same(await settings(), before);
 });
 
-async function create(
-  t: Teardown,
-  server: string,
-  name: string,
-): Promise<{ database: Database; url: string }> {
-  const admin = await connect(t, server);
+interface Opened {
+  readonly database: Database;
+  readonly url: string;
+}
+
+/** Returns an empty database of that name. */
+async function create(t: Teardown, name: string): Promise<Opened> {
+  const admin = await connect(t, server.url);
   await admin.query(`CREATE DATABASE "${name}"`);
-  const url = new URL(server);
+  const url = new URL(server.url);
   url.pathname = `/${name}`;
-  const database = await openDatabase({ url: url.href, log });
+  return opened(t, url.href);
+}
+
+async function migrated(t: Teardown): Promise<Opened> {
+  return opened(t, (await createTestDatabase(t)).url);
+}
+
+async function opened(t: Teardown, url: string): Promise<Opened> {
+  const database = await openDatabase({ url, log });
   t.teardown(() => database.close());
-  return { database, url: url.href };
+  return { database, url };
 }
 
 async function connect(t: Teardown, url: string): Promise<pg.Client> {

@@ -2,6 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { codeOf } from '../../src/contract/protocol/error-envelope.ts';
 import { ERRORS, type ErrorCondition } from '../../src/contract/protocol/errors.ts';
+import { isMediaType } from '../../src/contract/protocol/schema/formats.ts';
 import { schemaAt, sinceOf } from '../../src/contract/protocol/schema/since.ts';
 import {
   NEWEST_VERSION,
@@ -51,6 +52,7 @@ export class Contract {
 
   constructor({ paths, components }: OpenApi) {
     addFormats.default(this.#ajv);
+    this.#ajv.addFormat('media-type', isMediaType);
     for (const version of VERSIONS) {
       const schemas = schemaAt(version, components).schemas;
       this.#ajv.addSchema({ components: { schemas: closedMap(schemas) } }, version);
