@@ -28,7 +28,8 @@ t.test('a subscription gets new events, and the earlier ones that it requested',
   await ground.publish(direct, { event: 'draft.created', team: { id: 'msg_live' } });
   await client.frame(({ data }) => data?.id === 'msg_live');
   t.strictSame(
-    client.frames.map(({ type, sequence }) => [type, sequence]),
+    // A slow machine sends a heartbeat meanwhile.
+    client.frames.filter(({ type }) => type !== 'ping').map(({ type, sequence }) => [type, sequence]),
     [
       ['hello', undefined],
       ['ready', undefined],

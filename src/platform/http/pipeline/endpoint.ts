@@ -22,9 +22,13 @@ export interface Endpoint {
  * them takes 0.4 s, which would delay every start and every test that starts a server.
  */
 export function prepareEndpoint(route: Route): Endpoint {
-  const readQuery = perVersion(route.query ?? Body({}), (schema) => queryReader(compileQuery(schema)));
+  const readQuery = perVersion(route.query ?? NOTHING, QUERIES, (schema) =>
+    queryReader(compileQuery(schema)),
+  );
   const nullClears = route.method === 'PATCH';
-  const readBody = perVersion(route.body ?? Body({}), (schema) => compile(schema, { nullClears }));
+  const readBody = perVersion(route.body ?? NOTHING, nullClears ? PATCHES : BODIES, (schema) =>
+    compile(schema, { nullClears }),
+  );
   return {
     route,
     readQuery: (text, version) => readQuery(version)(text),
@@ -38,14 +42,27 @@ export function prepareEndpoint(route: Route): Endpoint {
   };
 }
 
-/** Versions with the same schema share the result. */
-function perVersion<T>(schema: TSchema, make: (schema: TSchema) => T): (version: Version) => T {
-  const bySchema = new Map<TSchema, T>();
+const NOTHING = Body({});
+
+/**
+ * Validators by the text of their schema. Versions and endpoints with the same schema share one, and
+ * so do all nodes of a process.
+ */
+const QUERIES = new Map<string, (text: string) => unknown>();
+const BODIES = new Map<string, Validator<unknown>>();
+const PATCHES = new Map<string, Validator<unknown>>();
+
+function perVersion<T>(
+  schema: TSchema,
+  bySchema: Map<string, T>,
+  make: (schema: TSchema) => T,
+): (version: Version) => T {
   const byVersion = new Map<Version, T>();
   const madeFor = (version: Version): T => {
     const own = schemaAt(version, schema);
-    const made = bySchema.get(own) ?? make(own);
-    bySchema.set(own, made);
+    const key = JSON.stringify(own);
+    const made = bySchema.get(key) ?? make(own);
+    bySchema.set(key, made);
     byVersion.set(version, made);
     return made;
   };
