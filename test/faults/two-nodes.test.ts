@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deliveryProblems } from '../support/check-delivery.ts';
 import { checkCluster, onFreshGroup, startCluster } from '../support/cluster.ts';
@@ -16,7 +17,7 @@ t.test('2,000 concurrent sends over two nodes reach every subscriber once, in or
     nodes[1].listen(conversationId, { token: nodes[1].demo.users.vera.access_token }),
   ]);
   const answers = await Promise.all(
-    Array.from({ length: 2_000 }, (_, index) => nodes[index % 2 === 0 ? 0 : 1].send(conversationId)),
+    Array.from({ length: 2_000 }, (_, index) => sendAsClient(nodes[index % 2 === 0 ? 0 : 1], conversationId)),
   );
   t.equal(answers.filter(({ status }) => status === 201).length, 2_000);
   const sequences = answers.map(({ body }) => Number(body.sequence));
@@ -46,7 +47,7 @@ t.test('2,000 concurrent sends over two nodes reach every subscriber once, in or
   await until(() => listeners.every((listener) => notified(listener) >= 2_000), {
     what: 'a notification of every message on both nodes',
   });
-  for (const listener of listeners) t.equal(notified(listener), 2_000, 'and no other');
+  for (const listener of listeners) t.equal(notified(listener), 2_000, 'one notification a message');
 });
 
 t.test('twenty concurrent resends over two nodes make one message, and every caller gets it', async (t) => {
@@ -74,7 +75,7 @@ t.test('a subscriber that joins under load gets replay and live as one', async (
   const cluster = await onFreshGroup(shared);
   const { nodes, conversationId } = cluster;
   const sends = Array.from({ length: 600 }, (_, index) =>
-    nodes[index % 2 === 0 ? 0 : 1].send(conversationId),
+    sendAsClient(nodes[index % 2 === 0 ? 0 : 1], conversationId),
   );
   await sends[0];
   const listeners = await Promise.all([
@@ -150,3 +151,17 @@ t.test('the checker finds what is wrong', async (t) => {
     t.not(deliveryProblems(wrong, stored).length, 0, JSON.stringify(wrong));
   }
 });
+
+/**
+ * Repeats a send under its id while it is refused for a moment, as the nodes of a busy machine do.
+ */
+function sendAsClient(node: TestNode, conversationId: string): ReturnType<TestNode['send']> {
+  const fields = { client_message_id: randomUUID() };
+  return until(
+    async () => {
+      const answer = await node.send(conversationId, fields);
+      return answer.status === 503 ? undefined : answer;
+    },
+    { what: 'a send that is not refused for a moment' },
+  );
+}

@@ -45,8 +45,8 @@ export function prepareEndpoint(route: Route): Endpoint {
 const NOTHING = Body({});
 
 /**
- * Validators by the text of their schema. Versions and endpoints with the same schema share one, and
- * so do all nodes of a process.
+ * Validators by the text of their schema. Versions and endpoints with the same schema share one,
+ * and so do all nodes of a process.
  */
 const QUERIES = new Map<string, (text: string) => unknown>();
 const BODIES = new Map<string, Validator<unknown>>();
