@@ -5,7 +5,7 @@ import type { Config } from '../platform/config.ts';
 import { requireDataDirectory } from '../platform/db/postgres/data-directory.ts';
 import { readTlsFiles } from '../platform/http/connection/tls-files.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
-import { Disposer } from '../platform/lifecycle.ts';
+import { Disposer, Loop } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { AddressGuard } from '../platform/outbound/address-guard.ts';
@@ -14,6 +14,7 @@ import { openData } from './data.ts';
 import { seedDay } from './demo/day.ts';
 import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
 import { FEATURES } from './features.ts';
+import { noteFeatures } from './features-there.ts';
 import { requireFreePort } from './free-port.ts';
 import { JobWorker } from './jobs/job-worker.ts';
 import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES, withDropped } from './left-out.ts';
@@ -89,6 +90,12 @@ async function start(
   const { database, engine } = data;
   install(list);
   const features = await OpenedFeatures.open(list, { ...part, ...data, ...access, urls, guard });
+  const noting = new Loop({
+    intervalMs: NOTE_EVERY_MS,
+    run: () => noteFeatures(database, list),
+    onError: (error) => log.warn({ err: error }, 'writing which features are there failed'),
+  });
+  disposer.add('features that are there', noting, (it) => it.close());
   const messaging = await openMessaging({ ...part, maxBatch, features }, data, access);
   // The tools of agents are derived from this table, which also contains their own routes.
   let routes: readonly Route[] = [];
@@ -171,6 +178,8 @@ async function start(
 
 /** What a connection that a balancer keeps open has for a last request, at a stop. */
 const KEPT_CONNECTIONS_MS = 1_000;
+
+const NOTE_EVERY_MS = 60_000;
 
 /** Checks requirements that would otherwise fail late, after a database was started or migrated. */
 async function requireResources({

@@ -1,0 +1,34 @@
+import type { Feature } from '../core/features/feature.ts';
+import type { Database } from '../platform/db/connection/database.ts';
+import { statement } from '../platform/db/connection/statement.ts';
+
+/** Features whose triggers leave notes in Postgres. */
+const WITH_TRIGGERS = ['search'] as const;
+
+/**
+ * Writes into `settings` which features with triggers this node has; called at the start and every
+ * minute. As long as any node has one, its triggers fire: it counts as left out when no node has
+ * said for three minutes that it is there (docs/decisions.md#what-is-left-out-is-said-in-settings).
+ */
+export async function noteFeatures(database: Database, features: readonly Feature[]): Promise<void> {
+  for (const name of WITH_TRIGGERS) {
+    const isThere = features.some(({ triggers }) => triggers === name);
+    await database.query(isThere ? NOTE_THERE : NOTE_LEFT_OUT, `feature_${name}`);
+  }
+}
+
+const NOTE_THERE = statement<[setting: string]>({
+  name: 'note-feature-there',
+  text: `
+    INSERT INTO settings (name, value) VALUES ($1, 'there')
+    ON CONFLICT (name) DO UPDATE SET value = 'there', created_at = clock_timestamp()`,
+});
+
+// Nodes of the version before write no row, so a new row says at first that it is there.
+const NOTE_LEFT_OUT = statement<[setting: string]>({
+  name: 'note-feature-left-out',
+  text: `
+    INSERT INTO settings AS s (name, value) VALUES ($1, 'there')
+    ON CONFLICT (name) DO UPDATE SET value = 'left out'
+      WHERE s.value <> 'left out' AND s.created_at < clock_timestamp() - interval '3 min'`,
+});

@@ -1,0 +1,179 @@
+/** What a node does without each feature: the others go on, and nothing of it grows or is retried. */
+
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { pino } from 'pino';
+import t from 'tap';
+import { FEATURES } from '../../src/app/features.ts';
+import { noteFeatures } from '../../src/app/features-there.ts';
+import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
+import type { Feature } from '../../src/core/features/feature.ts';
+import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Route } from '../../src/platform/http/pipeline/route.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
+
+const FOLDERS = readdirSync(resolve(import.meta.dirname, '../../src/features'));
+
+/** What rows of a build with the feature may be there. */
+const HANDLED: Readonly<Record<string, { outbox: readonly string[]; jobs: readonly string[] }>> = {
+  agents: { outbox: ['agent_runs.approval', 'agent_runs.due', 'agent_runs.ended'], jobs: [] },
+  mail: { outbox: ['mail.received', 'messages.email_due'], jobs: [] },
+  'platform-events': { outbox: ['platform_events.raised'], jobs: [] },
+  compliance: { outbox: [], jobs: ['compliance_job', 'finish_redaction'] },
+};
+const JOBS = 'graphile_worker._private_jobs';
+
+t.strictSame(
+  Object.values(HANDLED)
+    .flatMap(({ outbox, jobs }) => [...outbox, ...jobs])
+    .sort(),
+  [...TOPICS_OF_FEATURES, ...TASKS_OF_FEATURES].sort(),
+);
+
+const whole = await startTestApp(t);
+
+for (const folder of FOLDERS) {
+  t.test(`a node without ${folder}`, async (t) => {
+    const { features } = await without(folder);
+    const warned: { topic?: string; level: number; msg: string }[] = [];
+    const log = pino({ level: 'warn' }, { write: (line) => void warned.push(JSON.parse(line)) });
+    const app = await startTestApp(t, {}, log, { features });
+
+    const missing = whole.routes.filter((route) => !app.routes.some((it) => keyOf(it) === keyOf(route)));
+    t.ok(missing.length > 0, 'it has endpoints');
+    const document = await documented(app);
+    for (const route of missing) {
+      const { status, body } = await request(app, route);
+      const isShared = app.routes.some((it) => shapeOf(it) === shapeOf(route));
+      t.equal(status, isShared ? 405 : 404, keyOf(route));
+      t.type(body.error?.code, 'string', `${keyOf(route)} answers the envelope`);
+      t.notOk(document[route.path]?.[route.method.toLowerCase()], `${keyOf(route)} is not documented`);
+    }
+
+    const { conversations } = app.demo;
+    const path = `/v1/messaging/conversations/${conversations.group}/messages`;
+    const sent = await app.call<{ sequence: number }>('POST', path, {
+      body: { body: 'ahoy', client_message_id: randomUUID() },
+    });
+    t.equal(sent.status, 201);
+
+    const topics = HANDLED[folder] ?? { outbox: [], jobs: [] };
+    for (const topic of [...topics.outbox, ...topics.outbox]) {
+      await app.database.pool.query(
+        `INSERT INTO outbox (topic, payload, due_at) VALUES ($1, '{}', clock_timestamp())`,
+        [topic],
+      );
+    }
+    for (const task of topics.jobs) {
+      await app.database.pool.query(`SELECT graphile_worker.add_job($1, '{}'::json)`, [task]);
+    }
+    await until(
+      async () => (await rowsOf(app.database.pool, 'outbox')) + (await rowsOf(app.database.pool, JOBS)) === 0,
+      {
+        what: 'an empty outbox and an empty queue',
+      },
+    );
+    const dropped = warned.flatMap(({ topic = '', msg }) => (msg.startsWith('rows of a topic') ? topic : []));
+    t.strictSame(dropped.sort(), [...topics.outbox, ...topics.jobs].sort(), 'one line for each topic');
+    t.strictSame(
+      warned.filter(({ level }) => level >= 50),
+      [],
+      'no errors are logged',
+    );
+  });
+}
+
+t.test('search that was left out leaves no notes, and finds all once it is back', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const env = { DATABASE_URL: url };
+  let conversationId = '';
+  const pool = new pg.Pool({ connectionString: url });
+  t.teardown(() => pool.end());
+  const setting = async () =>
+    (await pool.query(`SELECT value FROM settings WHERE name = 'feature_search'`)).rows[0]?.value;
+
+  await t.test('a node without it', async (t) => {
+    const { features } = await without('search');
+    const app = await startTestApp(t, env, undefined, { features });
+    conversationId = app.demo.conversations.group;
+    const path = `/v1/messaging/conversations/${conversationId}/messages`;
+    const send = async (body: string) => {
+      t.equal(
+        (await app.call('POST', path, { body: { body, client_message_id: randomUUID() } })).status,
+        201,
+      );
+      await until(async () => (await rowsOf(pool, 'outbox')) === 0, { what: 'an empty outbox' });
+    };
+    await until(async () => (await setting()) === 'there', { what: 'a row that says that search is there' });
+    await send('corvette before');
+    t.ok((await rowsOf(pool, 'search_changes')) > 0, 'another node may have search: the notes stay');
+
+    await pool.query(
+      `UPDATE settings SET created_at = created_at - interval '4 min' WHERE name = 'feature_search'`,
+    );
+    const database = await openDatabase({ url, log: createLog('silent') });
+    t.teardown(() => database.close());
+    await noteFeatures(database, features);
+    t.equal(await setting(), 'left out');
+    await pool.query('DELETE FROM search_changes');
+    await send('corvette meanwhile');
+    t.equal(await rowsOf(pool, 'search_changes'), 0);
+    t.equal(await rowsOf(pool, "search_progress WHERE filled_through = ''"), 1, 'the index is to be filled');
+  });
+
+  await startTestApp(t, env);
+  await until(async () => (await setting()) === 'there', { what: 'a row that says that search is back' });
+  await until(async () => (await rowsOf(pool, 'search_progress WHERE filled_through IS NULL')) === 1, {
+    what: 'a filled index',
+  });
+  const { rows } = await pool.query(
+    `SELECT sum(messages)::int AS messages FROM search_blocks WHERE conversation_id = $1 AND first_sequence > 0`,
+    [conversationId],
+  );
+  t.strictSame(rows, [{ messages: 2 }]);
+});
+
+async function without(folder: string): Promise<{ features: Feature[] }> {
+  const faces: Record<string, Feature> = await import(
+    join(import.meta.dirname, '../../src/features', folder, 'feature.ts')
+  );
+  const left = Object.values(faces).find((face) => FEATURES.includes(face))!;
+  return { features: FEATURES.filter((feature) => feature !== left) };
+}
+
+function keyOf({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  return `${method} ${path}`;
+}
+
+/** The path as a router sees it. */
+function shapeOf({ path }: Route): string {
+  return path.replace(/\{[^}]+\}|:\w+/g, '{}');
+}
+
+async function request({ baseUrl, demo }: TestApp, { method, path }: Route) {
+  const response = await fetch(`${baseUrl}${path.replace(/\{[^}]+\}|:\w+/g, 'none')}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${demo.api_key}`,
+      'Service-Version': demo.service_version,
+      'Service-Account': demo.account_id,
+    },
+  });
+  return { status: response.status, body: (await response.json()) as { error?: { code?: string } } };
+}
+
+async function documented({ baseUrl }: TestApp): Promise<Record<string, Record<string, unknown>>> {
+  const { paths } = (await (await fetch(`${baseUrl}/v1/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  return paths;
+}
+
+async function rowsOf(db: Pick<pg.Pool, 'query'>, rows: string): Promise<number> {
+  return (await db.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${rows}`)).rows[0]!.count;
+}
