@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { newId } from '../src/contract/protocol/ids.ts';
 import { presentActor } from '../src/contract/protocol/resources/actor.ts';
 import { createAccount } from '../src/core/accounts/accounts.ts';
-import { indexSome } from '../src/features/search/index-round.ts';
+import { indexSome } from '../src/features/search/indexer.ts';
 import { parseQuery } from '../src/features/search/query.ts';
 import { searchMessages } from '../src/features/search/search-messages.ts';
 import type { Principal } from '../src/platform/access/principal.ts';

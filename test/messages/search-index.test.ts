@@ -8,11 +8,10 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import { deleteEmptyConversation } from '../../src/core/conversations/conversation-store.ts';
 import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
 import { purgeConversation, purgePrefix } from '../../src/features/compliance/purge.ts';
-import { indexSome } from '../../src/features/search/index-round.ts';
-import { Indexer } from '../../src/features/search/indexer.ts';
+import { Indexer, indexSome } from '../../src/features/search/indexer.ts';
 import { matchFields } from '../../src/features/search/match.ts';
 import { parseQuery } from '../../src/features/search/query.ts';
-import { readWindow, type WalkOptions } from '../../src/features/search/walk.ts';
+import { readWindow, type WindowOptions } from '../../src/features/search/results.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log } from '../support/timeline.ts';
@@ -33,7 +32,7 @@ t.test('a hostile text and a hostile query take time in proportion to their leng
 
 t.test('a search that finds blocks without an end, and no hit in them, is given up', async (t) => {
   let read = 0;
-  const options: WalkOptions<{ id: string; at: string }, object> = {
+  const options: WindowOptions<{ id: string; at: string }> = {
     readBlocks: async (_, limit) => {
       read += limit;
       const at = new Date(Date.UTC(2026, 0, 1) - read * 1_000).toISOString();
@@ -48,11 +47,12 @@ t.test('a search that finds blocks without an end, and no hit in them, is given 
     },
     readItems: async (_, blocks) => blocks.map((block, index) => ({ id: `${index}`, at: block.to_at })),
     readRecent: async () => [],
-    match: () => undefined,
+    phrases: parseQuery('word'),
+    fieldsOf: () => [],
     deadlineMs: performance.now() + 50,
   };
   const period = { lower: '0001-01-01T00:00:00.000Z', upper: '2026-06-01T00:00:00.000Z' };
-  await t.rejects(readWindow(options, period, 1), { name: 'WalkTooLongError' });
+  await t.rejects(readWindow(options, period, 1), { name: 'SearchTooLongError' });
 });
 
 t.test('a row has few messages, few words and few days', async (t) => {

@@ -1,7 +1,7 @@
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { lexemesOf, quoted } from './lexemes.ts';
+import { lexemesOf, quoted } from './query.ts';
 import { wordsOf } from './words.ts';
 
 /** A row of search_blocks. `terms` is the text of a tsvector. */

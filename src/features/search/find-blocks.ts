@@ -11,37 +11,35 @@ export interface FoundBlock {
   readonly to_at: string;
 }
 
-/** How blocks are found: by the index of their words, or among the newest ones of the account. */
-export type Way = 'words' | 'newest';
+/**
+ * Returns the next blocks behind one that have something of the period, the newest first; fewer
+ * than `limit` are the last.
+ */
+export type BlockReader = (
+  after: FoundBlock | undefined,
+  limit: number,
+  period: Period,
+) => Promise<readonly FoundBlock[]>;
 
-export interface BlockRequest {
-  /** A tsquery. */
-  readonly terms: string;
-  readonly period: Period;
-  /** Behind this one; undefined: the first ones. */
-  readonly after: FoundBlock | undefined;
-  readonly limit: number;
+/**
+ * Reads blocks of conversations that the caller may read, which fulfil a tsquery. By `newest`,
+ * those that many blocks have are found among the newest ones of the account, and any others by the
+ * index of the words, which would read every block that has them.
+ */
+export function blockReader(db: Querier, scope: Scope, terms: string, first: Way): BlockReader {
+  let way = first;
+  return async (after, limit, { upper, lower }) => {
+    const { to_at, conversation_id, first_sequence } = after ?? BEFORE_ALL;
+    const place = [to_at, conversation_id, first_sequence] as const;
+    const values = [...scopeValues(scope), terms, upper, lower, limit, ...place] as const;
+    const blocks = await db.query(READ_BLOCKS[way], ...values);
+    if (way === 'words' || blocks.length === limit) return blocks;
+    way = 'words';
+    return db.query(READ_BLOCKS[way], ...values);
+  };
 }
 
-/** Returns the next blocks of conversations that the caller may read, the newest first. */
-export function readBlocks(
-  db: Querier,
-  scope: Scope,
-  way: Way,
-  { terms, period, after, limit }: BlockRequest,
-): Promise<FoundBlock[]> {
-  const { to_at, conversation_id, first_sequence } = after ?? BEFORE_ALL;
-  const place = [to_at, conversation_id, first_sequence] as const;
-  return db.query(
-    READ_BLOCKS[way],
-    ...scopeValues(scope),
-    terms,
-    period.upper,
-    period.lower,
-    limit,
-    ...place,
-  );
-}
+type Way = 'words' | 'newest';
 
 const BEFORE_ALL = { to_at: 'infinity', conversation_id: '', first_sequence: 0 } as const;
 

@@ -1,4 +1,3 @@
-import { type Lexemes, quoted } from './lexemes.ts';
 import { isOfPairs, wordsOf } from './words.ts';
 
 /** A part of a query: words that stand side by side. */
@@ -52,16 +51,49 @@ function phraseOf(text: string, isOpen: boolean): Phrase | undefined {
  */
 export function indexQuery(
   phrases: readonly Phrase[],
-  kind: 'word' | 'name',
-  lexemes: Lexemes,
+  lexemeOf: (word: string) => string,
   further: readonly string[] = [],
 ): string {
   const words = new Map<string, string>();
   for (const { text, isPrefix } of phrases.flatMap((phrase) => phrase.words)) {
-    words.set(text, `${quoted(lexemes[kind](text))}${isPrefix ? ':*' : ''}`);
+    words.set(text, `${quoted(lexemeOf(text))}${isPrefix ? ':*' : ''}`);
   }
   const longest = [...words].sort(([a], [b]) => b.length - a.length).slice(0, MAX_INDEX_WORDS);
   return [...longest.map(([, condition]) => condition), ...further].join(' & ');
+}
+
+/**
+ * The entries of a block (search_blocks.terms). Words begin with the end of the account's id, so
+ * that a query reads no postings of other accounts; which account a block belongs to is decided by
+ * its row alone.
+ */
+export interface Lexemes {
+  /** A word of a message. */
+  word(text: string): string;
+  /** A word of a conversation's title, or of the name or address of a member. */
+  name(text: string): string;
+  /** The conversation of the block. */
+  conversation(id: string): string;
+  /** An actor that wrote a message of the block, or under whose name one stands. */
+  author(id: string): string;
+  /** A message of the block has an attached file. */
+  readonly file: string;
+}
+
+export function lexemesOf(accountId: string): Lexemes {
+  const code = accountId.slice(-CODE_LENGTH);
+  return {
+    word: (text) => `${code}:${text}`,
+    name: (text) => `${code}^${text}`,
+    conversation: (id) => `#${id}`,
+    author: (id) => `@${id}`,
+    file: `${code}%`,
+  };
+}
+
+/** A lexeme in the text form of a tsvector or a tsquery. */
+export function quoted(lexeme: string): string {
+  return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
 
 /** One of several lexemes. */
@@ -74,3 +106,4 @@ const QUOTATION_MARKS = /[“”„«»]/g;
 /** A single letter begins too many words. */
 const MIN_PREFIX = 2;
 const MAX_INDEX_WORDS = 16;
+const CODE_LENGTH = 6;

@@ -1,19 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
 import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
-import type { Scope } from './scope.ts';
-import { type Hit, readWindow, type Timed, type WalkOptions, type Window } from './walk.ts';
+import type { ShownField } from './excerpt.ts';
+import type { BlockReader, FoundBlock } from './find-blocks.ts';
+import { type Match, matchFields } from './match.ts';
+import type { Phrase } from './query.ts';
+import type { Period, Scope } from './scope.ts';
 
-/** A hit with its place in the answer. */
-interface Ranked<Item, M> extends Hit<Item, M> {
-  /** Higher is better. */
-  readonly score: number;
-}
-
-/** A result with what a cursor needs to go on behind it. */
-export interface Result<Item, M, Shown> {
-  readonly ranked: Ranked<Item, M>;
-  readonly shown: Shown;
-  readonly key: NonNullable<KeysetPage['after']>;
+/** What was found, before it is ranked. */
+export interface Hit<Item> {
+  readonly item: Item;
+  readonly match: Match<ShownField>;
 }
 
 /** The present row of a hit, and where the words are in it. */
@@ -22,16 +19,51 @@ export interface Found<Row> {
   readonly highlights: readonly SearchHighlight[];
 }
 
-export interface ResultsOptions<Item extends Timed, M, Shown> extends WalkOptions<Item, M> {
+/** A result with what a cursor needs to go on behind it. */
+export interface Result<Row> extends Found<Row> {
+  readonly key: ResultKey;
+}
+
+/** What has a place in the order. */
+interface Timed {
+  readonly id: string;
+  readonly at: string;
+}
+
+/** What a search asks for. */
+export interface Wanted {
+  readonly phrases: readonly Phrase[];
+  /** Milliseconds of `performance.now()` after which the search gives up. */
+  readonly deadlineMs: number;
+}
+
+export interface WindowOptions<Item extends Timed> extends Wanted {
+  readonly readBlocks: BlockReader;
+  /** What of the period is in these blocks. */
+  readonly readItems: (period: Period, blocks: readonly FoundBlock[]) => Promise<readonly Item[]>;
+  /** What of the period may be in no block. */
+  readonly readRecent: (period: Period) => Promise<readonly Item[]>;
+  readonly fieldsOf: (item: Item) => readonly ShownField[];
+}
+
+export interface ResultsOptions<Item extends Timed, Row> extends WindowOptions<Item> {
   /**
    * Returns what is shown of hits, from their present rows, by id; those that must not be shown any
    * more are left out.
    */
-  readonly confirm: (hits: readonly Item[]) => Promise<ReadonlyMap<string, Shown>>;
+  readonly confirm: (hits: readonly Hit<Item>[]) => Promise<ReadonlyMap<string, Found<Row>>>;
 }
 
 /** The parts of a cursor: when the search began, the window, and the place of a hit in it. */
 export const RESULT_KEY = ['time', 'time', 'time', 'integer', 'time', 'text'] as const;
+type ResultKey = readonly [
+  beganAt: string,
+  upper: string,
+  lower: string,
+  score: number,
+  at: string,
+  id: string,
+];
 
 /**
  * Returns the results of a page. Hits are ranked within windows of time, the newest window first,
@@ -39,31 +71,33 @@ export const RESULT_KEY = ['time', 'time', 'time', 'integer', 'time', 'text'] as
  * long as it takes to fill a page; the cursor has its bounds, so that a later page finds the same
  * one, and what is sent meanwhile is in none of them.
  */
-export async function readResults<Item extends Timed, M extends { readonly weight: number }, Shown>(
-  options: ResultsOptions<Item, M, Shown>,
+export async function readResults<Item extends Timed, Row>(
+  options: ResultsOptions<Item, Row>,
   { now, period }: Scope,
   { after, fetch }: KeysetPage,
-): Promise<Result<Item, M, Shown>[]> {
-  const place = after && placeOf(after);
-  const beganAt = place?.beganAt ?? now;
-  const results: Result<Item, M, Shown>[] = [];
-  let upper = place?.upper ?? period.upper;
-  let lower = place?.lower ?? period.lower;
+): Promise<Result<Row>[]> {
+  const place = after as ResultKey | null;
+  const [beganAt, ...bounds] = place ?? [now, period.upper, period.lower];
+  let [upper, lower] = bounds;
   // The window of the cursor is read as a whole.
   let enough = place === null ? fetch : Number.POSITIVE_INFINITY;
+  const results: Result<Row>[] = [];
   while (upper > lower) {
     const window = await readWindow(options, { upper, lower }, enough);
     const { period: read } = window;
-    let ranked = rank(window, beganAt);
-    if (enough !== fetch) ranked = ranked.filter((hit) => isBehind(hit, place!));
+    let ranked = window.hits
+      .map((hit): RankedHit<Item> => {
+        const score = scoreOf(hit.match.weight, Date.parse(beganAt) - Date.parse(hit.item.at));
+        return { ...hit, key: [beganAt, read.upper, read.lower, score, hit.item.at, hit.item.id] };
+      })
+      .sort((a, b) => compareKeys(a.key, b.key));
+    if (enough !== fetch) ranked = ranked.filter(({ key }) => compareKeys(key, place!) > 0);
     while (ranked.length > 0 && results.length < fetch) {
       const next = ranked.splice(0, fetch - results.length);
-      const confirmed = await options.confirm(next.map(({ item }) => item));
-      for (const hit of next) {
-        const shown = confirmed.get(hit.item.id);
-        if (shown === undefined) continue;
-        const { score, item } = hit;
-        results.push({ ranked: hit, shown, key: [beganAt, read.upper, read.lower, score, item.at, item.id] });
+      const confirmed = await options.confirm(next);
+      for (const { key, item } of next) {
+        const found = confirmed.get(item.id);
+        if (found !== undefined) results.push({ ...found, key });
       }
     }
     if (results.length === fetch) break;
@@ -74,42 +108,13 @@ export async function readResults<Item extends Timed, M extends { readonly weigh
   return results;
 }
 
-function placeOf(key: NonNullable<KeysetPage['after']>) {
-  const [beganAt, upper, lower, score, at, id] = key as [string, string, string, number, string, string];
-  return { beganAt, upper, lower, score, at, id };
+interface RankedHit<Item> extends Hit<Item> {
+  readonly key: ResultKey;
 }
 
-interface Weighed {
-  readonly weight: number;
-}
-
-/**
- * Returns the hits of a window, the best first: how well they match, less their age when the search
- * began. The age counts by its order of magnitude: a hit of today precedes one of last week unless
- * that matches clearly better.
- */
-function rank<Item extends Timed, M extends Weighed>(
-  { hits }: Window<Item, M>,
-  beganAt: string,
-): Ranked<Item, M>[] {
-  const beganMs = Date.parse(beganAt);
-  return hits
-    .map((hit) => ({ ...hit, score: scoreOf(hit.match.weight, beganMs - Date.parse(hit.item.at)) }))
-    .sort((a, b) => b.score - a.score || compare(b.item.at, a.item.at) || compare(b.item.id, a.item.id));
-}
-
-/** Whether a hit comes behind the place of another. */
-function isBehind<Item extends Timed, M>(
-  { score, item }: Ranked<Item, M>,
-  place: { readonly score: number; readonly at: string; readonly id: string },
-): boolean {
-  const order = place.score - score || compare(place.at, item.at) || compare(place.id, item.id);
-  return order > 0;
-}
-
-function scoreOf(weight: number, ageMs: number): number {
-  const days = Math.max(0, ageMs) / 86_400_000;
-  return Math.round(weight * 100 - Math.log2(1 + days) * A_DOUBLING);
+/** The best hit first, then the youngest. */
+function compareKeys([, , , scoreA, atA, idA]: ResultKey, [, , , scoreB, atB, idB]: ResultKey): number {
+  return scoreB - scoreA || compare(atB, atA) || compare(idB, idA);
 }
 
 function compare(a: string, b: string): number {
@@ -117,5 +122,77 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
+/**
+ * How well a hit matches, less its age when the search began. The age counts by its order of
+ * magnitude: a hit of today precedes one of last week unless that matches clearly better.
+ */
+function scoreOf(weight: number, ageMs: number): number {
+  const days = Math.max(0, ageMs) / 86_400_000;
+  return Math.round(weight * 100 - Math.log2(1 + days) * A_DOUBLING);
+}
+
+/** The search has looked at too much. */
+export class SearchTooLongError extends Error {
+  override readonly name = 'SearchTooLongError';
+}
+
+/**
+ * Reads the hits of a period, the newest first, until there are `enough`: the period of the result
+ * is then shorter. Its bounds are times of hits, not of blocks, so that a hit which moves from the
+ * recent ones into a block, or from one block into another, stays where it was. Throws
+ * SearchTooLongError.
+ */
+export async function readWindow<Item extends Timed>(
+  { readBlocks, readItems, readRecent, phrases, fieldsOf, deadlineMs }: WindowOptions<Item>,
+  period: Period,
+  enough: number,
+): Promise<{ readonly period: Period; readonly hits: readonly Hit<Item>[] }> {
+  const hits = new Map<string, Hit<Item>>();
+  const compareItems = async (items: readonly Item[]): Promise<void> => {
+    let pausedMs = performance.now();
+    for (const item of items) {
+      const match = matchFields(phrases, fieldsOf(item));
+      if (match !== undefined) hits.set(item.id, { item, match });
+      if (performance.now() - pausedMs < TURN_MS) continue;
+      await nextTurn();
+      pausedMs = performance.now();
+      if (pausedMs > deadlineMs) throw new SearchTooLongError();
+    }
+  };
+  // Before the blocks: what is indexed in between is in both, and not in neither.
+  await compareItems(await readRecent(period));
+  // Blocks with something that is older than what was read.
+  let open: readonly FoundBlock[] = [];
+  let upper = period.upper;
+  let after: FoundBlock | undefined;
+  let limit = FIRST_BLOCKS;
+  for (;;) {
+    const blocks = await readBlocks(after, limit, period);
+    after = blocks.at(-1);
+    const isLast = blocks.length < limit;
+    // Blocks that are still unread end at `lower` at the latest.
+    const lower = isLast ? period.lower : after!.to_at;
+    open = [...open, ...blocks];
+    // Blocks of many conversations end at about the same time: of each, only what is between the
+    // two times is read.
+    if (lower < upper) {
+      await compareItems(await readItems({ upper, lower }, open));
+      open = open.filter(({ from_at }) => from_at <= lower);
+      upper = lower;
+    }
+    const complete = [...hits.values()].filter(({ item }) => item.at > lower);
+    if (isLast || (lower < period.upper && complete.length >= enough)) {
+      return { period: { upper: period.upper, lower }, hits: complete };
+    }
+    if (performance.now() > deadlineMs) throw new SearchTooLongError();
+    limit = Math.min(limit * GROWTH, MOST_BLOCKS);
+  }
+}
+
 /** What a hit loses each time that its age doubles. */
 const A_DOUBLING = 40;
+const FIRST_BLOCKS = 32;
+const GROWTH = 4;
+const MOST_BLOCKS = 1_024;
+/** For this long the comparison may keep other requests waiting. */
+const TURN_MS = 5;

@@ -5,11 +5,10 @@ import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
 import { statement, type Value } from '../../platform/db/connection/statement.ts';
 import { IS_SEARCHABLE, SEARCHED_CHARACTERS, SENT_AT } from './blocks.ts';
 import { highlightsOf, type ShownField } from './excerpt.ts';
-import { type FoundBlock, RECENT, readBlocks, type Way } from './find-blocks.ts';
-import { lexemesOf } from './lexemes.ts';
-import { type Match, matchFields } from './match.ts';
-import { anyOf, indexQuery, type Phrase } from './query.ts';
-import { type Found, type Result, readResults } from './results.ts';
+import { blockReader, RECENT } from './find-blocks.ts';
+import { matchFields } from './match.ts';
+import { anyOf, indexQuery, lexemesOf } from './query.ts';
+import { type Found, type Result, readResults, type Wanted } from './results.ts';
 import {
   IS_READABLE,
   type Limits,
@@ -20,13 +19,6 @@ import {
   scopeValues,
 } from './scope.ts';
 
-/** Filters of a search for messages. */
-interface MessageFilters {
-  /** The actor that readers of the caller's kind see as the author. */
-  readonly authorId: string | null;
-  readonly hasFile: boolean;
-}
-
 /** A message as far as it is compared with a query. */
 interface Candidate {
   readonly id: string;
@@ -36,10 +28,10 @@ interface Candidate {
   readonly subject: string | null;
 }
 
-export interface MessageSearch extends MessageFilters, Limits {
-  readonly phrases: readonly Phrase[];
-  /** Milliseconds of `performance.now()`. */
-  readonly deadlineMs: number;
+export interface MessageSearch extends Wanted, Limits {
+  /** The actor that readers of the caller's kind see as the author. */
+  readonly authorId: string | null;
+  readonly hasFile: boolean;
 }
 
 /**
@@ -49,19 +41,25 @@ export interface MessageSearch extends MessageFilters, Limits {
 export async function searchMessages(
   db: Db,
   principal: Principal,
-  { phrases, deadlineMs, authorId, hasFile, ...limits }: MessageSearch,
+  search: MessageSearch,
   page: KeysetPage,
-): Promise<Result<Candidate, Match<ShownField>, Found<MessageRow>>[]> {
-  const scope = await readScope(db, principal, limits);
+): Promise<Result<MessageRow>[]> {
+  const { phrases, deadlineMs, authorId, hasFile } = search;
+  const scope = await readScope(db, principal, search);
   if (scope.few?.length === 0) return [];
-  const filters = { authorId, hasFile };
   const values = ({ upper, lower }: Period) =>
     [...scopeValues(scope), upper, lower, authorId, hasFile] as const;
-  const terms = termsOf(phrases, filters, scope);
-  const match = (fields: Fields) => matchFields(phrases, fieldsOf(fields));
-  return readResults<Candidate, Match<ShownField>, Found<MessageRow>>(
+  return readResults<Candidate, MessageRow>(
     {
-      readBlocks: blockReader(db, scope, terms),
+      phrases,
+      deadlineMs,
+      fieldsOf,
+      readBlocks: blockReader(
+        db,
+        scope,
+        termsOf(search, scope),
+        scope.few === undefined ? 'newest' : 'words',
+      ),
       readItems: (period, blocks) =>
         db.query(
           READ_MESSAGES_IN,
@@ -71,15 +69,13 @@ export async function searchMessages(
           blocks.map((block) => block.last_sequence),
         ),
       readRecent: (period) => db.query(READ_RECENT, ...values(period)),
-      match,
-      deadlineMs,
       async confirm(hits) {
         const found = new Map<string, Found<MessageRow>>();
-        const ids = hits.map(({ id }) => id);
-        const conversationIds = hits.map(({ conversation_id }) => conversation_id);
+        const ids = hits.map(({ item }) => item.id);
+        const conversationIds = hits.map(({ item }) => item.conversation_id);
         for (const row of await db.query(READ_FOUND, ...values(scope.period), ids, conversationIds)) {
-          const matched = match(row);
-          if (matched !== undefined) found.set(row.id, { row, highlights: highlightsOf(matched.found) });
+          const match = matchFields(phrases, fieldsOf(row));
+          if (match !== undefined) found.set(row.id, { row, highlights: highlightsOf(match.found) });
         }
         return found;
       },
@@ -89,37 +85,20 @@ export async function searchMessages(
   );
 }
 
-type Fields = Pick<Candidate, 'body' | 'subject'>;
-
-function fieldsOf({ body, subject }: Fields): ShownField[] {
+function fieldsOf({ body, subject }: Pick<Candidate, 'body' | 'subject'>): ShownField[] {
   const fields: ShownField[] = [];
   if (body !== null) fields.push({ name: 'body', text: body.slice(0, SEARCHED_CHARACTERS), actorId: null });
   if (subject !== null) fields.push({ text: subject, name: 'subject', actorId: null });
   return fields;
 }
 
-function termsOf(phrases: readonly Phrase[], { authorId, hasFile }: MessageFilters, scope: Scope): string {
-  const lexemes = lexemesOf(scope.accountId);
+function termsOf({ phrases, authorId, hasFile }: MessageSearch, { accountId, few }: Scope): string {
+  const lexemes = lexemesOf(accountId);
   const further: string[] = [];
   if (authorId !== null) further.push(anyOf([lexemes.author(authorId)]));
   if (hasFile) further.push(anyOf([lexemes.file]));
-  if (scope.few !== undefined) further.push(anyOf(scope.few.map((id) => lexemes.conversation(id))));
-  return indexQuery(phrases, 'word', lexemes, further);
-}
-
-/**
- * A word that many blocks have is found among the newest ones, any other one by the index of the
- * words, which would read every block that has it.
- */
-function blockReader(db: Db, scope: Scope, terms: string) {
-  let way: Way = scope.few === undefined ? 'newest' : 'words';
-  return async (after: FoundBlock | undefined, limit: number, period: Period) => {
-    const request = { terms, period, after, limit };
-    const blocks = await readBlocks(db, scope, way, request);
-    if (way === 'words' || blocks.length === limit) return blocks;
-    way = 'words';
-    return readBlocks(db, scope, way, request);
-  };
+  if (few !== undefined) further.push(anyOf(few.map(lexemes.conversation)));
+  return indexQuery(phrases, lexemes.word, further);
 }
 
 const CANDIDATE = `m.id, ${SENT_AT} AS at, left(m.body, ${SEARCHED_CHARACTERS}) AS body, m.subject`;

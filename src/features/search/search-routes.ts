@@ -29,10 +29,9 @@ import {
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { KeyedLimiter } from '../../platform/lifecycle.ts';
 import { type Phrase, parseQuery } from './query.ts';
-import { type Found, RESULT_KEY, type Result } from './results.ts';
+import { RESULT_KEY, type Result, SearchTooLongError, type Wanted } from './results.ts';
 import { searchConversations } from './search-conversations.ts';
 import { type MessageSearch, searchMessages } from './search-messages.ts';
-import { WalkTooLongError } from './walk.ts';
 
 export interface SearchRoutesOptions {
   readonly database: Database;
@@ -117,7 +116,7 @@ async function showMessages(
   include: readonly SearchInclude[],
 ): Promise<Page<SearchHit>> {
   const results = await searchMessages(database, principal, search, page);
-  const rows = results.map(({ shown }) => shown.row);
+  const rows = results.map(({ row }) => row);
   const wanted = include.filter((name): name is MessageInclude => isOneOf(MESSAGE_INCLUDES, name));
   const messages = await expandMessages(database, files, principal, rows, wanted);
   return listHits(results, page, url, (row) => ({
@@ -131,13 +130,13 @@ async function showMessages(
 async function showConversations(
   db: Db,
   principal: Principal,
-  search: { readonly phrases: readonly Phrase[]; readonly deadlineMs: number },
+  search: Wanted,
   page: PageRequest,
   url: string,
   include: readonly SearchInclude[],
 ): Promise<Page<SearchHit>> {
   const results = await searchConversations(db, principal, search, page);
-  const rows = results.map(({ shown }) => shown.row);
+  const rows = results.map(({ row }) => row);
   const wanted = include.filter((name): name is ConversationInclude => isOneOf(CONVERSATION_INCLUDES, name));
   const conversations = await expandConversations(db, principal, rows, wanted, { participantActors: true });
   return listHits(results, page, url, (row) => ({
@@ -149,7 +148,7 @@ async function showConversations(
 }
 
 function listHits<Row>(
-  results: readonly Pick<Result<unknown, unknown, Found<Row>>, 'key' | 'shown'>[],
+  results: readonly Result<Row>[],
   page: PageRequest,
   url: string,
   hitOf: (row: Row) => Omit<SearchHit, 'object' | 'highlights'>,
@@ -159,7 +158,7 @@ function listHits<Row>(
     page,
     url,
     ({ key }) => key,
-    ({ shown: { row, highlights } }) => ({
+    ({ row, highlights }) => ({
       object: 'search_hit',
       ...hitOf(row),
       highlights: [...highlights],
@@ -192,7 +191,7 @@ async function withinTime<T>(search: (deadlineMs: number) => Promise<T>): Promis
   try {
     return await search(performance.now() + SEARCH_MS);
   } catch (cause) {
-    if (!(cause instanceof WalkTooLongError) && codeOf(cause) !== CANCELED) throw cause;
+    if (!(cause instanceof SearchTooLongError) && codeOf(cause) !== CANCELED) throw cause;
     const message =
       'The search took too long. Add a word, or narrow it with conversation_id, author_id, before or after.';
     throw new ApiError('timeout', message, { param: 'q', cause });
