@@ -1,8 +1,9 @@
+import { createServer } from 'node:net';
 import type { Feature } from '../core/features/feature.ts';
 import { install } from '../core/features/installed.ts';
 import { Tickets } from '../edge/gateway/socket/tickets.ts';
 import type { Config } from '../platform/config.ts';
-import { requireDataDirectory } from '../platform/db/postgres/data-directory.ts';
+import { requireDataDirectory } from '../platform/db/postgres/cluster.ts';
 import { readTlsFiles } from '../platform/http/connection/tls-files.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
 import { Disposer, Loop } from '../platform/lifecycle.ts';
@@ -15,7 +16,6 @@ import { seedDay } from './demo/day.ts';
 import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
 import { FEATURES } from './features.ts';
 import { noteFeatures } from './features-there.ts';
-import { requireFreePort } from './free-port.ts';
 import { JobWorker } from './jobs/job-worker.ts';
 import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES, withDropped } from './left-out.ts';
 import { openMessaging } from './messaging.ts';
@@ -23,8 +23,7 @@ import { OpenedFeatures } from './opened-features.ts';
 import type { PartOptions } from './part.ts';
 import { apiRoutes } from './routes.ts';
 import { describeNode, type RunsOn } from './runs-on.ts';
-import { openServing, startAdminServer } from './serving.ts';
-import { openSockets } from './sockets.ts';
+import { openServing, openSockets, startAdminServer } from './serving.ts';
 import { Urls } from './urls.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -198,4 +197,17 @@ async function requireResources({
   // lost.
   if (port !== 0 && databaseUrl === null) await requireFreePort(host, port);
   if (adminPort) await requireFreePort(adminHost, adminPort);
+}
+
+/**
+ * Rejects with one line if the server cannot listen at this address. Called before anything is
+ * started, so that no database is started, and no log printed, for a server that cannot open its
+ * port.
+ */
+function requireFreePort(host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', ({ message }) => reject(new Error(`cannot listen on ${host}:${port}: ${message}`)));
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve()));
+  });
 }

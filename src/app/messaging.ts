@@ -48,9 +48,8 @@ import { handle } from '../platform/db/queue/topic.ts';
 import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
-import { ChangedEffects } from './jobs/changed-effects.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
-import { SentEffects } from './jobs/sent-effects.ts';
+import { ChangedEffects, SentEffects } from './jobs/sent-effects.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 import type { PartOptions } from './part.ts';
 

@@ -3,7 +3,10 @@ import { purgeRefreshTokens } from '../core/accounts/sessions/token-pairs.ts';
 import { fileRoutes } from '../core/attachments/file-routes.ts';
 import { isDeleted, purgeUploads } from '../core/attachments/uploads.ts';
 import { consoleRoutes } from '../edge/console/routes.ts';
+import { Repair } from '../edge/gateway/catch-up/repair.ts';
+import { Gateway } from '../edge/gateway/gateway.ts';
 import { upgradeRoutes } from '../edge/gateway/routes.ts';
+import type { Tickets } from '../edge/gateway/socket/tickets.ts';
 import { Idempotency } from '../platform/access/idempotency.ts';
 import { sharedSecret } from '../platform/db/shared-secret.ts';
 import type { Engine } from '../platform/engine/engine.ts';
@@ -19,6 +22,7 @@ import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import { type DemoFile, demoCommands, demoSession } from './demo.ts';
+import type { Messaging } from './messaging.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 import type { PartOptions } from './part.ts';
 import type { RunsOn } from './runs-on.ts';
@@ -138,4 +142,42 @@ export async function startAdminServer(
   });
   const server = disposer.add('admin server', new HttpServer({ handler }), (it) => it.close());
   await server.listen({ host: adminHost, port: adminPort });
+}
+
+interface SocketsOptions extends PartOptions {
+  readonly tickets: Tickets;
+}
+
+/** The sockets of this node, on the port of its HTTP server. */
+export function openSockets(
+  { config, log, metrics, disposer, tickets }: SocketsOptions,
+  { database, engine, store, cursors }: Data,
+  { rights, authenticator, rateLimits, directory }: Access,
+  { timeline }: Messaging,
+  { http, server, origins }: Serving,
+): Gateway {
+  const gateway = new Gateway({
+    database,
+    files: store,
+    engine,
+    timeline,
+    cursors,
+    rights,
+    authenticator,
+    rateLimits,
+    directory,
+    tickets,
+    http: server,
+    refuse: (exchange, thrown) => http.refuse(exchange, thrown),
+    failures: http.failures,
+    origins,
+    limits: config.socket,
+    metrics,
+    log,
+  });
+  disposer.add('gateway', gateway, (it) => it.close());
+  const { streams, broadcast } = gateway;
+  const repair = new Repair({ database, files: store, engine, streams, cursors, broadcast, metrics, log });
+  disposer.add('repair', repair, (it) => it.close());
+  return gateway;
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../platform/config.ts';
-import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/connection/loopback.ts';
+import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/connection/origins.ts';
 
 /** The URLs of a node. */
 export class Urls {

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import type { Registration } from '../../src/contract/protocol/resources/api-key.ts';
 import { toolSlugOf } from '../../src/contract/protocol/resources/available-tool.ts';
-import type { Registration } from '../../src/contract/protocol/resources/registration.ts';
 import type { Role } from '../../src/contract/protocol/resources/role.ts';
 import type { User } from '../../src/contract/protocol/resources/user.ts';
 import { readAccountAudit } from '../../src/core/audit/audit.ts';

@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import type { Artifact } from '../../src/contract/protocol/resources/artifact.ts';
+import type { Artifact } from '../../src/contract/protocol/resources/agent-run.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { UploadUrl } from '../../src/contract/protocol/resources/upload.ts';
 import { S3Store } from '../../src/core/attachments/s3-store.ts';

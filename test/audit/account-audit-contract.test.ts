@@ -2,8 +2,7 @@
 
 import t from 'tap';
 import type { List } from '../../src/contract/protocol/lists.ts';
-import type { AuditEvent } from '../../src/contract/protocol/resources/audit-event.ts';
-import type { AuditHead } from '../../src/contract/protocol/resources/audit-head.ts';
+import type { AuditEvent, AuditHead } from '../../src/contract/protocol/resources/audit-event.ts';
 import { audit } from '../../src/core/audit/audit.ts';
 import { exportAudit } from '../../src/core/audit/chain-store.ts';
 import { TrustedKeys } from '../../src/core/audit/signing-key.ts';

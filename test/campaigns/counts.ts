@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/contract/protocol/resources/inbox-summary.ts';
+import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
 import type {
   Notification,
   NotificationSummary,

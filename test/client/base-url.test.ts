@@ -1,5 +1,5 @@
 import t from 'tap';
-import { baseUrlOf } from '../../src/contract/client/base-url.ts';
+import { baseUrlOf } from '../../src/contract/client/connect.ts';
 import { connect } from '../../src/contract/client/index.ts';
 
 t.test('the same server, however its address is written', async (t) => {

@@ -10,7 +10,7 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/contract/protocol/resources/inbox-summary.ts';
+import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { Client } from '../gateway/fixture.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { postgresPackageFor } from '../../src/platform/db/postgres/binaries.ts';
 import { isServerCommand } from '../../src/platform/db/postgres/embedded-postgres.ts';
-import { fromProc, fromPs, parsePsLine } from '../../src/platform/db/postgres/process-table.ts';
+import { fromProc, fromPs, parsePsLine } from '../../src/platform/db/postgres/owner-file.ts';
 import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

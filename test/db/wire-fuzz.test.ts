@@ -1,9 +1,9 @@
 /** The reader of Postgres' protocol behind bytes that no Postgres sends. */
 
 import t from 'tap';
-import { readError } from '../../src/platform/db/connection/wire/error-response.ts';
 import { MessageReader, SERVER_MESSAGE } from '../../src/platform/db/connection/wire/message-reader.ts';
 import { RowDecoder, readColumns } from '../../src/platform/db/connection/wire/row-decoder.ts';
+import { readError } from '../../src/platform/db/connection/wire/session.ts';
 import { Random } from '../support/random.ts';
 
 const ROUNDS = 20_000;

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
 import { type Announcement, decodeAnnouncement } from '../../src/platform/engine/announcement.ts';
+import { redisName } from '../../src/platform/engine/channels.ts';
 import {
   type Engine,
   EngineUnavailableError,
@@ -10,7 +11,6 @@ import {
 } from '../../src/platform/engine/engine.ts';
 import { openEnvelope, Sealer } from '../../src/platform/engine/envelope.ts';
 import { encodeFrame } from '../../src/platform/engine/frame-codec.ts';
-import { redisName } from '../../src/platform/engine/partitions.ts';
 import { RedisEngine } from '../../src/platform/engine/redis-engine.ts';
 import { startLinks } from '../support/link-faults.ts';
 import { startRedis, testRedisUrl } from '../support/redis.ts';

@@ -7,7 +7,7 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/contract/protocol/resources/inbox-summary.ts';
+import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { INBOX_LOCK } from '../../src/core/inbox/writer.ts';
 import { Client } from '../gateway/fixture.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import t from 'tap';
-import { redisName } from '../../src/platform/engine/partitions.ts';
+import { redisName } from '../../src/platform/engine/channels.ts';
 import { checkCluster, Load, onFreshGroup, startClusterBehindLinks } from '../support/cluster.ts';
 import { until } from '../support/until.ts';
 

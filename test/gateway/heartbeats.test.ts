@@ -5,7 +5,7 @@ import { createApiKey } from '../../src/core/accounts/keys.ts';
 import { findRole } from '../../src/core/accounts/roles.ts';
 import { HeartbeatCursors } from '../../src/edge/gateway/catch-up/heartbeat-cursor.ts';
 import { readRequest } from '../../src/edge/gateway/socket/requests.ts';
-import type { SocketSubscription } from '../../src/edge/gateway/socket/subscription.ts';
+import type { SocketSubscription } from '../../src/edge/gateway/socket/session-state.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { type Client, Ground, refusal } from './fixture.ts';

@@ -3,9 +3,9 @@ import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.
 import { HeartbeatCursors } from '../../src/edge/gateway/catch-up/heartbeat-cursor.ts';
 import { Heartbeats } from '../../src/edge/gateway/socket/heartbeats.ts';
 import { Session, type SessionHost } from '../../src/edge/gateway/socket/session.ts';
+import type { Wire } from '../../src/edge/gateway/socket/session-state.ts';
 import { type SessionState, transition } from '../../src/edge/gateway/socket/session-state.ts';
 import { Sessions } from '../../src/edge/gateway/socket/sessions.ts';
-import type { Wire } from '../../src/edge/gateway/socket/wire.ts';
 import type { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';

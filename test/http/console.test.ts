@@ -9,7 +9,7 @@ import {
   isLoopbackAddress,
   isLoopbackHost,
   isLoopbackOrigin,
-} from '../../src/platform/http/connection/loopback.ts';
+} from '../../src/platform/http/connection/origins.ts';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 

@@ -11,7 +11,7 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { InboxSummary } from '../../src/contract/protocol/resources/inbox-summary.ts';
+import type { InboxSummary } from '../../src/contract/protocol/resources/inbox.ts';
 import type { SearchHit } from '../../src/contract/protocol/resources/search-hit.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createApiKey } from '../../src/core/accounts/keys.ts';

@@ -4,7 +4,7 @@
  */
 
 import t from 'tap';
-import { OverdueRows } from '../../src/app/jobs/overdue-rows.ts';
+import { OverdueRows } from '../../src/app/jobs/outbox-worker.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';
 import { takeOverdue } from '../../src/platform/db/queue/outbox.ts';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { FEATURES } from '../../src/app/features.ts';
 import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
-import { WEBHOOK_EVENTS } from '../../src/contract/protocol/webhook-events.ts';
+import { WEBHOOK_EVENTS } from '../../src/contract/protocol/event-areas.ts';
 import { copyWithout } from '../support/copy-without.ts';
 import type { Teardown } from '../support/teardown.ts';
 

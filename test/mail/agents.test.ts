@@ -7,7 +7,7 @@ import t from 'tap';
 import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
-import type { MailReceipt } from '../../src/contract/protocol/resources/mail-receipt.ts';
+import type { MailReceipt } from '../../src/contract/protocol/resources/email.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';

@@ -4,7 +4,7 @@ import nodemailer from 'nodemailer';
 import t from 'tap';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { MailReceipt } from '../../src/contract/protocol/resources/mail-receipt.ts';
+import type { MailReceipt } from '../../src/contract/protocol/resources/email.ts';
 import { startTestApp } from '../support/app.ts';
 import { freePort } from '../support/free-port.ts';
 import { signed } from './arrivals.ts';

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { ApiError } from '../../src/contract/protocol/errors.ts';
 import { derivedId } from '../../src/contract/protocol/ids.ts';
-import type { MailReceipt } from '../../src/contract/protocol/resources/mail-receipt.ts';
+import type { MailReceipt } from '../../src/contract/protocol/resources/email.ts';
 import { makeBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
 import { inboundRoutes } from '../../src/features/mail/transports/inbound-routes.ts';
 import { Places } from '../../src/features/mail/transports/places.ts';

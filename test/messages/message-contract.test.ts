@@ -8,10 +8,9 @@ import { WebSocket } from 'ws';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { AvailableTool } from '../../src/contract/protocol/resources/available-tool.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
+import type { ChatMessage, MessageRevision } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { ConversationFile } from '../../src/contract/protocol/resources/conversation-file.ts';
-import type { MessageRevision } from '../../src/contract/protocol/resources/message-revision.ts';
 import type {
   Notification,
   NotificationSummary,

@@ -4,7 +4,7 @@
  */
 
 import t from 'tap';
-import { OverdueRows } from '../../src/app/jobs/overdue-rows.ts';
+import { OverdueRows } from '../../src/app/jobs/outbox-worker.ts';
 import { SentEffects, type SentEffectsOptions } from '../../src/app/jobs/sent-effects.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { lockConversation } from '../../src/core/conversations/conversation-store.ts';

@@ -6,8 +6,7 @@
 import t from 'tap';
 import { WebSocket } from 'ws';
 import type { List } from '../../src/contract/protocol/lists.ts';
-import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
-import type { MessageOutcome } from '../../src/contract/protocol/resources/message-outcome.ts';
+import type { ChatMessage, MessageOutcome } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';

@@ -1,6 +1,5 @@
-import { ChangedEffects } from '../../src/app/jobs/changed-effects.ts';
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
-import { SentEffects } from '../../src/app/jobs/sent-effects.ts';
+import { ChangedEffects, SentEffects } from '../../src/app/jobs/sent-effects.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';

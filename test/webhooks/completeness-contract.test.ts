@@ -2,14 +2,14 @@
 
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { wireTime } from '../../src/contract/protocol/canonical-json.ts';
 import type { List } from '../../src/contract/protocol/lists.ts';
 import type { NewWebhook } from '../../src/contract/protocol/resources/webhook.ts';
 import type {
   ConversationCompleteness,
+  WebhookDelivery,
   WebhookReplay,
-} from '../../src/contract/protocol/resources/webhook-completeness.ts';
-import type { WebhookDelivery } from '../../src/contract/protocol/resources/webhook-delivery.ts';
-import { wireTime } from '../../src/contract/protocol/times.ts';
+} from '../../src/contract/protocol/resources/webhook-delivery.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { TIME } from '../accounts/fixture.ts';
 import { Conversations } from '../conversations/fixture.ts';

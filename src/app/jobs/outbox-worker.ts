@@ -1,15 +1,23 @@
 import type { Database } from '../../platform/db/connection/database.ts';
+import type { Querier } from '../../platform/db/connection/handle.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
-import { buryDead, HAS_OVERDUE, measureOutbox } from '../../platform/db/queue/outbox.ts';
+import {
+  buryDead,
+  findOverdue,
+  giveBack,
+  HAS_OVERDUE,
+  LEASE_MS,
+  measureOutbox,
+  OVERDUE_AFTER_MS,
+  takeOverdue,
+} from '../../platform/db/queue/outbox.ts';
 import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
 import type { OutboxRow } from '../../platform/db/tables/outbox-row.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { HeldLeases } from './held-leases.ts';
-import { OverdueRows } from './overdue-rows.ts';
 
 export interface OutboxWorkerOptions {
   readonly database: Database;
@@ -153,5 +161,77 @@ export class OutboxWorker {
         'outbox handler failed',
       );
     }
+  }
+}
+
+/** The leases of outbox rows that this node has taken and could not handle. */
+class HeldLeases {
+  /** Those that end first come first. */
+  readonly #leases = new Map<number, { readonly row: OutboxRow; readonly endsMs: number }>();
+
+  /** A row that was not taken, because its writer handles it, has no lease and is left out. */
+  add(row: OutboxRow): void {
+    const nowMs = performance.now();
+    for (const [id, { endsMs }] of this.#leases) {
+      if (endsMs > nowMs) break;
+      this.#leases.delete(id);
+    }
+    if (row.attempts === 0) return;
+    this.#leases.delete(row.id);
+    this.#leases.set(row.id, { row, endsMs: nowMs + LEASE_MS + OVERDUE_AFTER_MS });
+  }
+
+  /**
+   * Releases these rows to every sweep now. If it rejects, the leases are kept for another call.
+   */
+  async giveBack(db: Querier): Promise<void> {
+    if (this.#leases.size === 0) return;
+    await giveBack(
+      db,
+      [...this.#leases.values()].map(({ row }) => row),
+    );
+    this.#leases.clear();
+  }
+}
+
+/** Milliseconds for which a sweep must have seen that a row is overdue before it takes it. */
+const SEEN_MS = 1_500;
+
+const MAX_SEEN = 1_000;
+
+/**
+ * The overdue outbox rows that this node's sweeps have seen. The age of a row does not show that
+ * its node is gone: when the whole machine was paused, or a disk held up a commit, every row in
+ * flight is old at once, and the nodes that go on to handle them would meet sweeps that handle them
+ * too. A row that stays overdue while a sweep looks on has no node.
+ */
+export class OverdueRows {
+  readonly #db: Querier;
+  readonly #inFlight: Pick<InFlightRows, 'has'>;
+  /** When each was seen first. */
+  #seenMs: ReadonlyMap<number, number> = new Map();
+
+  constructor(db: Querier, inFlight: Pick<InFlightRows, 'has'>) {
+    this.#db = db;
+    this.#inFlight = inFlight;
+  }
+
+  /**
+   * Looks at what is overdue, and takes up to `limit` rows that it has seen overdue for long
+   * enough.
+   */
+  async take(limit: number): Promise<OutboxRow[]> {
+    const overdue = await findOverdue(this.#db, MAX_SEEN);
+    const nowMs = performance.now();
+    const seenMs = new Map<number, number>();
+    const ids: number[] = [];
+    for (const { id, isAtOnce } of overdue) {
+      if (this.#inFlight.has(id)) continue;
+      const sinceMs = this.#seenMs.get(id) ?? nowMs;
+      seenMs.set(id, sinceMs);
+      if (ids.length < limit && (isAtOnce || nowMs - sinceMs >= SEEN_MS)) ids.push(id);
+    }
+    this.#seenMs = seenMs;
+    return ids.length === 0 ? [] : takeOverdue(this.#db, ids);
   }
 }

@@ -1,6 +1,9 @@
 import { readRosterVersions } from '../../core/conversations/conversation-store.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { showAgain } from '../../core/conversations/own-state.ts';
+import type { ResourcesChanged } from '../../core/events/changes.ts';
+import type { EventReads } from '../../core/events/event-source.ts';
+import { sourceOf } from '../../core/features/event-sources.ts';
 import type { Effects, SentMessage } from '../../core/features/feature.ts';
 import type { MessagesSent } from '../../core/messages/outbox-topics.ts';
 import { readSentMessages } from '../../core/messages/store.ts';
@@ -275,4 +278,40 @@ interface PublishedRow {
   readonly published: Promise<boolean>;
   /** Called when its effects were made or have failed. */
   readonly over: () => void;
+}
+
+interface ChangedEffectsOptions extends EventReads {
+  readonly engine: Engine;
+  readonly onPublished?: NonNullable<Effects['published']>;
+  /** Handles messages whose streaming has ended, with every effect other than the event. */
+  readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
+}
+
+/**
+ * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be called
+ * again for the same changes: readers recognize an event by id and `updated_at`.
+ */
+export class ChangedEffects {
+  readonly #options: ChangedEffectsOptions;
+
+  constructor(options: ChangedEffectsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Rejects if publishing failed on some node. `isRepeated`: the changes may have been published
+   * before.
+   */
+  async publish({ changes }: ResourcesChanged, isRepeated: boolean): Promise<void> {
+    const { engine, onPublished, onFinished } = this.#options;
+    for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
+      const events = (await sourceOf(event)?.read(this.#options, ofEvent)) ?? [];
+      const published = events.map((one) => publish(engine, one));
+      await Promise.all([...published, onPublished?.(events, ofEvent, isRepeated)]);
+    }
+    const finished = changes.filter(
+      ({ event, attempt }) => event === 'message.updated' && attempt !== undefined,
+    );
+    if (finished.length > 0) await onFinished(finished.map(({ id }) => id));
+  }
 }

@@ -1,6 +1,6 @@
 import type { ErrorObject } from '../protocol/errors.ts';
 import { CLOSE_CODES, type CloseReason } from '../protocol/socket/close-codes.ts';
-import type { ConnectionEnd } from './after-close.ts';
+import type { ConnectionEnd } from './connection.ts';
 
 /** Every `reason` of the client's `error` event, with its meaning. */
 export const CLIENT_ERRORS = {
@@ -88,3 +88,11 @@ const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
   42: 'credential_rejected',
   44: 'protocol',
 };
+
+/** The client was closed before a call or while it was waiting. */
+export class ClientClosed extends Error {
+  constructor() {
+    super('The client was closed.');
+    this.name = 'ClientClosed';
+  }
+}

@@ -1,7 +1,8 @@
 import type { EventOf } from '../protocol/socket/event-data.ts';
 import type { EVENTS } from '../protocol/socket/events.ts';
-import type { ConnectionEnd } from './after-close.ts';
 import type { ClientError } from './client-error.ts';
+import type { ConnectionEnd } from './connection.ts';
+import type { ConversationHandlers } from './conversation-feed.ts';
 
 /**
  * `connecting`: a connection is being opened. `catching_up`: connected, and something that was
@@ -30,3 +31,51 @@ export type ClientEvents = {
   /** The client will not connect again: a further try would fail for the same reason. */
   readonly end: readonly [end: ConnectionEnd];
 };
+
+export interface SubscribeOptions extends ConversationHandlers {
+  /**
+   * The number of the last message that the application has already. By default only new messages
+   * arrive.
+   */
+  readonly afterSequence?: number;
+  /** Begins this many numbers before the newest, if `afterSequence` is absent. */
+  readonly backlog?: number;
+}
+
+export interface ConversationSubscription {
+  readonly conversationId: string;
+  /** Every message up to this number that the caller may see has been passed to the handlers. */
+  readonly completeThrough: number;
+  unsubscribe(): void;
+}
+
+/**
+ * The listeners of each event. An error that one of them throws surfaces as an uncaught error and
+ * affects nothing else.
+ */
+export class Listeners<Events extends Readonly<Record<string, readonly unknown[]>>> {
+  readonly #byEvent: { [E in keyof Events]?: Set<(...args: Events[E]) => void> } = {};
+
+  /** Returns the function that removes the listener. */
+  add<E extends keyof Events>(event: E, listener: (...args: Events[E]) => void): () => void {
+    const listeners: Set<(...args: Events[E]) => void> = this.#byEvent[event] ?? new Set();
+    this.#byEvent[event] = listeners;
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }
+
+  emit<E extends keyof Events>(event: E, ...args: Events[E]): void {
+    for (const listener of [...(this.#byEvent[event] ?? [])]) isolate(() => listener(...args));
+  }
+}
+
+/** Runs a handler of the application; its error is thrown later, outside of the client. */
+export function isolate(run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
+}

@@ -6,21 +6,24 @@ import { EVENTS, type EventFrame } from '../protocol/socket/events.ts';
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
 import { Api } from './api.ts';
 import type { CallOptions } from './call-scope.ts';
-import { ClientClosed } from './client-closed.ts';
-import { type ClientError, clientError } from './client-error.ts';
-import type { ClientEvents, ClientState, FeedEvent } from './client-events.ts';
+import { ClientClosed, type ClientError, clientError } from './client-error.ts';
+import type {
+  ClientEvents,
+  ClientState,
+  ConversationSubscription,
+  FeedEvent,
+  SubscribeOptions,
+} from './client-events.ts';
+import { Listeners } from './client-events.ts';
 import type { Connection, Incoming } from './connection.ts';
-import { type ConversationHandlers, isNewsOf } from './conversation-feed.ts';
-import { DeliveredVersions } from './delivered-versions.ts';
+import { type ConversationHandlers, DeliveredVersions, isNewsOf } from './conversation-feed.ts';
 import { FollowedConversation } from './followed-conversation.ts';
-import { Listeners } from './listeners.ts';
 import { type ConversationOptions, LiveConversation } from './live-conversation.ts';
-import { type PageEvents, watchPage } from './page-events.ts';
 import { type RequestOp, Requests } from './requests.ts';
 import { type FetchOptions, Rest, type RestOptions } from './rest.ts';
 import { SharedFeed } from './shared-feed.ts';
 import { type LinkOptions, type ReadyFrame, SocketLink } from './socket-link.ts';
-import type { ConversationSubscription, SubscribeOptions } from './subscription.ts';
+import { type PageEvents, watchPage } from './source.ts';
 import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor } from './upload.ts';
 
 export interface ClientOptions extends LinkOptions, RestOptions {

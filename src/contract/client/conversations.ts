@@ -8,7 +8,7 @@ import type {
   CreateConversationBody,
   WorkflowStatus,
 } from '../protocol/resources/conversation.ts';
-import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '../protocol/resources/inbox-summary.ts';
+import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '../protocol/resources/inbox.ts';
 import { type Fetch, pagesOf, queryOf } from './pages.ts';
 
 /**

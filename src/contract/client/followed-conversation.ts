@@ -1,6 +1,6 @@
 import type { EventFrame } from '../protocol/socket/events.ts';
+import { isolate } from './client-events.ts';
 import { ConversationFeed, type ConversationHandlers, type FeedHost } from './conversation-feed.ts';
-import { isolate } from './listeners.ts';
 import type { Page } from './rest.ts';
 
 export interface FollowerOptions {

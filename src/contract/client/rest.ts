@@ -2,11 +2,10 @@ import type { ErrorObject } from '../protocol/errors.ts';
 import type { List } from '../protocol/lists.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import { covers, type Version, versionNamed } from '../protocol/versions.ts';
-import { Backoff } from './backoff.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import { type ClientError, clientError } from './client-error.ts';
 import type { Credential } from './credential.ts';
-import { Pauses } from './pauses.ts';
+import { Backoff, Pauses } from './pauses.ts';
 import { SourceFailed } from './source.ts';
 import type { Timing } from './timing.ts';
 

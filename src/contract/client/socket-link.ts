@@ -1,9 +1,15 @@
 import type { ServerFrame } from '../protocol/socket/server-frames.ts';
-import { afterClose, type ConnectionEnd } from './after-close.ts';
-import { Backoff } from './backoff.ts';
 import { type ClientError, clientError, reasonOfEnd } from './client-error.ts';
-import { Connection, type ConnectionListener, type Incoming, type SocketConstructor } from './connection.ts';
+import {
+  afterClose,
+  Connection,
+  type ConnectionEnd,
+  type ConnectionListener,
+  type Incoming,
+  type SocketConstructor,
+} from './connection.ts';
 import type { Credential } from './credential.ts';
+import { Backoff } from './pauses.ts';
 import { SourceFailed } from './source.ts';
 import type { Timing } from './timing.ts';
 

@@ -3,7 +3,21 @@ import { ID_PREFIXES } from './ids.ts';
 import { AUDIT_ACTIONS } from './resources/audit-event.ts';
 import { CATEGORY, NOTIFICATION_CATEGORIES } from './resources/notification.ts';
 import { EVENTS } from './socket/events.ts';
-import { TRIGGER_EVENTS } from './trigger-event.ts';
+
+/**
+ * Parley's own events that can start an agent of trigger type `event`
+ * (`config.trigger_config.event_filters`; docs/contract.md#triggers). Every event of a producer can
+ * (event-areas.ts). A plain table.
+ */
+export const TRIGGER_EVENTS = [
+  'message.created',
+  'conversation.created',
+  'conversation.updated',
+  'email.received',
+  'agent_run.completed',
+] as const;
+
+export type TriggerEventName = (typeof TRIGGER_EVENTS)[number];
 
 /**
  * The names of events and of categories of notifications: an area, such as `order`, and behind a
@@ -44,3 +58,42 @@ const OWN_AREAS: ReadonlySet<string> = new Set([
 /** What a refusal of a name in these areas says. */
 export const OWN_TYPE_REFUSED =
   'This area is reserved for Parley itself. Name the area after a resource of your application, such as order.created.';
+
+/**
+ * Parley's own events that a webhook can be sent (docs/contract.md#webhooks). Events of producers
+ * are further ones, in areas of their own.
+ */
+export const WEBHOOK_EVENTS = [
+  'message.created',
+  'message.updated',
+  'message.reacted',
+  'message.pinned',
+  'messages.purged',
+  'draft.created',
+  'draft.updated',
+  'scheduled.updated',
+  'conversation.created',
+  'conversation.updated',
+  'participant.added',
+  'participant.updated',
+  'participant.removed',
+  'agent_run.completed',
+  'email.received',
+] as const;
+
+/** What the endpoint for trying a webhook out sends, whatever its filter. */
+export const WEBHOOK_TEST = 'webhook.test';
+
+/** The form of a filter: an event type, all types of an area (`message.*`), or all (`*`). */
+export const EVENT_FILTER_PATTERN = '^(\\*|[a-z][a-z0-9_]*(\\.\\*|(\\.[a-z][a-z0-9_]*)+))$';
+
+/** Returns whether there are events that this filter lets through, now or from a producer. */
+export function isEventFilter(filter: string): boolean {
+  if (!isOwnType(filter)) return true;
+  return WEBHOOK_EVENTS.some((name) => filtersOf(name).includes(filter));
+}
+
+/** Returns every filter that lets events of this type through. */
+export function filtersOf(eventType: string): [type: string, area: string, all: string] {
+  return [eventType, `${eventType.slice(0, eventType.indexOf('.'))}.*`, '*'];
+}

@@ -2,7 +2,7 @@ import { notFound } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { Entity } from '../../contract/protocol/resources/actor.ts';
-import { CreateEntityBody } from '../../contract/protocol/resources/entity.ts';
+import { CreateEntityBody } from '../../contract/protocol/resources/person.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';

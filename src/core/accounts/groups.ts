@@ -5,7 +5,7 @@ import type { UpdateGroupBody } from '../../contract/protocol/resources/group.ts
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { isUniqueViolation } from '../../platform/db/connection/unique-violation.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { auditAccount } from '../audit/audit.ts';
 import { readNamedActors } from '../resources/actor.ts';
 import { GROUP_COLUMNS, type GroupRow } from '../resources/group.ts';

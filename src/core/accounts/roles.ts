@@ -6,7 +6,7 @@ import type { RoleType, UpdateRoleBody } from '../../contract/protocol/resources
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { isUniqueViolation } from '../../platform/db/connection/unique-violation.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { auditAccount } from '../audit/audit.ts';
 import { ROLE_COLUMNS, type RoleRow } from '../resources/role.ts';
 import { defineAccountList } from './account-list.ts';

@@ -1,6 +1,6 @@
+import { wireTime } from '../../contract/protocol/canonical-json.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import { UploadRequest, UploadUrl } from '../../contract/protocol/resources/upload.ts';
-import { wireTime } from '../../contract/protocol/times.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { ObjectStore } from './storage.ts';
 import { insertUpload } from './uploads.ts';

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { ListOf } from '../../contract/protocol/lists.ts';
-import { AUDIT_ACTIONS, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
-import { AuditHead } from '../../contract/protocol/resources/audit-head.ts';
+import { AUDIT_ACTIONS, AuditEvent, AuditHead } from '../../contract/protocol/resources/audit-event.ts';
 import { Id, OneOf } from '../../contract/protocol/schema/schema.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';

@@ -1,5 +1,5 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
-import { Block } from '../../contract/protocol/resources/block.ts';
+import { Block } from '../../contract/protocol/resources/participant.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';

@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { Block } from '../../contract/protocol/resources/block.ts';
+import type { Block } from '../../contract/protocol/resources/participant.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';

@@ -1,6 +1,6 @@
 import { type ApiError, invalid } from '../../contract/protocol/errors.ts';
 import type { Read } from '../../contract/protocol/socket/activity.ts';
-import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/membership.ts';
+import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/state-machines.ts';
 import { transition } from '../../contract/protocol/states/transitions.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';

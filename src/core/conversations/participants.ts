@@ -3,7 +3,7 @@ import type {
   ParticipantInput,
   UpdateParticipantBody,
 } from '../../contract/protocol/resources/participant.ts';
-import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/membership.ts';
+import { MEMBERSHIP_MOVES } from '../../contract/protocol/states/state-machines.ts';
 import { transition } from '../../contract/protocol/states/transitions.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import type { Principal } from '../../platform/access/principal.ts';

@@ -26,7 +26,7 @@ const OF_CORE: readonly EventSource[] = [
 
 /**
  * Returns the sources of every durable event (contract/protocol/socket/events.ts), in the order in
- * which readers catch up. Publishing (app/jobs/changed-effects.ts) and catch-up
+ * which readers catch up. Publishing (app/jobs/sent-effects.ts) and catch-up
  * (edge/gateway/catch-up/changes.ts) both use them.
  */
 export function eventSources(): readonly EventSource[] {

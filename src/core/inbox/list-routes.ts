@@ -10,7 +10,7 @@ import {
   Conversation,
   WORKFLOW_STATUSES,
 } from '../../contract/protocol/resources/conversation.ts';
-import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../../contract/protocol/resources/inbox-summary.ts';
+import { INBOX_FACTS, INBOX_FILTERS, INBOX_ORDERS } from '../../contract/protocol/resources/inbox.ts';
 import { Id, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
 import { Since } from '../../contract/protocol/schema/since.ts';
 import { covers, type Version } from '../../contract/protocol/versions.ts';

@@ -1,5 +1,5 @@
 import { Conversation } from '../../contract/protocol/resources/conversation.ts';
-import { InboxSummary, MarkUnreadBody } from '../../contract/protocol/resources/inbox-summary.ts';
+import { InboxSummary, MarkUnreadBody } from '../../contract/protocol/resources/inbox.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';

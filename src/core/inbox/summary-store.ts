@@ -1,4 +1,4 @@
-import type { InboxSummary } from '../../contract/protocol/resources/inbox-summary.ts';
+import type { InboxSummary } from '../../contract/protocol/resources/inbox.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';

@@ -1,5 +1,5 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
-import type { RegisterBody, Registration } from '../../contract/protocol/resources/registration.ts';
+import type { RegisterBody, Registration } from '../../contract/protocol/resources/api-key.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { createAccount, presentAccount } from '../accounts/accounts.ts';

@@ -1,4 +1,4 @@
-import { RegisterBody, Registration } from '../../contract/protocol/resources/registration.ts';
+import { RegisterBody, Registration } from '../../contract/protocol/resources/api-key.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type RegistrationPolicy, register, requireRegistration } from './register.ts';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
-import { isLoopbackHost } from '../../platform/http/connection/loopback.ts';
+import { isLoopbackHost } from '../../platform/http/connection/origins.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../platform/http/documents/documents.ts';
 import type {
   PublicAnswer,
@@ -8,8 +8,7 @@ import type {
   PublicRoute,
   PublicRoutes,
 } from '../../platform/http/pipeline/public-routes.ts';
-import { demoPage } from './demo-page.ts';
-import { type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
+import { demoPage, type Welcome, type WelcomeLink, welcomePage } from './welcome-page.ts';
 
 export interface ConsoleOptions {
   readonly version: string;

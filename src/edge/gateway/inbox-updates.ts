@@ -1,4 +1,4 @@
-import type { InboxSummary } from '../../contract/protocol/resources/inbox-summary.ts';
+import type { InboxSummary } from '../../contract/protocol/resources/inbox.ts';
 import { EVENTS } from '../../contract/protocol/socket/events.ts';
 import { covers } from '../../contract/protocol/versions.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';

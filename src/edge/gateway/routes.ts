@@ -1,5 +1,5 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
-import { RealtimeTicket } from '../../contract/protocol/resources/realtime-ticket.ts';
+import { RealtimeTicket } from '../../contract/protocol/resources/token.ts';
 import { Body } from '../../contract/protocol/schema/schema.ts';
 import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';

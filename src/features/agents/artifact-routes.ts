@@ -1,5 +1,5 @@
 import { notFound } from '../../contract/protocol/errors.ts';
-import { Artifact } from '../../contract/protocol/resources/artifact.ts';
+import { Artifact } from '../../contract/protocol/resources/agent-run.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { mayReadRun, type RunSources } from './runs/access.ts';

@@ -24,7 +24,7 @@ import type { ConversationRow } from '../../core/resources/conversation.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { isUniqueViolation } from '../../platform/db/connection/unique-violation.ts';
+import { isUniqueViolation } from '../../platform/db/connection/unavailable.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { endExportsOf } from './jobs/job-store.ts';
 

@@ -1,6 +1,5 @@
 import { notFound } from '../../contract/protocol/errors.ts';
-import { ConversationEmail } from '../../contract/protocol/resources/conversation-email.ts';
-import { Email } from '../../contract/protocol/resources/email.ts';
+import { ConversationEmail, Email } from '../../contract/protocol/resources/email.ts';
 import { readableConversation } from '../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readableMessage } from '../../core/messages/reading/readable-message.ts';

@@ -4,7 +4,7 @@ import type { ReadEventData } from '../../core/features/account-event.ts';
 import type { Core, Feature, NodeParts } from '../../core/features/feature.ts';
 import { EMAIL_DUE } from '../../core/messages/outbox-topics.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
-import { isLoopbackAddress } from '../../platform/http/connection/loopback.ts';
+import { isLoopbackAddress } from '../../platform/http/connection/origins.ts';
 import { readTlsFiles, type TlsTexts } from '../../platform/http/connection/tls-files.ts';
 import { conversationEmailRoutes } from './conversation-email-routes.ts';
 import { holdings } from './holdings.ts';

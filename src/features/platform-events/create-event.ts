@@ -10,7 +10,7 @@ import { formatTraceparent, type TraceContext } from '../../contract/protocol/tr
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
-import { jsonbBytes } from '../../platform/db/tables/jsonb-bytes.ts';
+import { jsonbBytes } from '../../platform/db/tables/touched.ts';
 import { insertEvent, type NewPlatformEvent, readByEventId } from './event-store.ts';
 import { PLATFORM_EVENT } from './outbox-topics.ts';
 import type { PlatformEventRow } from './platform-event.ts';

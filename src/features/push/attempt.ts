@@ -1,6 +1,5 @@
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
-import { OutboundError } from '../../platform/outbound/outbound-error.ts';
-import { readOutboundUrl } from '../../platform/outbound/outbound-url.ts';
+import { OutboundError, readOutboundUrl } from '../../platform/outbound/outbound-url.ts';
 import type { Pushed } from './delivery-store.ts';
 import { payloadOf, topicOf } from './payload.ts';
 import { PUSHED_FOR_MS } from './retry-schedule.ts';

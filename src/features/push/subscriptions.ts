@@ -10,7 +10,7 @@ import {
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
-import { readReceiverUrl } from '../../platform/outbound/receiver-url.ts';
+import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';
 import { announceSubscriber } from './audience.ts';
 import {
   deleteSubscription,

@@ -1,7 +1,7 @@
 import type { DeliveryError } from '../../contract/protocol/resources/webhook-delivery.ts';
 import { childTrace, formatTraceparent, parseTraceparent } from '../../contract/protocol/traceparent.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
-import { type OutboundCondition, OutboundError } from '../../platform/outbound/outbound-error.ts';
+import { type OutboundCondition, OutboundError } from '../../platform/outbound/outbound-url.ts';
 import type { Delivery, Outcome, Receiver } from './delivery.ts';
 import { signatureOf } from './signature.ts';
 

@@ -1,3 +1,4 @@
+import { wireTime } from '../../contract/protocol/canonical-json.ts';
 import { ApiError, invalid } from '../../contract/protocol/errors.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import {
@@ -5,8 +6,7 @@ import {
   ConversationCompleteness,
   ReplayWebhookBody,
   WebhookReplay,
-} from '../../contract/protocol/resources/webhook-completeness.ts';
-import { wireTime } from '../../contract/protocol/times.ts';
+} from '../../contract/protocol/resources/webhook-delivery.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';

@@ -1,4 +1,4 @@
-import { WEBHOOK_TEST } from '../../contract/protocol/webhook-events.ts';
+import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';

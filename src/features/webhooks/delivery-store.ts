@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
+import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
 import type { DeliveryError, DeliveryStatus } from '../../contract/protocol/resources/webhook-delivery.ts';
-import { WEBHOOK_TEST } from '../../contract/protocol/webhook-events.ts';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';

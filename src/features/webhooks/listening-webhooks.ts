@@ -1,5 +1,5 @@
+import { filtersOf } from '../../contract/protocol/event-areas.ts';
 import { keptVersion, type Version } from '../../contract/protocol/versions.ts';
-import { filtersOf } from '../../contract/protocol/webhook-events.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 

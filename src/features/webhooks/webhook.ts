@@ -1,9 +1,9 @@
 import { invalid } from '../../contract/protocol/errors.ts';
+import { isEventFilter } from '../../contract/protocol/event-areas.ts';
 import type { NewWebhook, Webhook } from '../../contract/protocol/resources/webhook.ts';
 import { keptVersion } from '../../contract/protocol/versions.ts';
-import { isEventFilter } from '../../contract/protocol/webhook-events.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
-import { readReceiverUrl } from '../../platform/outbound/receiver-url.ts';
+import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';
 import { shownSecret } from './secrets.ts';
 import type { WebhookRow } from './webhook-store.ts';
 

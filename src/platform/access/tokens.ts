@@ -2,8 +2,8 @@ import { webcrypto } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { nanoid } from 'nanoid';
+import { wireTime } from '../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../contract/protocol/errors.ts';
-import { wireTime } from '../../contract/protocol/times.ts';
 import type { Database } from '../db/connection/database.ts';
 import { sharedSecret } from '../db/shared-secret.ts';
 

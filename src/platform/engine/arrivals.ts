@@ -6,7 +6,7 @@ import {
   WINDOW,
 } from './announcement.ts';
 import type { Missed } from './engine.ts';
-import { Recent } from './recent.ts';
+import { Recent } from './envelope.ts';
 
 export interface ArrivalsOptions {
   /** Called for each loss. */

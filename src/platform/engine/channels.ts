@@ -88,3 +88,38 @@ interface Entry {
   readonly listener: FrameListener;
   readonly serial: number;
 }
+
+/**
+ * The names of channels and counters in Redis: `parley:ch:{p017}:<channel>`. The tag in braces is
+ * the partition, a stable hash of the channel or stream onto a fixed number, so that a Redis
+ * Cluster keeps a partition in one slot without any name being changed
+ * (docs/decisions.md#names-in-redis-carry-a-fixed-partition).
+ */
+export const PARTITIONS = 256;
+
+const TAGS = Array.from({ length: PARTITIONS }, (_, index) => `{p${String(index).padStart(3, '0')}}:`);
+const TAG_LENGTH = '{p000}:'.length;
+
+/** The use of a name. */
+type NameKind = 'ch' | 'seq' | 'tally';
+
+export function redisName(kind: NameKind, id: string): string {
+  return `parley:${kind}:${TAGS[partitionOf(id)]}${id}`;
+}
+
+/** The inverse of `redisName('ch', channel)`. */
+export function channelOf(name: Buffer): string {
+  return name.toString('utf8', CHANNEL_START);
+}
+
+const CHANNEL_START = 'parley:ch:'.length + TAG_LENGTH;
+
+/** FNV-1a over UTF-16 units. A change of it renames every counter. */
+export function partitionOf(id: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < id.length; index++) {
+    hash = Math.imul(hash ^ id.charCodeAt(index), 0x01000193);
+  }
+  // The low bits of the hash depend only on the low bits of each character.
+  return ((hash >>> 16) ^ hash) & (PARTITIONS - 1);
+}

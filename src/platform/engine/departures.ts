@@ -1,7 +1,6 @@
 import { type AnnouncedChannel, type Announcement, COUNTER_MS, WINDOW } from './announcement.ts';
-import { Sealer } from './envelope.ts';
-import { redisName } from './partitions.ts';
-import { Recent } from './recent.ts';
+import { redisName } from './channels.ts';
+import { Recent, Sealer } from './envelope.ts';
 
 /**
  * Counts the frames that this node publishes on each channel, so that receivers can tell whether

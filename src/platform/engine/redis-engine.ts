@@ -5,7 +5,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { ANNOUNCE_EVERY_MS, decodeAnnouncement, encodeAnnouncement } from './announcement.ts';
 import { Arrivals } from './arrivals.ts';
-import { Channels } from './channels.ts';
+import { Channels, channelOf, redisName } from './channels.ts';
 import { type Counter, Departures } from './departures.ts';
 import {
   type Addition,
@@ -20,11 +20,21 @@ import {
 import { NODE_ID_BYTES, openEnvelope, Sealer } from './envelope.ts';
 import type { Frame } from './frame.ts';
 import { decodeFrame, encodeFrame } from './frame-codec.ts';
-import { channelOf, redisName } from './partitions.ts';
-import { CONNECTION, end, LEAST_REDIS, requireVersion, reset } from './redis-connection.ts';
-import { describe, isSlowness, withoutArguments, withoutSecrets } from './redis-errors.ts';
+import {
+  CONNECTION,
+  describe,
+  end,
+  isSlowness,
+  LEAST_REDIS,
+  PUBLISH,
+  RESERVE,
+  requireVersion,
+  reset,
+  TALLY,
+  withoutArguments,
+  withoutSecrets,
+} from './redis-connection.ts';
 import { RedisLink } from './redis-link.ts';
-import { PUBLISH, RESERVE, TALLY } from './redis-scripts.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 export interface RedisEngineOptions {
@@ -44,7 +54,7 @@ export interface RedisEngineOptions {
  * The engine of many nodes, over one Redis, with a connection for commands and one for
  * subscriptions.
  *
- * Frames travel in envelopes (envelope.ts) on the channels that partitions.ts names. Each frame is
+ * Frames travel in envelopes (envelope.ts) on the channels that channels.ts names. Each frame is
  * counted, and every second the node announces its counters to all others, which then notice lost
  * frames (arrivals.ts).
  */

@@ -1,8 +1,11 @@
+import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { buildConnector } from 'undici';
+import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import { KeyedLimiter } from '../lifecycle.ts';
 import { AllowedPlaces, isPublicAddress } from './addresses.ts';
-import { OutboundError } from './outbound-error.ts';
 import type { Target } from './outbound-url.ts';
-import { resolveName } from './resolve-name.ts';
+import { OutboundError, readOutboundUrl, targetOf } from './outbound-url.ts';
 
 export interface AddressGuardOptions {
   /** `PARLEY_FETCH_ALLOW`. */
@@ -83,4 +86,86 @@ export class AddressGuard {
 
 function notPublic(): OutboundError {
   return new OutboundError('insufficient_permissions', 'This address is not public.');
+}
+
+/**
+ * Returns all addresses of a name. The servers of DNS are asked without a thread, so that a name
+ * whose server is slow holds up no other one. A name that they do not know may be one of this
+ * machine (its hosts file, a search domain): that look-up occupies one of the process's four
+ * threads until it ends, and files and compression need the others.
+ */
+export async function resolveName(
+  name: string,
+  dns: Pick<Resolver, 'resolve4' | 'resolve6'> = DNS,
+): Promise<readonly string[]> {
+  const answers = await Promise.allSettled([dns.resolve4(name), dns.resolve6(name)]);
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  if (found.length > 0) return found;
+  const slow = answers.find((answer) => answer.status === 'rejected' && answer.reason.code === 'ETIMEOUT');
+  if (slow?.status === 'rejected') throw slow.reason;
+  return lookups.run({}, async () => (await lookup(name, { all: true })).map(({ address }) => address));
+}
+
+const DNS = new Resolver({ timeout: 2_000, tries: 2 });
+const lookups = new KeyedLimiter(2);
+
+/**
+ * Returns how undici connects to `target`, whose literal address has passed
+ * `guard.requireLiteral`: a look-up yields permitted addresses only, and the connected address is
+ * checked once more before a request is written.
+ */
+export function guardedConnector(
+  guard: AddressGuard,
+  target: Target,
+  signal?: AbortSignal,
+): buildConnector.connector {
+  const { host } = target;
+  const lookup = guard.lookupFor(target, signal);
+  const connect = buildConnector({ lookup, allowH2: false, timeout: CONNECT_MS });
+  const place = { hostname: host, ...(isIP(host) === 0 && { servername: host }) };
+  return (options, callback) => {
+    connect({ ...options, ...place }, (...outcome) => {
+      const [error, socket] = outcome;
+      try {
+        if (error === null) guard.requireConnected(socket, target);
+        callback(...outcome);
+      } catch (refusal) {
+        socket?.destroy();
+        callback(refusal as Error, null);
+      }
+    });
+  };
+}
+
+/**
+ * Milliseconds for a look-up and a connection: more than any caller waits. Callers have limits of
+ * their own, for the whole of a request.
+ */
+const CONNECT_MS = 20_000;
+
+/**
+ * Characters. A URL becomes longer where its characters are escaped, and the row of an index has
+ * room for this much.
+ */
+const MAX_URL = 2_000;
+
+/**
+ * Returns the URL of a receiver that a caller names in the parameter `param`: https, or http where
+ * the operator allows the host, without credentials. Throws ApiError `invalid_format` for what is
+ * no URL, otherwise `validation_failed`, also for a literal address that could not be reached
+ * anyway. Names may change their addresses: each request checks them again.
+ */
+export function readReceiverUrl(text: string, param: string, guard: AddressGuard): URL {
+  try {
+    const url = readOutboundUrl(text);
+    const target = targetOf(url);
+    guard.requireLiteral(target);
+    if (!target.isSecure && !guard.isAllowed(target)) throw invalid(param, 'Must be an https URL.');
+    if (url.href.length > MAX_URL) throw invalid(param, `Must be at most ${MAX_URL} characters.`);
+    return url;
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    if (error.condition !== 'invalid_format') throw invalid(param, error.message);
+    throw new ApiError('invalid_format', error.message, { param });
+  }
 }

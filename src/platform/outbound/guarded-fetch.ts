@@ -2,9 +2,8 @@ import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Client, type Dispatcher } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
-import { guardedConnector } from './guarded-connector.ts';
-import { OutboundError } from './outbound-error.ts';
-import { readOutboundUrl, targetOf } from './outbound-url.ts';
+import { guardedConnector } from './address-guard.ts';
+import { OutboundError, readOutboundUrl, targetOf } from './outbound-url.ts';
 
 export interface FetchOptions {
   /** Maximum bytes of the unpacked body; the rest is discarded. */

@@ -1,9 +1,8 @@
 import { AssertionError } from 'node:assert';
 import { type Dispatcher, errors, Pool } from 'undici';
 import type { AddressGuard } from './address-guard.ts';
-import { guardedConnector } from './guarded-connector.ts';
-import { OutboundError } from './outbound-error.ts';
-import { targetOf } from './outbound-url.ts';
+import { guardedConnector } from './address-guard.ts';
+import { OutboundError, targetOf } from './outbound-url.ts';
 
 export interface PostRequest {
   /** From `readOutboundUrl`. */

@@ -199,3 +199,60 @@ export type ContinueRunBody = Static<typeof ContinueRunBody>;
 describe(ContinueRunBody, {
   decisions: 'One decision for each call that waits; calls that are left out go on waiting.',
 });
+
+/** The outcome of a time at which a schedule was due. */
+export const OCCURRENCE_OUTCOMES = ['ran', 'ran_late', 'skipped'] as const;
+export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
+
+/**
+ * Why nothing ran: no node was running and a newer time is due as well; it was more than a day ago;
+ * a run of the agent was still open; the account has no active subscription.
+ */
+const SKIP_REASONS = ['missed', 'too_late', 'overlap', 'unsubscribed'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/**
+ * A time at which an agent's schedule was due, and its outcome. There is one for each agent and
+ * time.
+ */
+export const AgentOccurrence = Type.Object({
+  object: Type.Literal('agent_occurrence'),
+  agent_id: Type.String(),
+  due_at: Timestamp,
+  outcome: OneOf(OCCURRENCE_OUTCOMES),
+  reason: Nullable(OneOf(SKIP_REASONS)),
+  /** Null if no run was started. */
+  run_id: Nullable(Type.String()),
+  created_at: Timestamp,
+});
+export type AgentOccurrence = Static<typeof AgentOccurrence>;
+
+describe(AgentOccurrence, {
+  agent_id: 'Id of the agent.',
+  due_at: 'The time at which the schedule was due.',
+  outcome: 'Whether a run was started at its time (`ran`), later (`ran_late`) or not at all (`skipped`).',
+  reason:
+    'Why nothing ran: `missed` where a newer time was due as well, `too_late` after more than a day, `overlap` where a run was still open, `unsubscribed` without a subscription. Null unless skipped.',
+  run_id: 'Id of the run that was started. Null where none was.',
+});
+
+/** A file that an agent made in a run, with the tool `create_artifact`. */
+export const Artifact = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('artifact'),
+  run_id: Type.String(),
+  filename: Type.String(),
+  content_type: Type.String(),
+  size_bytes: Type.Integer({ minimum: 0 }),
+  url: Type.String(),
+  created_at: Timestamp,
+});
+export type Artifact = Static<typeof Artifact>;
+
+describe(Artifact, {
+  run_id: 'The run that made the file.',
+  filename: 'Name of the file.',
+  content_type: 'MIME type of the file.',
+  size_bytes: 'Size of the file in bytes.',
+  url: 'Time-limited address to download the file from.',
+});

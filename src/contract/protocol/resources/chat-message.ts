@@ -13,12 +13,11 @@ import {
   where,
 } from '../schema/schema.ts';
 import { type MembersSince, Since } from '../schema/since.ts';
-import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
+import { Actor, ENTITY_TYPES, Entity, MentionedMessage } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
 import { Conversation } from './conversation.ts';
 import { SENT_EMAIL_STATUSES } from './email.ts';
-import { MentionedMessage } from './mentioned-message.ts';
 import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
 import { Thread } from './thread.ts';
 
@@ -109,7 +108,7 @@ export const ChatMessage = Type.Object({
 });
 export type ChatMessage = Static<typeof ChatMessage>;
 
-declare module './mentioned-message.ts' {
+declare module './actor.ts' {
   interface MentionedMessage extends ChatMessage {}
 }
 
@@ -375,4 +374,59 @@ describe(ApproveDraftBody, {
     'The `updated_at` of the draft as the approver has read it. A draft that was changed since answers `resource_conflict`.',
   if_last_sequence:
     'The highest `sequence` of the conversation that the approver has read. A newer message answers `resource_conflict`.',
+});
+
+/** The content of a message before an edit, kept while its conversation is under legal hold. */
+export const MessageRevision = Type.Object({
+  object: Type.Literal('message_revision'),
+  message_id: Type.String(),
+  revision: Type.Integer({ minimum: 1 }),
+  body: Nullable(Type.String()),
+  subject: Nullable(Type.String()),
+  cc: Nullable(Type.Array(Type.String())),
+  mentions: Nullable(Type.Array(Type.String())),
+  attachment_ids: Nullable(Type.Array(Type.String())),
+  replaced_by: Nullable(Actor),
+  replaced_at: Timestamp,
+});
+export type MessageRevision = Static<typeof MessageRevision>;
+
+describe(MessageRevision, {
+  message_id: 'Id of the message.',
+  revision: 'Number of the revision within its message, from 1 for the oldest one that was kept.',
+  body: 'The text before the edit. Null where the message had none.',
+  subject: 'The email subject before the edit. Null where there was none.',
+  cc: 'The email recipients in copy before the edit. Null where there were none.',
+  mentions:
+    'Ids of the actors that the message mentioned before the edit. Null for edits that were made before this field existed.',
+  attachment_ids:
+    'Ids of the attachments that the message had before the edit. Null for edits that were made before this field existed.',
+  replaced_by: 'The actor that made the edit.',
+  replaced_at: 'When the edit was made.',
+});
+
+/** How a draft or a scheduled message can end. */
+export const MESSAGE_RESULTS = ['sent', 'canceled', 'failed', 'rejected', 'superseded'] as const;
+
+/**
+ * The outcome of a message (docs/contract.md#outcomes); `result`, `reason` and `at` are null until
+ * there is one.
+ */
+export const MessageOutcome = Type.Object({
+  object: Type.Literal('message_outcome'),
+  message_id: Type.String(),
+  status: OneOf(MESSAGE_STATUSES),
+  result: Nullable(OneOf(MESSAGE_RESULTS)),
+  /** A reason that adds to the result, such as `too_late`. */
+  reason: Nullable(Type.String()),
+  at: Nullable(Timestamp),
+});
+export type MessageOutcome = Static<typeof MessageOutcome>;
+
+describe(MessageOutcome, {
+  message_id: 'Id of the message.',
+  status: 'The status of the message now.',
+  result: 'How the draft or scheduled message ended. Null while that is open.',
+  reason: 'Why, where there is more to say than the result does. Null otherwise.',
+  at: 'When it ended. Null while that is open.',
 });

@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
-import { Actor, ENTITY_TYPES, Entity, MessagingGroup } from './actor.ts';
-import { MentionedMessage } from './mentioned-message.ts';
+import { Actor, ENTITY_TYPES, Entity, MentionedMessage, MessagingGroup } from './actor.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
 
 export const CONVERSATION_TYPES = ['direct_message', 'group', 'system'] as const;

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Inbox } from './inbox.ts';
 
 export const EMAIL_DIRECTIONS = ['in', 'out'] as const;
 export type EmailDirection = (typeof EMAIL_DIRECTIONS)[number];
@@ -123,4 +124,57 @@ describe(Email, {
   source_url:
     'A signed link to the mail as it came. Null for mail that goes out, and once the source was removed.',
   size_bytes: 'Size of the source in bytes. Null for mail that goes out.',
+});
+
+/** How mail of a conversation travels (docs/contract.md#email). */
+export const ConversationEmail = Type.Object({
+  object: Type.Literal('conversation_email'),
+  conversation_id: Type.String(),
+  inbox: Nullable(Inbox),
+  subject: Nullable(Type.String()),
+  to: Type.Array(Type.String()),
+  cc: Type.Array(Type.String()),
+  last_out: Nullable(Email),
+  last_in: Nullable(Email),
+});
+export type ConversationEmail = Static<typeof ConversationEmail>;
+
+describe(ConversationEmail, {
+  conversation_id: 'Id of the conversation.',
+  inbox:
+    'The inbox through which replies leave. Null where the conversation is not bridged, and once the inbox was deleted.',
+  subject: 'Subject of the next reply, without `Re:`, unless it states another. Null without an inbox.',
+  to: 'Whom the next reply goes to: the address that the last mail of the customer names, else the customers of the case. Empty without an inbox.',
+  cc: 'Who is in copy of the next reply unless it states others: those of the last mail.',
+  last_out: 'The last mail that went out or is to go out, with what became of it. Null while there is none.',
+  last_in: 'The last mail that came in. Null while there is none.',
+});
+
+/** What became of a mail at one inbox. */
+const ReceivedMail = Type.Object({
+  id: Type.String(),
+  inbox_id: Nullable(Type.String()),
+  status: OneOf(EMAIL_STATUSES),
+  reason: Nullable(Type.String()),
+  conversation_id: Nullable(Type.String()),
+  message_id: Nullable(Type.String()),
+});
+describe(ReceivedMail, {
+  id: 'Id of the mail at this inbox. The same mail, sent again, has the same id.',
+  inbox_id: 'Id of the inbox.',
+  status: '`accepted` as a message, or `ignored`.',
+  reason: 'A code that says why the mail has its status. Null where there is nothing to say.',
+  conversation_id: 'Id of the case. Null where the mail belongs to none.',
+  message_id: 'Id of the message that the mail became. Null where there is none.',
+});
+
+/** The answer to a mail over HTTP (docs/contract.md#mail-that-comes-in). */
+export const MailReceipt = Type.Object(
+  { object: Type.Literal('mail_receipt'), mails: Type.Array(ReceivedMail) },
+  { title: 'mail_receipt' },
+);
+export type MailReceipt = Static<typeof MailReceipt>;
+
+describe(MailReceipt, {
+  mails: 'The mail at each inbox that it is for. All of it is committed.',
 });

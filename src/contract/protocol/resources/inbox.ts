@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Line, Nullable, Timestamp } from '../schema/schema.ts';
+import { Body, describe, described, Id, Line, Nullable, Timestamp } from '../schema/schema.ts';
+import { Since } from '../schema/since.ts';
+import type { WorkflowStatus } from './conversation.ts';
 
 /** An address at which customers write to an account (docs/contract.md#inboxes). */
 export const Inbox = Type.Object({
@@ -67,4 +69,75 @@ describe(UpdateInboxBody, {
   address: `${ADDRESS} Mail to the address before does not arrive any more.`,
   group_id: 'Id of the group under whose name replies are sent; null: the group Customer Service.',
   assignee_id: 'Id of the user or group that new cases of the inbox are assigned to; null: none.',
+});
+
+/** In which order conversations are listed. */
+export const INBOX_ORDERS = ['created', 'activity'] as const;
+
+export const INBOX_FILTERS = ['unread', 'mine', 'unassigned', 'snoozed'] as const;
+
+const AsOf = described(
+  Timestamp,
+  'The moment that this describes. What was committed later comes with events, or with the next request.',
+);
+
+/** Fields that the list of conversations has beside its page. */
+export const INBOX_FACTS = { as_of: Since('1.2.harbor', AsOf) };
+
+const Count = Type.Integer({ minimum: 0 });
+
+const Lanes = Type.Object({
+  new: Count,
+  open: Count,
+  waiting_internal: Count,
+  waiting_external: Count,
+  needs_approval: Count,
+  resolved: Count,
+} satisfies Record<WorkflowStatus, unknown>);
+describe(Lanes, {
+  new: 'Cases that the team has not dealt with.',
+  open: 'Cases in which the customer wrote last, or that were opened by hand.',
+  waiting_internal: 'Cases that wait for the team.',
+  waiting_external: 'Cases that wait for the customer.',
+  needs_approval: 'Cases with an open draft.',
+  resolved: 'Cases that are done.',
+});
+
+const Latest = Type.Object({ conversation_id: Type.String(), activity_at: Timestamp });
+describe(Latest, {
+  conversation_id: 'Id of the conversation.',
+  activity_at:
+    'When something was last sent in it, whether or not it was deleted since; its creation where nothing was sent.',
+});
+
+/** Counts over the conversations of the caller (docs/contract.md#the-inbox). */
+export const InboxSummary = Type.Object({
+  object: Type.Literal('inbox_summary'),
+  unread: Count,
+  mine: Count,
+  unassigned: Count,
+  snoozed: Count,
+  lanes: Lanes,
+  latest: Type.Array(Latest),
+  as_of: AsOf,
+});
+export type InboxSummary = Static<typeof InboxSummary>;
+describe(InboxSummary, {
+  unread:
+    'Number of conversations with something that the caller has not read. Those that the caller has hidden or snoozed do not count.',
+  mine: 'Number of cases that the caller owns and that are not resolved. 0 to customers.',
+  unassigned: 'Number of cases that no actor owns and that are not resolved. 0 to customers.',
+  snoozed: 'Number of conversations that the caller has snoozed. 0 to customers.',
+  lanes: 'Number of cases in each lane that the caller may read and has not hidden. 0 to customers.',
+  latest:
+    'The first ten conversations in the order of activity. A client that holds a list moves them to its top. Where all ten are later than what it knows (`as_of` of the list, then the first of the last event), more may have moved, and it reads the first page again.',
+  as_of:
+    'The moment that this describes. What was committed later comes with events, or with the next request.',
+});
+
+export const MarkUnreadBody = Body({
+  sequence: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+});
+describe(MarkUnreadBody, {
+  sequence: 'The `sequence` of the message that is to be unread, with all behind it.',
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Nullable, OneOf } from '../schema/schema.ts';
+import { Body, describe, Id, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from '../socket/activity.ts';
 
 export const PERSON_TYPES = ['user', 'agent'] as const;
@@ -46,4 +46,15 @@ export type ActorPresence = Static<typeof ActorPresence>;
 describe(ActorPresence, {
   actor_id: 'Id of the user, which is the id of its actor.',
   status: `${DECLARED_STATUSES.map((status) => `\`${status}\``).join(' or ')} as the sockets of the user say, \`offline\` after the last one.`,
+});
+
+/** A resource of the account's own application that conversations and messages can point to. */
+export const CreateEntityBody = Body({
+  name: Name,
+  handle: Type.Optional(Line(254)),
+});
+
+describe(CreateEntityBody, {
+  name: 'Display name, such as the number of a sales order.',
+  handle: 'Secondary identifier, such as an email address.',
 });

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { EVENT_TYPE_LIMITS } from '../event-areas.ts';
+import { EVENT_FILTER_PATTERN, EVENT_TYPE_LIMITS } from '../event-areas.ts';
 import { Body, describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
-import { EVENT_FILTER_PATTERN } from '../webhook-events.ts';
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];

@@ -4,8 +4,8 @@ import type { Static, TSchema } from 'typebox';
 import { ApiError, missingField, repeated } from '../errors.ts';
 import { constraintSentence } from './constraint-sentences.ts';
 import { isDateTime, isEmail, isMediaType } from './formats.ts';
+import { nameMeant } from './nearest-name.ts';
 import { MEMBERS_SINCE, SINCE } from './since.ts';
-import { nameMeant } from './synonyms.ts';
 
 /**
  * Returns the value with the schema's type, or throws the ApiError for the first problem

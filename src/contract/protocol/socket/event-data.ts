@@ -1,9 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { AgentRun } from '../resources/agent-run.ts';
-import { ChatMessage } from '../resources/chat-message.ts';
+import { ChatMessage, MESSAGE_RESULTS } from '../resources/chat-message.ts';
 import { Conversation } from '../resources/conversation.ts';
-import { InboxSummary } from '../resources/inbox-summary.ts';
-import { MESSAGE_RESULTS } from '../resources/message-outcome.ts';
+import { InboxSummary } from '../resources/inbox.ts';
 import { Notification } from '../resources/notification.ts';
 import { Participant } from '../resources/participant.ts';
 import { REACTION_LIMITS, ReactionCount } from '../resources/reaction.ts';

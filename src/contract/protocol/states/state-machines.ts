@@ -1,9 +1,21 @@
+import type { MEMBERSHIPS } from '../resources/participant.ts';
 import { ACTION_MOVES, RUN_MOVES } from './agent-run-states.ts';
-import { MEMBERSHIP_MOVES } from './membership.ts';
 import { MESSAGE_MOVES } from './message-states.ts';
 import { NOTIFICATION_MOVES } from './notification-states.ts';
 import type { Transitions } from './transitions.ts';
 import { WORKFLOW } from './workflow.ts';
+
+/**
+ * Every way in which a participant's `membership` changes (docs/contract.md#participants). A
+ * participant that hides a conversation is still a member of it.
+ */
+export const MEMBERSHIP_MOVES = {
+  join: { from: ['left', 'removed'], to: 'active', when: 'it is added again' },
+  leave: { from: ['active', 'hidden'], to: 'left', when: 'it leaves' },
+  remove: { from: ['active', 'hidden'], to: 'removed', when: 'another actor removes it' },
+  hide: { from: ['active', 'hidden'], to: 'hidden', when: 'it hides the conversation from its own list' },
+  unhide: { from: ['active', 'hidden'], to: 'active', when: 'it shows the conversation again' },
+} as const satisfies Transitions<(typeof MEMBERSHIPS)[number]>;
 
 /** A field of a resource that changes only as a table says. */
 export interface StateMachine {

@@ -3,9 +3,9 @@ import {
   ChatMessage,
   EditMessageBody,
   IncludeInMessage,
+  MessageOutcome,
+  MessageRevision,
 } from '../../../contract/protocol/resources/chat-message.ts';
-import { MessageOutcome } from '../../../contract/protocol/resources/message-outcome.ts';
-import { MessageRevision } from '../../../contract/protocol/resources/message-revision.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';

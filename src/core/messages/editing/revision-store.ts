@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type ActorFields, presentActor } from '../../../contract/protocol/resources/actor.ts';
-import type { MessageRevision } from '../../../contract/protocol/resources/message-revision.ts';
+import type { MessageRevision } from '../../../contract/protocol/resources/chat-message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';

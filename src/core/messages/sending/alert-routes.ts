@@ -1,7 +1,7 @@
 import { newId } from '../../../contract/protocol/ids.ts';
-import { CreateAlertBody } from '../../../contract/protocol/resources/alert.ts';
 import { ChatMessage, IncludeInSend } from '../../../contract/protocol/resources/chat-message.ts';
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
+import { CreateAlertBody } from '../../../contract/protocol/resources/notification.ts';
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';

@@ -1,4 +1,4 @@
-import type { MessageOutcome } from '../../../contract/protocol/resources/message-outcome.ts';
+import type { MessageOutcome } from '../../../contract/protocol/resources/chat-message.ts';
 import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';

@@ -1,6 +1,6 @@
 import { unavailable } from '../../../contract/protocol/errors.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { isUniqueViolation } from '../../../platform/db/connection/unique-violation.ts';
+import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
 import { KeyedLimiter } from '../../../platform/lifecycle.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import type { Downloads } from '../../resources/attachment.ts';

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Since } from '../../../core/events/event-source.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { DATABASE_ID } from '../../../platform/db/connection/database-id.ts';
+import { DATABASE_ID } from '../../../platform/db/connection/server-version.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { FIRST_UNDONE_ID, LAST_OUTBOX_ID } from '../../../platform/db/queue/outbox.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';

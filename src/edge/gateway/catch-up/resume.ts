@@ -11,7 +11,7 @@ import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { mayFollow, sendRevoked } from '../socket/revocation.ts';
 import type { Session } from '../socket/session.ts';
-import { type SocketSubscription, tooManySubscriptions } from '../socket/subscription.ts';
+import { type SocketSubscription, tooManySubscriptions } from '../socket/session-state.ts';
 import { topics } from '../stream/reader.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Changes, readChanges } from './changes.ts';

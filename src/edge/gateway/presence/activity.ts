@@ -1,7 +1,7 @@
+import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError, notFound } from '../../../contract/protocol/errors.ts';
 import type { Typing } from '../../../contract/protocol/socket/activity.ts';
 import type { CommandFrame, CommandResult } from '../../../contract/protocol/socket/commands.ts';
-import { wireTime } from '../../../contract/protocol/times.ts';
 import { requireSender } from '../../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
 import { markRead, publishRead } from '../../../core/conversations/own-state.ts';

@@ -1,9 +1,9 @@
+import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import type {
   DeclaredStatus,
   Presence as PresenceData,
   PresenceStatus,
 } from '../../../contract/protocol/socket/activity.ts';
-import { wireTime } from '../../../contract/protocol/times.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
 import type {
   EphemeralFrame,

@@ -1,6 +1,6 @@
+import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import { wireTime } from '../../../contract/protocol/times.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Cursors } from '../catch-up/cursors.ts';
 import type { Streams } from '../stream/streams.ts';

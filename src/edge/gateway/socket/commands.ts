@@ -25,7 +25,7 @@ import { type Admission, expiryShown } from './admission.ts';
 import { type AnyFrame, type Request, readRequest } from './requests.ts';
 import { mayFollow, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
-import { type SocketSubscription, tooManySubscriptions } from './subscription.ts';
+import { type SocketSubscription, tooManySubscriptions } from './session-state.ts';
 
 export interface CommandsOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

@@ -6,9 +6,9 @@ import type {
   WebSocket,
 } from 'uWebSockets.js';
 import { connect, type Socket } from 'node:net';
+import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import { wireTime } from '../../../contract/protocol/times.ts';
 import type { Authenticator } from '../../../platform/access/authenticate.ts';
 import { requireAccount, requireSubscription } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
@@ -18,7 +18,7 @@ import type { AllowedOrigins } from '../../../platform/http/connection/origins.t
 import type { RequestHead } from '../../../platform/http/connection/request-head.ts';
 import type { HttpServer } from '../../../platform/http/connection/server.ts';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../platform/http/connection/uws.ts';
-import { deprecationHeaders } from '../../../platform/http/pipeline/deprecation.ts';
+import { deprecationHeaders } from '../../../platform/http/pipeline/spoken-version.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { PresenceRecord } from '../presence/presence-record.ts';
 import type { Fanout } from '../stream/fanout.ts';

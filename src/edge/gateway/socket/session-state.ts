@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
+import type { Credential } from '../../../platform/access/principal.ts';
 
 /**
  * The life of a socket:
@@ -31,4 +34,85 @@ const NEXT: { readonly [state in SessionState]: readonly SessionState[] } = {
 export function transition(from: SessionState, to: SessionState): SessionState {
   assert(NEXT[from].includes(to), `A session cannot go from ${from} to ${to}.`);
   return to;
+}
+
+type Limits = Pick<SocketLimits, 'expiryNoticeMs' | 'expiryGraceMs'>;
+
+/**
+ * When a socket is sent `auth_expiring` whose credential ends at `expiresAtMs`; all in milliseconds
+ * since 1970.
+ */
+export function noticeAt(kind: Credential['kind'], expiresAtMs: number, limits: Limits): number {
+  return isRefreshable(kind) ? expiresAtMs - limits.expiryNoticeMs : Number.POSITIVE_INFINITY;
+}
+
+/** When the socket is closed, unless its credential was replaced. */
+export function endAt(kind: Credential['kind'], expiresAtMs: number, limits: Limits): number {
+  return isRefreshable(kind) ? expiresAtMs + limits.expiryGraceMs : expiresAtMs;
+}
+
+/** A key that ends cannot be replaced in-band: `ready` reported no expiry. */
+function isRefreshable(kind: Credential['kind']): boolean {
+  return kind === 'access_token';
+}
+
+/** Callers that wait for a socket's queue to become shorter. */
+export class DrainWaiters {
+  #waiters: { readonly bytes: number; readonly resolve: () => void }[] = [];
+
+  get empty(): boolean {
+    return this.#waiters.length === 0;
+  }
+
+  /** Resolves at the first `settle` with less than `bytes`. */
+  add(bytes: number): Promise<void> {
+    return new Promise((resolve) => this.#waiters.push({ bytes, resolve }));
+  }
+
+  settle(bufferedBytes: number): void {
+    const waiters = this.#waiters;
+    this.#waiters = waiters.filter(({ bytes }) => bufferedBytes >= bytes);
+    for (const { bytes, resolve } of waiters) if (bufferedBytes < bytes) resolve();
+  }
+}
+
+/** A conversation that the session follows, or is about to follow. */
+export interface SocketSubscription {
+  /**
+   * The number in the reply; for a resume, the number that a reply would have, once it is known.
+   */
+  headSequence: number;
+  /** All later messages were sent, or are being sent. */
+  fromSequence: number;
+  /**
+   * `joining`: its right is being read. `resuming`: a resume has accepted it. `replaying`: its
+   * replay is under way. `live`: it receives live events.
+   */
+  state: 'joining' | 'resuming' | 'replaying' | 'live';
+  /** Set during a resume or replay; resolves also when it fails. */
+  replay?: Promise<void>;
+}
+
+/** `used`: the subscriptions that there are, or would be. */
+export function tooManySubscriptions(limit: number, used: number): ApiError {
+  return new ApiError('limit_exceeded', `A socket can have at most ${limit} subscriptions.`, {
+    quota: { limit, used, reset_at: null },
+  });
+}
+
+/** The part of a WebSocket that a session needs; uWebSockets.js's own object implements it. */
+export interface Wire {
+  /** 1 sent, 0 queued, 2 dropped. */
+  send(bytes: Buffer, isBinary: boolean): number;
+  /** Sends everything that `work` sends together. */
+  cork(work: () => void): unknown;
+  /** Sends a close frame; calls the close handler before it returns. */
+  end(code: number, reason: string): void;
+  /** Closes without a close frame and discards queued bytes. */
+  close(): void;
+  getBufferedAmount(): number;
+  subscribe(topic: string): boolean;
+  unsubscribe(topic: string): boolean;
+  isSubscribed(topic: string): boolean;
+  getTopics(): string[];
 }

@@ -1,25 +1,22 @@
+import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
 import { formAt } from '../../../contract/protocol/schema/forms.ts';
 import { CLOSE_CODES, type CloseReason } from '../../../contract/protocol/socket/close-codes.ts';
 import { SERVER_FRAMES, type ServerFrame } from '../../../contract/protocol/socket/server-frames.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
-import { wireTime } from '../../../contract/protocol/times.ts';
 import { SOCKETS_SINCE, type Version } from '../../../contract/protocol/versions.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
-import { movedHeads } from '../catch-up/heartbeat-heads.ts';
+import { movedHeads } from '../catch-up/heartbeat-cursor.ts';
 import type { Reader, ReaderAudience } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 import { ClientLimits } from './client-limits.ts';
-import { endAt, noticeAt } from './credential-expiry.ts';
-import { DrainWaiters } from './drain-waiters.ts';
 import type { Handshake } from './handshake.ts';
 import type { Heartbeats, Timed } from './heartbeats.ts';
-import { type SessionState, transition } from './session-state.ts';
+import type { SocketSubscription, Wire } from './session-state.ts';
+import { DrainWaiters, endAt, noticeAt, type SessionState, transition } from './session-state.ts';
 import { type Sessions, subjectsOf } from './sessions.ts';
-import type { SocketSubscription } from './subscription.ts';
-import type { Wire } from './wire.ts';
 
 /** What the sessions of a server share: one pointer a session. */
 export interface SessionHost {

@@ -19,8 +19,7 @@ import {
 } from '../catch-up/replay.ts';
 import { ReplayRoom } from '../catch-up/replay-room.ts';
 import type { ConversationStream, Moved } from './conversation-stream.ts';
-import { Feed } from './feed.ts';
-import { OpenStream, type StreamHost } from './open-stream.ts';
+import { Feed, OpenStream, type StreamHost } from './open-stream.ts';
 import { type Reader, type ReaderAudience, topics } from './reader.ts';
 
 export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges'> {

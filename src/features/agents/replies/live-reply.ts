@@ -1,3 +1,4 @@
+import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
 import type {
@@ -5,7 +6,6 @@ import type {
   MessageReset,
   MessageSnapshot,
 } from '../../../contract/protocol/socket/event-data.ts';
-import { wireTime } from '../../../contract/protocol/times.ts';
 import type { ConversationFacts } from '../../../core/conversations/directory.ts';
 import { allMentions } from '../../../core/messages/sending/mentions.ts';
 import type { NewMessage } from '../../../core/messages/timeline/new-message.ts';

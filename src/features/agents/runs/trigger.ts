@@ -6,7 +6,7 @@ import { holdAgent } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { jsonbBytes } from '../../../platform/db/tables/jsonb-bytes.ts';
+import { jsonbBytes } from '../../../platform/db/tables/touched.ts';
 import { type Origin, readOrigin } from './origin.ts';
 import { startRun } from './start.ts';
 

@@ -1,6 +1,6 @@
 import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
-import { OutboundError } from '../../../platform/outbound/outbound-error.ts';
+import { OutboundError } from '../../../platform/outbound/outbound-url.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { cutText, decodeText, isHtml, isTextType, keepable, TEXT_BYTES } from './document-text.ts';

@@ -1,9 +1,6 @@
 import { Type } from 'typebox';
 import { ListOf } from '../../../contract/protocol/lists.ts';
-import {
-  AgentOccurrence,
-  OCCURRENCE_OUTCOMES,
-} from '../../../contract/protocol/resources/agent-occurrence.ts';
+import { AgentOccurrence, OCCURRENCE_OUTCOMES } from '../../../contract/protocol/resources/agent-run.ts';
 import { OneOf } from '../../../contract/protocol/schema/schema.ts';
 import { findAgent } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';

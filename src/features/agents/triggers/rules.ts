@@ -1,11 +1,10 @@
 import { ApiError, invalid, missingField } from '../../../contract/protocol/errors.ts';
-import { isOwnType } from '../../../contract/protocol/event-areas.ts';
+import { isOwnType, TRIGGER_EVENTS } from '../../../contract/protocol/event-areas.ts';
 import type {
   TriggerConfigInput,
   TriggerType,
 } from '../../../contract/protocol/resources/agent-definition.ts';
 import { isTimezone } from '../../../contract/protocol/schema/formats.ts';
-import { TRIGGER_EVENTS } from '../../../contract/protocol/trigger-event.ts';
 import { nextDue } from './cron.ts';
 
 /** The stored trigger of an agent; null for agents that are started by hand or by a chat. */

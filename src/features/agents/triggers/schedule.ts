@@ -1,4 +1,4 @@
-import type { SkipReason } from '../../../contract/protocol/resources/agent-occurrence.ts';
+import type { SkipReason } from '../../../contract/protocol/resources/agent-run.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../../platform/db/queue/due-watch.ts';

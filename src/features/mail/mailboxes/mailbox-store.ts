@@ -6,7 +6,7 @@ import { enqueueRightsChanged } from '../../../core/accounts/rights-changed.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { isUniqueViolation } from '../../../platform/db/connection/unique-violation.ts';
+import { isUniqueViolation } from '../../../platform/db/connection/unavailable.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { addressTaken } from './mailbox-address.ts';
 

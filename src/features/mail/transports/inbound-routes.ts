@@ -1,5 +1,5 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { MailReceipt } from '../../../contract/protocol/resources/mail-receipt.ts';
+import type { MailReceipt } from '../../../contract/protocol/resources/email.ts';
 import { unsupportedType } from '../../../platform/http/pipeline/json-type.ts';
 import type {
   PublicAnswer,

@@ -1,19 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, PostgresDialect } from 'kysely';
+import { CompiledQuery, Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import { TurnsByKey } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import type { OutboxRow } from '../tables/outbox-row.ts';
+import type { OutboxRecord, OutboxRow } from '../tables/outbox-row.ts';
 import type { Schema } from '../tables/schema.ts';
 import { connectionOptions, placeOf } from './connection-options.ts';
 import type { Db, Tx } from './handle.ts';
-import { OpenTransaction } from './open-transaction.ts';
 import { PipelinedConnection } from './pipelined-connection.ts';
 import { requireServer } from './server-version.ts';
-import { Shortage, type ShortageKind } from './shortage.ts';
 import { bindable, type Statement, type Value } from './statement.ts';
-import { codeOf, isUnavailable, wrapUnavailable } from './unavailable.ts';
+import { codeOf, isUnavailable, Shortage, type ShortageKind, wrapUnavailable } from './unavailable.ts';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -326,4 +324,24 @@ const WRITERS = 3;
 function surviveLostClients(pool: pg.Pool): void {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
+}
+
+/** A transaction of Database, as long as its work runs. */
+class OpenTransaction implements Tx {
+  readonly kysely: Transaction<Schema>;
+  readonly outbox: OutboxRecord;
+
+  constructor(kysely: Transaction<Schema>, outbox: OutboxRecord) {
+    this.kysely = kysely;
+    this.outbox = outbox;
+  }
+
+  /** Kysely has no prepared statements: Postgres parses the text each time. */
+  async query<Params extends readonly Value[], Row extends object>(
+    { text }: Statement<Params, Row>,
+    ...values: NoInfer<Params>
+  ): Promise<Row[]> {
+    const { rows } = await this.kysely.executeQuery<Row>(CompiledQuery.raw(text, bindable(values)));
+    return rows;
+  }
 }

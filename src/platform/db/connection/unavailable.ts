@@ -1,3 +1,5 @@
+import pg from 'pg';
+
 /** Postgres is unavailable. The request itself is fine and may be sent again later. */
 export class DatabaseUnavailableError extends Error {
   override readonly name = 'DatabaseUnavailableError';
@@ -47,3 +49,43 @@ const UNAVAILABLE_CODE =
 /** Messages of pg 8.23 and pg-pool for errors without a code; see their client.js and index.js. */
 const UNAVAILABLE_MESSAGE =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|Cannot use a pool after calling end|driver has already been destroyed)/;
+
+/** Returns whether Postgres rejected a row because of this unique key. */
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
+}
+
+/**
+ * A resource that Postgres has run out of (SQLSTATE class 53); reads may work while writes are
+ * refused.
+ */
+export type ShortageKind = 'disk_full' | 'out_of_memory' | 'too_many_connections';
+
+const KINDS: Readonly<Record<string, ShortageKind>> = {
+  '53100': 'disk_full',
+  '53200': 'out_of_memory',
+  '53300': 'too_many_connections',
+};
+
+/**
+ * Milliseconds without another error after which a shortage counts as over: nothing else signals
+ * its end.
+ */
+const REMEMBERED_MS = 30_000;
+
+/** Remembers the last shortage, for readiness checks. */
+export class Shortage {
+  #kind: ShortageKind | undefined;
+  #recordedAtMs = Number.NEGATIVE_INFINITY;
+
+  record(code: string): void {
+    const kind = KINDS[code];
+    if (kind === undefined) return;
+    this.#kind = kind;
+    this.#recordedAtMs = performance.now();
+  }
+
+  get current(): ShortageKind | undefined {
+    return performance.now() - this.#recordedAtMs < REMEMBERED_MS ? this.#kind : undefined;
+  }
+}

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import { DATABASE_ID } from '../connection/database-id.ts';
+import { DATABASE_ID } from '../connection/server-version.ts';
 import type { Schema } from '../tables/schema.ts';
 
 /**

@@ -1,7 +1,9 @@
 /** The data directory of the embedded Postgres: its place, its owner and its creation. */
 
 import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
 import {
+  access,
   chmod,
   chown,
   lstat,
@@ -218,5 +220,81 @@ async function writeSecret(path: string, secret: string): Promise<void> {
     await file.sync();
   } finally {
     await file.close();
+  }
+}
+
+/**
+ * Where the embedded Postgres listens. A Unix socket in the data directory, which only its account
+ * and root may enter, costs both sides less than loopback and is out of reach of other users; a
+ * password is needed on either.
+ */
+export interface Address {
+  /** Undefined: loopback. */
+  readonly socketDirectory: string | undefined;
+  readonly port: number;
+}
+
+/** The port in the name of the socket. No other server has a socket in that directory. */
+export const SOCKET_PORT = 5432;
+
+/** Longest path of a socket in bytes: the kernel's structure has this and a zero byte. */
+const LONGEST_PATH = process.platform === 'linux' ? 107 : 103;
+
+/** Whether a socket in `directory` has a path that the kernel takes. */
+export function fitsSocket(directory: string, port: number): boolean {
+  return Buffer.byteLength(join(directory, socketName(port))) <= LONGEST_PATH;
+}
+
+/** Returns the files that Postgres makes for a socket: the socket, and the lock on its name. */
+export function socketFiles(directory: string, port: number): string[] {
+  const socket = join(directory, socketName(port));
+  return [socket, `${socket}.lock`];
+}
+
+/**
+ * Returns the URL for `pg` and libpq: `postgres://user:password@host:port/postgres`; a path as the
+ * host is a socket's directory.
+ */
+export function urlOf({ socketDirectory, port }: Address, password: string): string {
+  const host = socketDirectory === undefined ? '127.0.0.1' : encodeURIComponent(socketDirectory);
+  return `postgres://${SUPERUSER}:${password}@${host}:${port}/postgres`;
+}
+
+function socketName(port: number): string {
+  return `.s.PGSQL.${port}`;
+}
+
+/**
+ * Makes the data directory if it does not exist. Rejects with an Error of one line that says what
+ * to do if it cannot be written.
+ */
+export async function requireDataDirectory(directory: string): Promise<void> {
+  try {
+    await makePassableDirectory(directory);
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new Error(
+      `the data directory ${directory} cannot be used (${code ?? message}): ${remedyFor(code)}set PARLEY_DATA_DIR to another directory`,
+      { cause },
+    );
+  }
+}
+
+/** Returns what else helps, as the beginning of a sentence. */
+function remedyFor(code: string | undefined): string {
+  switch (code) {
+    case 'ENOENT':
+      return 'no directory can be created there, ';
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return 'a part of that path is a file: move it away, or ';
+    case 'EROFS':
+      return 'its file system is mounted read-only: mount it writable, or ';
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'there is no room left: free some, or ';
+    default:
+      return `let the user that Parley runs as (uid ${process.geteuid?.()}) write there, or `;
   }
 }

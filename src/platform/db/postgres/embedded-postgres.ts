@@ -25,12 +25,18 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.ts';
 import { childOptions, dyingWithUs, type PostgresAccount } from './account.ts';
-import { type Address, fitsSocket, SOCKET_PORT, socketFiles, urlOf } from './address.ts';
 import { findPostgresBinaries } from './binaries.ts';
-import { placeCluster, prepareCluster } from './cluster.ts';
-import { requireDataDirectory } from './data-directory.ts';
-import { claimOwnership, isAlive, OwnedElsewhereError, type Ownership } from './owner-file.ts';
-import { findProcess } from './process-table.ts';
+import {
+  type Address,
+  fitsSocket,
+  placeCluster,
+  prepareCluster,
+  requireDataDirectory,
+  SOCKET_PORT,
+  socketFiles,
+  urlOf,
+} from './cluster.ts';
+import { claimOwnership, findProcess, isAlive, OwnedElsewhereError, type Ownership } from './owner-file.ts';
 
 export interface EmbeddedPostgresOptions {
   readonly dataDir: string;

@@ -1,7 +1,7 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Address, urlOf } from './address.ts';
+import { type Address, urlOf } from './cluster.ts';
 import { isOwned } from './owner-file.ts';
 
 /**

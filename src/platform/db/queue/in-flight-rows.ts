@@ -10,7 +10,7 @@ const MAX_REMOVED = 500;
 
 /**
  * A row is renewed within twice this time of its beginning. Sweeps look at an overdue row for 1.5 s
- * before they take it (app/jobs/overdue-rows.ts), and a row is overdue at its beginning where its
+ * before they take it (app/jobs/outbox-worker.ts), and a row is overdue at its beginning where its
  * commit was held up.
  */
 const RENEW_EVERY_MS = 250;

@@ -2,7 +2,7 @@ import type { Generated, JSONColumnType } from 'kysely';
 import type { ActorType } from '../../../contract/protocol/resources/actor.ts';
 import type { RoleType } from '../../../contract/protocol/resources/role.ts';
 import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.ts';
-import type { Time, Times } from './columns.ts';
+import type { Time, Times } from './touched.ts';
 
 /** The tables of accounts and of what acts in them (schema.ts). */
 

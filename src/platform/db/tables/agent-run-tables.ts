@@ -1,9 +1,14 @@
 import type { ColumnType, Generated } from 'kysely';
-import type { OccurrenceOutcome, SkipReason } from '../../../contract/protocol/resources/agent-occurrence.ts';
-import type { Failover, RunTrigger, StepStatus } from '../../../contract/protocol/resources/agent-run.ts';
+import type {
+  Failover,
+  OccurrenceOutcome,
+  RunTrigger,
+  SkipReason,
+  StepStatus,
+} from '../../../contract/protocol/resources/agent-run.ts';
 import type { TOOL_CATEGORIES } from '../../../contract/protocol/resources/available-tool.ts';
 import type { ActionStatus, RunStatus } from '../../../contract/protocol/states/agent-run-states.ts';
-import type { Streamed, Time, Times } from './columns.ts';
+import type { Streamed, Time, Times } from './touched.ts';
 
 export interface AgentRunsTable extends Times, Streamed {
   id: string;

@@ -6,7 +6,7 @@ import type {
   EmailStatus,
   EmailVerdict,
 } from '../../../contract/protocol/resources/email.ts';
-import type { Time, Times } from './columns.ts';
+import type { Time, Times } from './touched.ts';
 
 export interface InboxesTable extends Times {
   id: string;

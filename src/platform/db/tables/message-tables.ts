@@ -1,4 +1,4 @@
-import type { Streamed, Time } from './columns.ts';
+import type { Streamed, Time } from './touched.ts';
 
 /** What belongs to messages and changes without them (migrations/0028_reactions.ts). */
 

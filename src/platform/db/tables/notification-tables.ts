@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { Notification } from '../../../contract/protocol/resources/notification.ts';
 import type { NotificationSettings } from '../../../contract/protocol/resources/notification-settings.ts';
-import type { Time, Times } from './columns.ts';
+import type { Time, Times } from './touched.ts';
 
 export interface NotificationsTable extends Times {
   /** SQL's notification_id(at, cause, recipient_id): ids are in the order of the feed. */

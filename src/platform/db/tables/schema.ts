@@ -44,7 +44,6 @@ import type {
   AgentRunsTable,
   ArtifactsTable,
 } from './agent-run-tables.ts';
-import type { Streamed, Time, Times } from './columns.ts';
 import type { InboxTables } from './inbox-tables.ts';
 import type { InboxesTable, MailsTable, MailThreadsTable } from './mail-tables.ts';
 import type { PinsTable, ReactedMessagesTable, ReactionsTable, ThreadReadsTable } from './message-tables.ts';
@@ -56,6 +55,7 @@ import type {
   PushSubscriptionsTable,
 } from './notification-tables.ts';
 import type { SearchBlocksTable, SearchChangesTable, SearchProgressTable } from './search-tables.ts';
+import type { Streamed, Time, Times } from './touched.ts';
 import type { WebhookDeliveriesTable, WebhookProgressTable, WebhooksTable } from './webhook-tables.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Time } from './columns.ts';
+import type { Time } from './touched.ts';
 
 /**
  * The words of consecutive messages of a conversation; with `first_sequence` 0 those of its title

@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { DisabledReason, WebhookStatus } from '../../../contract/protocol/resources/webhook.ts';
 import type { DeliveryError, DeliveryStatus } from '../../../contract/protocol/resources/webhook-delivery.ts';
-import type { Time, Times } from './columns.ts';
+import type { Time, Times } from './touched.ts';
 
 export interface WebhooksTable extends Times {
   id: string;

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { BodyStream } from './body-stream.ts';
-import { type ByteSource, isSource, type Sink, SourceSender } from './byte-source.ts';
-import { Chunks } from './chunks.ts';
+import { type ByteSource, Chunks, isSource, type Sink, SourceSender } from './byte-source.ts';
 import type { ClientConnection } from './client-connection.ts';
 import { type Connection, type ExchangeLimits, type HttpResponse, statusLine } from './connection.ts';
 import type { HeldAnswers } from './held-answers.ts';

@@ -10,7 +10,6 @@ import type { Metrics } from '../../metrics.ts';
 import type { Exchange, RequestHandler } from '../connection/exchange.ts';
 import { AllowedOrigins } from '../connection/origins.ts';
 import { CursorSeal } from './cursor-seal.ts';
-import { deprecationHeaders } from './deprecation.ts';
 import { type Endpoint, prepareEndpoint } from './endpoint.ts';
 import { ErrorMapper } from './failure.ts';
 import { answerPublic, type PublicHost, type PublicRoutes, PublicTable } from './public-routes.ts';
@@ -18,6 +17,7 @@ import { type AnsweredRequest, RequestLog } from './request-log.ts';
 import { type Limiter, RequestRun, type RunHost } from './request-run.ts';
 import type { Route } from './route.ts';
 import { type Match, Router } from './router.ts';
+import { deprecationHeaders } from './spoken-version.ts';
 
 export interface HttpOptions {
   readonly routes: readonly Route[];

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { ErrorCondition } from '../../../../contract/protocol/errors.ts';
 import { toolSlugOf } from '../../../../contract/protocol/resources/available-tool.ts';
 import { statusLine } from '../../connection/connection.ts';
@@ -6,7 +7,30 @@ import { bodyExampleOf, exampleOf, pathExampleOf } from './examples.ts';
 import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
 import { tagOf } from './tags.ts';
-import { operationText, parameterText } from './texts.ts';
+
+/** The texts of operations.md and parameters.md: a heading for each, and a paragraph below it. */
+const OPERATIONS = readTexts('operations.md');
+const PARAMETERS = readTexts('parameters.md');
+
+/** Returns undefined if the operation has no text. */
+function operationText(operation: string): string | undefined {
+  return OPERATIONS.get(operation);
+}
+
+/** Returns undefined if the parameter has no text. */
+function parameterText(operation: string, parameter: string): string | undefined {
+  return PARAMETERS.get(`${operation}.${parameter}`) ?? PARAMETERS.get(parameter);
+}
+
+function readTexts(file: string): ReadonlyMap<string, string> {
+  const [, ...sections] = readFileSync(new URL(file, import.meta.url), 'utf8').split(/^## /m);
+  return new Map(
+    sections.map((section) => {
+      const [name = '', ...lines] = section.trim().split('\n');
+      return [name, lines.join(' ').trim()];
+    }),
+  );
+}
 
 /** Returns `/v1/things/:id` in the form of OpenAPI: `/v1/things/{id}`. */
 export function templateOf(path: string): string {

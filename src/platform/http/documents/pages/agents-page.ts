@@ -1,8 +1,8 @@
+import { TRIGGER_EVENTS, type TriggerEventName } from '../../../../contract/protocol/event-areas.ts';
 import { AGENT_LIMITS } from '../../../../contract/protocol/resources/agent-definition.ts';
 import { RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
 import { BUILT_IN_TOOLS, toolSlugOf } from '../../../../contract/protocol/resources/available-tool.ts';
 import { APPROVAL_MS } from '../../../../contract/protocol/states/agent-run-states.ts';
-import { TRIGGER_EVENTS, type TriggerEventName } from '../../../../contract/protocol/trigger-event.ts';
 import type { Route } from '../../pipeline/route.ts';
 import type { Document } from '../documents.ts';
 import { code, type Html, html, table } from './html.ts';

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { STATE_MACHINES, type StateMachine } from '../../../../contract/protocol/states/state-machines.ts';
 import type { PublicRoutes } from '../../pipeline/public-routes.ts';
 import type { Route } from '../../pipeline/route.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../documents.ts';
@@ -5,14 +7,12 @@ import { asyncApiDocument } from '../openapi/asyncapi.ts';
 import { openApiDocument } from '../openapi/openapi.ts';
 import { accessPage } from './access-page.ts';
 import { agentsPage } from './agents-page.ts';
-import { ASSETS } from './assets.ts';
 import { errorsPage } from './errors-page.ts';
 import { GUIDES, guidesPage, pageOfGuide, pathOf } from './guides/guides.ts';
-import { missingPage } from './missing-page.ts';
-import { PAGES } from './page.ts';
+import { code, type Html, html, prose, table } from './html.ts';
+import { PAGES, pageOf, unlistedPage } from './page.ts';
 import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
-import { statesPage } from './states-page.ts';
 
 export interface DocsOptions {
   /** The whole table; everything is made from it. */
@@ -54,4 +54,61 @@ export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
 
 function json(value: object): Document {
   return { contentType: 'application/json', body: Buffer.from(JSON.stringify(value)) };
+}
+
+/** Files that pages load, by their name under /docs/assets/; read at the first request. */
+const ASSETS: Readonly<Record<string, () => Promise<Document>>> = {
+  'docs.css': ours('docs.css', 'text/css; charset=utf-8'),
+  'prose.css': ours('prose.css', 'text/css; charset=utf-8'),
+  'reference.css': ours('reference.css', 'text/css; charset=utf-8'),
+  'reference.js': ours('reference.js', 'text/javascript; charset=utf-8'),
+  'copy.js': ours('copy.js', 'text/javascript; charset=utf-8'),
+  'icon.svg': ours('icon.svg', 'image/svg+xml'),
+};
+
+function ours(file: string, contentType: string) {
+  return async () => ({ contentType, body: await readFile(new URL(file, import.meta.url)) });
+}
+
+/** What a mistyped address below /docs answers. */
+function missingPage(): Document {
+  return unlistedPage('No such page', {
+    styles: ['prose.css'],
+    main: html`<h1>There is no such page</h1>
+<p>The address may be mistyped, or the page may be of another version of this server. These are
+there:</p>
+<ul>
+${Object.values(PAGES).map(({ path, title }) => html`<li><a href="${path}">${title}</a></li>`)}
+</ul>`,
+  });
+}
+
+/** Every state machine, from the tables that the code runs. */
+function statesPage(): Document {
+  return pageOf('states', {
+    styles: ['prose.css'],
+    main: html`<h1>States</h1>
+<p>What may become of a resource, and when. A move that a table does not have answers 409
+<a href="/docs/api/errors#resource_conflict"><code>resource_conflict</code></a>.</p>
+${STATE_MACHINES.map(section)}`,
+  });
+}
+
+function section({ field, about, moves }: StateMachine): Html {
+  const rows = Object.entries(moves).map(([name, { from, to, when }]) => [
+    html`${name.replaceAll('_', ' ')}`,
+    html`${from.map((state) => html`${stateOf(state)}`)}`,
+    stateOf(to),
+    prose(when),
+  ]);
+  return html`<section id="${field}">
+<h2><a href="#${field}"><code>${field}</code></a></h2>
+<p>${prose(about)}</p>
+${table(['Move', 'From', 'To', 'When'], rows)}
+</section>`;
+}
+
+/** `none`: before the resource exists. */
+function stateOf(state: string): Html {
+  return state === 'none' ? html`<span class="nothing">nothing</span>` : code(state);
 }
