@@ -389,10 +389,7 @@ async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['
   return { id: id ?? newId('inbox'), address, conversation: conversation.id };
 }
 
-/**
- * Returns the key of the last start while it is valid, else a new one: the database has only its
- * hash.
- */
+/** Returns the last start's key while it is valid, else a new one: only its hash is stored. */
 async function keyFor(tx: Tx, accountId: string, previous: string | undefined): Promise<string> {
   if (previous !== undefined && (await isValidApiKey(tx, accountId, previous))) return previous;
   const role = await findRole(tx, accountId, 'admin');

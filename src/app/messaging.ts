@@ -61,10 +61,7 @@ export interface MessagingOptions extends PartOptions {
   readonly features: OpenedFeatures;
 }
 
-/**
- * Opens the paths by which messages enter timelines, and their effects: events, notifications,
- * jobs.
- */
+/** Opens the ways of messages into timelines, and their effects: events, notifications, jobs. */
 export async function openMessaging(
   { log, metrics, disposer, maxBatch, features }: MessagingOptions,
   { database, watch, lock, engine, store, signingKey }: Data,

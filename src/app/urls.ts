@@ -23,10 +23,7 @@ export class Urls {
     return this.#config.publicUrl ?? this.base;
   }
 
-  /**
-   * The URL of the documentation in errors: this server's own pages unless the operator sets
-   * others.
-   */
+  /** The URL of the documentation in errors: this server's pages, or the operator's. */
   get docs(): string {
     if (this.#config.docsUrl !== null) return this.#config.docsUrl;
     // A port that the system chooses may still be unknown at the first error.

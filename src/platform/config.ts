@@ -296,10 +296,7 @@ class Reader {
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
   }
 
-  /**
-   * Returns the known name that `name` is a misspelling of. A name that is set itself was not
-   * meant.
-   */
+  /** Returns the known name that `name` misspells. A name that is set itself was not meant. */
   #nameMeantBy(name: string): string | undefined {
     const free = [...this.#known].filter((known) => !this.#env[known]);
     const withoutPrefix = name.replace(/^PARLEY_/, '');

@@ -363,10 +363,7 @@ interface DatedMessage {
   readonly isSent: boolean;
 }
 
-/**
- * Sets the times of messages of this transaction back, with those of their files, reactions and
- * pins.
- */
+/** Sets times of this transaction's messages, files, reactions and pins back. */
 async function dateDay(tx: Tx, messages: readonly DatedMessage[]): Promise<void> {
   const ids = messages.map(({ id }) => id);
   await tx.query(

@@ -216,10 +216,7 @@ export class OverdueRows {
     this.#inFlight = inFlight;
   }
 
-  /**
-   * Looks at what is overdue, and takes up to `limit` rows that it has seen overdue for long
-   * enough.
-   */
+  /** Takes up to `limit` rows that it has seen overdue for long enough. */
   async take(limit: number): Promise<OutboxRow[]> {
     const overdue = await findOverdue(this.#db, MAX_SEEN);
     const nowMs = performance.now();

@@ -204,10 +204,7 @@ export class SentEffects {
     inFlight.release(idsOf(rows.filter((_, index) => !published[index])));
   }
 
-  /**
-   * Waits for the webhooks of rows beside the next rows: a slow receiver holds up no other
-   * effect.
-   */
+  /** Waits beside the next rows: a slow receiver holds up no other effect. */
   #finishBeside(rows: readonly PublishedRow[], removed: Promise<void>): void {
     const finished = removed
       .catch((error: unknown) => this.#fail(rows, error))

@@ -262,10 +262,7 @@ function standingOf(row: Row, credential: Credential): CredentialState {
   };
 }
 
-/**
- * A token of a session ends with it (`family_ended`); any other one with a deactivation that came
- * later.
- */
+/** A token of a session ends with it (`family_ended`), any other one with a later deactivation. */
 function isEnded({ tokens_ended_ms }: Row, { familyId, issuedAtMs }: Credential): boolean {
   return (
     familyId === undefined && tokens_ended_ms !== null && (issuedAtMs ?? tokens_ended_ms) < tokens_ended_ms

@@ -234,10 +234,7 @@ function tooMany(retryAfterS: number): ApiError {
   });
 }
 
-/**
- * Returns the eight groups of an IPv6 address, written out or shortened, with or without an IPv4
- * tail.
- */
+/** Returns the eight groups of an IPv6 address in any of its spellings. */
 function groupsOf(address: string): number[] {
   const plain = address
     .replace(/%.*$/, '')

@@ -44,10 +44,7 @@ const FIXED_BYTES = 28;
 const STREAMING = 1;
 const ERASES = 2;
 
-/**
- * Throws a RangeError on ids that the header cannot carry: longer than 255 characters, or not
- * ASCII.
- */
+/** Throws a RangeError on ids longer than 255 characters, or not in ASCII. */
 export function encodeFrame(frame: Frame): Buffer {
   return write(layoutOf(frame));
 }

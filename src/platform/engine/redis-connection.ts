@@ -76,10 +76,7 @@ export function withoutSecrets(url: string): string {
   return shown.href;
 }
 
-/**
- * Returns an error without the arguments of its command, which may be the password or message
- * bodies.
- */
+/** Returns an error without its command's arguments, which may be secrets or message bodies. */
 export function withoutArguments(error: unknown): Error {
   if (error instanceof Error && !('command' in error)) return error;
   return new Error(describe(error));

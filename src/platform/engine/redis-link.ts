@@ -67,10 +67,7 @@ export class RedisLink {
     });
   }
 
-  /**
-   * Calls listeners with the `performance.now()` at which the last proof before the outage was
-   * sent.
-   */
+  /** Calls listeners with the `performance.now()` of the last proof before the outage. */
   onRecovered(listener: (healthySinceMs: number) => void): () => void {
     const entry = (healthySinceMs: number) => listener(healthySinceMs);
     this.#listeners.add(entry);

@@ -79,10 +79,7 @@ export class Commands {
     else waiting.push(request);
   }
 
-  /**
-   * Makes a session ready whose handshake named the caller, before any of its requests is looked
-   * at.
-   */
+  /** Makes a session ready whose handshake named the caller, before any of its requests. */
   admit(session: Session, principal: Principal, rightsRead: number): void {
     const admitting = this.#options.admission.admit(session, principal, rightsRead);
     this.#run(

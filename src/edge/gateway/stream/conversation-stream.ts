@@ -339,10 +339,7 @@ class Journal {
     while (this.#bytes > MAX_BYTES) this.#forget(Math.ceil(this.#frames.length / 2));
   }
 
-  /**
-   * Forgets the frames of a resource whose content is gone; the event that says so is appended
-   * afterwards.
-   */
+  /** Forgets the frames of a resource that is gone; the event that says so is appended later. */
   erase(resource: string): void {
     for (const [index, frame] of this.#frames.entries()) {
       if (frame?.resource !== resource) continue;

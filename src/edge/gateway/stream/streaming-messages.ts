@@ -151,10 +151,7 @@ export class StreamingMessages {
     return [...this.#admissions].some(({ missing }) => missing.has(messageId));
   }
 
-  /**
-   * One question serves all that wait for the answer: everything published before the answer is in
-   * it.
-   */
+  /** One question serves all that wait: everything published before the answer is in it. */
   #ask(messageId: string, text: StreamingText): void {
     const nowMs = performance.now();
     if (nowMs - text.askedAtMs < PATIENCE_MS) return;

@@ -32,10 +32,7 @@ export async function unprivilegedAccount(): Promise<PostgresAccount> {
   );
 }
 
-/**
- * Returns options that make a child process run as `account`; libuv drops the supplementary groups
- * too.
- */
+/** Returns options for a child process of `account`; libuv drops supplementary groups too. */
 export function childOptions(account: PostgresAccount) {
   return { cwd: '/', env: ENVIRONMENT, ...account };
 }

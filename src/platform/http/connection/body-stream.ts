@@ -157,10 +157,7 @@ class SpillFile {
     this.#written += bytes.length;
   }
 
-  /**
-   * Returns the next bytes, which are in memory of their own; none if none wait. One call at a
-   * time.
-   */
+  /** Returns the next bytes, in memory of their own; none if none wait. One call at a time. */
   async read(): Promise<Buffer> {
     const memory = Buffer.allocUnsafeSlow(Math.min(this.size, PIECE_BYTES));
     this.#isReading = true;

@@ -220,10 +220,7 @@ export class Exchange {
     this.#release();
   }
 
-  /**
-   * Takes the next bytes of the body. uWebSockets.js reuses the memory of the chunk when this
-   * returns.
-   */
+  /** Takes the next bytes. uWebSockets.js reuses the memory of the chunk when this returns. */
   receive(chunk: ArrayBuffer, last: boolean): void {
     if (this.#connection === undefined) return;
     if (!this.#inLibrary) {

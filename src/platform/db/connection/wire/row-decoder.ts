@@ -24,10 +24,7 @@ export function readColumns(bytes: Buffer, start: number): Column[] {
 
 type Kind = 'integer' | 'boolean' | 'time' | 'text' | 'bytes' | 'parsed';
 
-/**
- * Types whose values are read off their bytes, with the result of their parser
- * (connection-options.ts).
- */
+/** Types that are read off their bytes, as their parser would (connection-options.ts). */
 const KINDS: ReadonlyMap<number, Kind> = new Map([
   [16, 'boolean'],
   [20, 'integer'],
