@@ -193,7 +193,7 @@ export class Feed {
 
 interface EphemeralChannelOptions {
   readonly conversationId: string;
-  /** The conversation's readers on this node, each with a value that identifies its subscription. */
+  /** The conversation's readers on this node, each with an id of its subscription. */
   readonly readers: ReadonlyMap<Reader, unknown>;
   readonly broadcast: Broadcast;
   /** Called for each reader that is taken off the ephemeral events. */
