@@ -21,8 +21,7 @@ import {
   MESSAGES_SENT,
   SCHEDULE_NOT_SENT,
 } from '../core/messages/outbox-topics.ts';
-import { HAS_OVERDUE } from '../core/messages/schedules/schedule-store.ts';
-import { SEND_SCHEDULED } from '../core/messages/schedules/scheduled.ts';
+import { REMINDED_MESSAGES, SEND_SCHEDULED } from '../core/messages/schedules/scheduled.ts';
 import { ScheduledDelivery } from '../core/messages/schedules/scheduled-delivery.ts';
 import { Sender } from '../core/messages/sending/send.ts';
 import { appendSystemEvent } from '../core/messages/sending/system-messages.ts';
@@ -42,10 +41,9 @@ import { EncodedRows } from '../core/resources/encoded-rows.ts';
 import { MESSAGES } from '../core/resources/message.ts';
 import { NOTIFICATIONS } from '../core/resources/notification.ts';
 import { EVERYTHING } from '../platform/access/rights.ts';
-import { UNWOKEN_EVERY_MS } from '../platform/db/queue/due-watch.ts';
 import { InFlightRows } from '../platform/db/queue/in-flight-rows.ts';
+import { Reminders } from '../platform/db/queue/reminders.ts';
 import { handle } from '../platform/db/queue/topic.ts';
-import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
@@ -135,18 +133,8 @@ export async function openMessaging(
     log,
     limiter: rateLimits.deferred,
   });
-  const recovery = new Loop({
-    intervalMs: UNWOKEN_EVERY_MS,
-    run: async () => void (await scheduled.recoverLost()),
-    onError: (error) => log.warn({ err: error }, 'recovering lost jobs of scheduled messages failed'),
-  });
-  disposer.add('recovery of scheduled messages', recovery, (it) => it.close());
-  watch.add({
-    name: 'scheduled_messages',
-    condition: HAS_OVERDUE,
-    everyMs: RECOVER_EVERY_MS,
-    onDue: () => recovery.wake(),
-  });
+  const reminders = new Reminders(REMINDED_MESSAGES, { database, watch, log });
+  disposer.add('reminders of scheduled messages', reminders, (it) => it.close());
   const encoded = {
     messages: new EncodedRows(MESSAGES, { engine, metrics }),
     notifications: new EncodedRows(NOTIFICATIONS, { engine, metrics }),
@@ -197,5 +185,3 @@ export async function openMessaging(
   ];
   return { outbox, handlers, jobs, timeline, encoded, lockedWrites, writePath, sender };
 }
-
-const RECOVER_EVERY_MS = 1_000;

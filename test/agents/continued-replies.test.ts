@@ -15,7 +15,7 @@ import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
 import { ReplyText } from '../../src/features/agents/replies/reply-text.ts';
 import { Execution, type ExecutionOptions, endClaimed } from '../../src/features/agents/runs/execution.ts';
 import { RunFailure } from '../../src/features/agents/runs/failure.ts';
-import { claimRun } from '../../src/features/agents/runs/lease.ts';
+import { takeRun } from '../../src/features/agents/runs/lease-store.ts';
 import { findRun, updateRun } from '../../src/features/agents/runs/store.ts';
 import type { RunTool } from '../../src/features/agents/tools/tool.ts';
 import { Ground } from '../gateway/fixture.ts';
@@ -247,7 +247,7 @@ async function approved({ id }: RunRow): Promise<RunRow> {
       .execute();
     await updateRun(tx, id, { status: 'running' });
   });
-  return (await claimRun(database, engine.nodeId, id))!;
+  return (await takeRun(database, engine.nodeId, id))!;
 }
 
 async function execute(

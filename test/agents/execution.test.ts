@@ -10,7 +10,7 @@ import type { Prompt } from '../../src/features/agents/models/model.ts';
 import { BufferedReply } from '../../src/features/agents/replies/buffered-reply.ts';
 import { Execution, type ExecutionOptions } from '../../src/features/agents/runs/execution.ts';
 import { RunFailure, reasonOf, Stop } from '../../src/features/agents/runs/failure.ts';
-import { claimRun } from '../../src/features/agents/runs/lease.ts';
+import { takeRun } from '../../src/features/agents/runs/lease-store.ts';
 import { startRun } from '../../src/features/agents/runs/start.ts';
 import { untilBack } from '../../src/features/agents/runs/until-back.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
@@ -248,5 +248,5 @@ async function claimed(): Promise<RunRow> {
     const nowhere = { conversationId: null, messageId: null, depth: 0, rootId: null };
     return (await startRun(tx, agent, { ...trigger, ...nowhere }))!;
   });
-  return (await claimRun(database, 'node', id))!;
+  return (await takeRun(database, 'node', id))!;
 }

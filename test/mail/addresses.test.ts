@@ -4,8 +4,9 @@ import t from 'tap';
 import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
 import { makeBounceAddress, readBounceAddress } from '../../src/features/mail/outgoing/bounce-address.ts';
 import { makeMessageId, readMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
-import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
+import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { replySubject, withoutPrefixes } from '../../src/features/mail/outgoing/subject.ts';
+import { delayAfter } from '../../src/platform/backoff.ts';
 
 const KEY = 'key of these tests';
 const mailId = derivedId('mail', 'msg_1');
@@ -50,13 +51,12 @@ t.test('a return path names its mail and its inbox', async (t) => {
 });
 
 t.test('tries go on for five days, with pauses that grow', async (t) => {
-  const schedule = new SendSchedule();
-  const hours = Array.from({ length: 27 }, (_, tries) => (schedule.delayAfter(tries + 1) ?? 0) / 3_600_000);
+  const { retries } = SEND_TIMES;
+  const hours = Array.from({ length: 27 }, (_, tries) => (delayAfter(retries, tries + 1) ?? 0) / 3_600_000);
   const total = hours.reduce((sum, one) => sum + one, 0);
   t.ok(total > 5 * 24 && total < 5.3 * 24, `${total} hours`);
   t.ok(hours[0]! * 60 >= 1 && hours[0]! * 60 <= 1.06, 'the first after a minute');
-  t.equal(schedule.delayAfter(27), null);
-  t.equal(new SendSchedule({ speed: 1e6 }).leaseMs, 2_000, 'a lease outlasts a pause of the process');
+  t.equal(delayAfter(retries, 27), null);
 });
 
 t.test('the subject: `Re:` once, on one line', async (t) => {

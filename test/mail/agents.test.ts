@@ -13,7 +13,7 @@ import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';
 import { LOOP_LIMIT } from '../../src/features/mail/incoming/loop-limit.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
-import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
+import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { accepted, createdAgent } from '../agents/bodies.ts';
 import { Runs } from '../agents/runs.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -226,7 +226,7 @@ async function openSide(address: string): Promise<Side> {
       ...{ PARLEY_SMTP_URL: relay.url, PARLEY_MAIL_SECRET: SECRET, PARLEY_FETCH_ALLOW: '127.0.0.1' },
     },
     log,
-    { features: featuresWith(mail, mailBy(new SendSchedule({ lookEveryMs: 50 }))) },
+    { features: featuresWith(mail, mailBy({ ...SEND_TIMES, lookEveryMs: 50 })) },
   );
   const { database, demo } = app;
   const inbox = await addInbox(

@@ -21,7 +21,7 @@ import { composeMail } from '../../src/features/mail/outgoing/compose-mail.ts';
 import { DigestMails } from '../../src/features/mail/outgoing/digest-mails.ts';
 import { openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
 import { readMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
-import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
+import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { SmtpTransport } from '../../src/features/mail/outgoing/transport.ts';
 import { readDigest } from '../../src/features/push/digest-store.ts';
 import { Digests } from '../../src/features/push/digests.ts';
@@ -38,7 +38,7 @@ import { addBridgedCase, addGroup, addInbox, addMail, type BridgedCase } from '.
 
 const server = await MailServer.start(t);
 const app = await startTestApp(t, { PARLEY_SMTP_URL: server.url }, log, {
-  features: featuresWith(mail, mailBy(new SendSchedule({ lookEveryMs: 50 }))),
+  features: featuresWith(mail, mailBy({ ...SEND_TIMES, lookEveryMs: 50 })),
 });
 const { database, demo } = app;
 const owner = { database, accountId: demo.account_id, actorId: demo.users.ada.id };

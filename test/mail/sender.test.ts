@@ -6,11 +6,12 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
 import { readMail } from '../../src/features/mail/mail-store.ts';
-import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
+import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { MailSender } from '../../src/features/mail/outgoing/sender.ts';
 import type { MailTransport, Tried } from '../../src/features/mail/outgoing/transport.ts';
 import type { WrittenMail } from '../../src/features/mail/outgoing/written-mail.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
+import { sooner } from '../support/sooner.ts';
 import { createGround, log } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
 import { addMail } from './fixture.ts';
@@ -136,9 +137,9 @@ t.test('a mail that cannot be made is tried again, and no other waits for it', a
 });
 
 function open(transport: MailTransport, reply = async (mail: MailRow) => written(mail)): MailSender {
-  const schedule = new SendSchedule({ speed: 1_000 });
+  const times = { retries: sooner(SEND_TIMES.retries, 1_000), lookEveryMs: 100, leaseMs: 2_000 };
   const sender = new MailSender({
-    ...{ database, transport, schedule, writers: { reply }, metrics: createMetrics(), log },
+    ...{ database, transport, times, writers: { reply }, metrics: createMetrics(), log },
   });
   t.teardown(() => sender.close());
   return sender;

@@ -8,6 +8,7 @@ import { addParticipant } from '../../src/core/conversations/participant-store.t
 import type { ScheduledJob } from '../../src/core/messages/schedules/schedule-store.ts';
 import {
   cancelScheduled,
+  REMINDED_MESSAGES,
   reschedule,
   SEND_SCHEDULED,
   scheduleMessage,
@@ -19,6 +20,7 @@ import { RateLimiter } from '../../src/platform/access/rate-limit.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
+import { Reminders } from '../../src/platform/db/queue/reminders.ts';
 import { handle } from '../../src/platform/db/queue/topic.ts';
 import { EngineUnavailableError } from '../../src/platform/engine/engine.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
@@ -512,7 +514,6 @@ t.test('unavailable services are waited for: no attempt is counted', async (t) =
 
 t.test('a lost job is made again, one that lives is left alone', async (t) => {
   const ground = await newGround();
-  const { delivery } = openNode(ground);
   const conversations: string[] = [];
   const overdue = async (late = '4 seconds', conversationId?: string) => {
     const conversation_id = conversationId ?? (await addConversation(ground));
@@ -538,8 +539,10 @@ t.test('a lost job is made again, one that lives is left alone', async (t) => {
   const wait = `UPDATE graphile_worker._private_jobs SET run_at = now() + $2::interval WHERE key = $1`;
   await run(ground, wait, [soonDone, '8 seconds']);
   await run(ground, wait, [putOff, '3 hours']);
-  t.equal(await delivery.recoverLost(), 3);
-  t.equal(await delivery.recoverLost(), 0);
+  const reminders = new Reminders(REMINDED_MESSAGES, { ...ground, watch: { add: () => {} }, log });
+  t.teardown(() => reminders.close());
+  t.equal(await reminders.look(), 3);
+  t.equal(await reminders.look(), 0);
   const soon = await timeIn(ground, 0);
   const waiting = (
     await Promise.all(conversations.map((id) => jobs({ ...ground, conversationId: id })))
@@ -633,7 +636,7 @@ function openNode(
   const metrics = createMetrics();
   const delivery = new ScheduledDelivery({
     ...{ database, lockedWrites, limiter, metrics, log },
-    backoffMs: () => backoffMs,
+    retries: { delaysMs: Array<number>(5).fill(backoffMs) },
   });
   return { delivery, committed, metrics };
 }

@@ -22,6 +22,7 @@ import type { Pushed } from '../../src/features/push/delivery-store.ts';
 import { MAX_PAYLOAD_BYTES, payloadOf } from '../../src/features/push/payload.ts';
 import { Pushes } from '../../src/features/push/pushes.ts';
 import { readSubscribers } from '../../src/features/push/subscription-store.ts';
+import { RETRIES } from '../../src/features/push/times.ts';
 import { Vapid } from '../../src/features/push/vapid.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
@@ -540,7 +541,8 @@ async function otherNode(t: Teardown): Promise<Pushes> {
   const rights = await Rights.open(engine);
   const post = new GuardedPost(new AddressGuard({ allow: ['127.0.0.1'] }));
   const pushes = new Pushes({
-    ...{ database, post, log, metrics: createMetrics(), sweepEveryMs: 5, retriesMs: [1, 1, 1, 1] },
+    ...{ database, post, log, metrics: createMetrics(), sweepEveryMs: 5 },
+    retries: { ...RETRIES, delaysMs: [0, 1, 1, 1, 1] },
     watch: NO_WATCH,
     vapid: await Vapid.open({ database, subject: 'mailto:ops@example.com' }),
     // Its engine is not connected: announcements of the node under test do not reach it.

@@ -1,14 +1,14 @@
-/** A whole node whose clock of tries to send mail runs a thousand times faster. */
+/** A whole node whose tries to send mail come a thousand times as soon. */
 
 import { startApp } from '../../src/app/app.ts';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';
-import { SendSchedule } from '../../src/features/mail/outgoing/send-schedule.ts';
+import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { featuresWith } from './features-with.ts';
-
-const SPEED = 1_000;
+import { sooner } from './sooner.ts';
 
 const config = loadConfig();
-const features = featuresWith(mail, mailBy(new SendSchedule({ speed: SPEED })));
+const retries = sooner(SEND_TIMES.retries, 1_000);
+const features = featuresWith(mail, mailBy({ retries, lookEveryMs: 100, leaseMs: 2_000 }));
 await startApp({ config, log: createLog(config.logLevel), features });

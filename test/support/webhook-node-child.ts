@@ -1,14 +1,21 @@
-/** A whole node whose clock of retries to webhooks runs a thousand times faster. */
+/** A whole node whose retries to webhooks come a thousand times as soon. */
 
 import { startApp } from '../../src/app/app.ts';
 import { webhooks, webhooksBy } from '../../src/features/webhooks/feature.ts';
-import { RetrySchedule } from '../../src/features/webhooks/retry-schedule.ts';
+import { WEBHOOK_TIMES } from '../../src/features/webhooks/times.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { featuresWith } from './features-with.ts';
+import { sooner } from './sooner.ts';
 
-const SPEED = 1_000;
+const FACTOR = 1_000;
 
 const config = loadConfig();
-const features = featuresWith(webhooks, webhooksBy(new RetrySchedule({ speed: SPEED })));
+const times = {
+  retries: sooner(WEBHOOK_TIMES.retries, FACTOR),
+  lookEveryMs: 20,
+  failingMs: WEBHOOK_TIMES.failingMs / FACTOR,
+  disabledMs: WEBHOOK_TIMES.disabledMs / FACTOR,
+};
+const features = featuresWith(webhooks, webhooksBy(times));
 await startApp({ config, log: createLog(config.logLevel), features });

@@ -13,7 +13,7 @@ import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts'
 import { withParts } from '../../src/core/resources/message.ts';
 import { Completeness } from '../../src/features/webhooks/completeness.ts';
 import type { Deliveries } from '../../src/features/webhooks/delivery.ts';
-import { DUE, insertDeliveries } from '../../src/features/webhooks/delivery-store.ts';
+import { addDeliveries, pending } from '../../src/features/webhooks/delivery-store.ts';
 import { readListeningWebhooks } from '../../src/features/webhooks/listening-webhooks.ts';
 import { EventRecorder } from '../../src/features/webhooks/record-events.ts';
 import { advanceReplays, requestReplay } from '../../src/features/webhooks/replay-store.ts';
@@ -272,9 +272,12 @@ class History {
 
   async #deliver(tries: Parameters<Deliveries['deliver']>[0]): Promise<void> {
     const statuses: readonly DeliveryStatus[] = ['delivered', 'delivered', 'pending', 'failed'];
-    await insertDeliveries(
+    await addDeliveries(
       database,
-      tries.map(({ delivery }) => ({ delivery, state: { ...DUE, status: this.#random.pick(statuses) } })),
+      tries.map(({ delivery }) => ({
+        delivery,
+        state: { ...pending(0), status: this.#random.pick(statuses) },
+      })),
     );
   }
 

@@ -10,8 +10,9 @@ import { newId } from '../../src/contract/protocol/ids.ts';
 import type { FirstTry } from '../../src/features/webhooks/delivery.ts';
 import type { DeliveryRow } from '../../src/features/webhooks/delivery-store.ts';
 import { removeOld } from '../../src/features/webhooks/removal.ts';
-import { RetrySchedule } from '../../src/features/webhooks/retry-schedule.ts';
 import { signatureOf } from '../../src/features/webhooks/signature.ts';
+import { WEBHOOK_TIMES } from '../../src/features/webhooks/times.ts';
+import { delayAfter } from '../../src/platform/backoff.ts';
 import { freePort } from '../support/free-port.ts';
 import { WAITING_LOCKS } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -25,19 +26,23 @@ const ground = await createGround(t);
 const { database } = ground;
 
 t.test('the schedule', async (t) => {
-  const schedule = new RetrySchedule({ random: () => 0 });
-  const seconds = Array.from({ length: 9 }, (_, attempts) => schedule.delayAfter(attempts));
+  const { retries } = WEBHOOK_TIMES;
+  const after = (tries: number, askedMs?: number) => delayAfter(retries, tries, askedMs, () => 0);
+  const seconds = Array.from({ length: 9 }, (_, tries) => after(tries));
   t.strictSame(
     seconds.map((ms) => ms && ms / 1_000),
     [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000, null],
   );
-  t.equal(schedule.delayAfter(1, 60_000), 60_000, 'a longer wait that the receiver asks for');
-  t.equal(schedule.delayAfter(2, 60_000), 300_000, 'not a shorter one');
-  t.equal(schedule.delayAfter(1, 1e12), 36_000_000, 'nor any');
-  t.equal(schedule.delayAfter(8, 60_000), null);
-  const late = new RetrySchedule({ random: () => 1, speed: 1_000 });
-  t.equal(late.delayAfter(2), 330);
-  t.equal(late.failingMs, 432_000);
+  t.equal(after(1, 60_000), 60_000, 'a longer wait that the receiver asks for');
+  t.equal(after(2, 60_000), 300_000, 'not a shorter one');
+  t.equal(after(1, 1e12), 36_000_000, 'nor any');
+  t.equal(after(8, 60_000), null);
+  t.equal(
+    delayAfter(retries, 2, 0, () => 1),
+    330_000,
+    'a tenth longer at most',
+  );
+  t.equal(WEBHOOK_TIMES.failingMs, 432_000_000);
 });
 
 t.test(
@@ -113,7 +118,7 @@ t.test('a write that takes long delays the next one, and no more', async (t) => 
 });
 
 t.test('tries until it succeeds or the schedule ends, with one id', async (t) => {
-  const { deliverer, receiver, id } = await scene(t, { speed: 1e6 });
+  const { deliverer, receiver, id } = await scene(t, { sooner: 1e6 });
   receiver.answer = () => (receiver.received.length < 4 ? 503 : 200);
   const one = firstTry(id);
   await deliverer.deliver([one]);
@@ -168,7 +173,7 @@ t.test('how a try can fail', async (t) => {
 });
 
 t.test('a resource that is gone, a webhook that is disabled, and one that is gone', async (t) => {
-  const { deliverer, receiver, id } = await scene(t, { speed: 1e6, readData: async () => undefined });
+  const { deliverer, receiver, id } = await scene(t, { sooner: 1e6, readData: async () => undefined });
   receiver.answer = () => 500;
   await deliverer.deliver([firstTry(id)]);
   await awaitStates(id, ['withdrawn 1 null']);
@@ -204,8 +209,8 @@ t.test('a burst beyond what fits in memory is delivered from the table', async (
 });
 
 t.test('two nodes share what is pending, and take over from one that died', async (t) => {
-  const { deliverer, receiver, id } = await scene(t, { timeoutMs: 500, speed: 10 });
-  await openDelivering(t, ground.url, { timeoutMs: 500, speed: 10 });
+  const { deliverer, receiver, id } = await scene(t, { timeoutMs: 500, sooner: 10 });
+  await openDelivering(t, ground.url, { timeoutMs: 500, sooner: 10 });
   // A node that is killed with its tries under way leaves rows with a lease, and nothing else.
   const dead = await openDelivering(t, ground.url, { timeoutMs: 500, readData: () => new Promise(() => {}) });
   const tries = Array.from({ length: 100 }, () => firstTry(id));
@@ -272,7 +277,7 @@ t.test('five days without a success, and a receiver that is gone', async (t) => 
 t.test('what goes', async (t) => {
   const { close } = await scene(t);
   await close();
-  const options = { database, schedule: new RetrySchedule(), keepDays: 30, maxFailed: 3, log };
+  const options = { database, times: WEBHOOK_TIMES, keepDays: 30, maxFailed: 3, log };
   const { signal } = new AbortController();
   const [kept, full, forgotten, removed] = [
     await addHook({}),

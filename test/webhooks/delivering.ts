@@ -3,7 +3,7 @@ import { Deliverer } from '../../src/features/webhooks/deliverer.ts';
 import type { FirstTry, ReadData } from '../../src/features/webhooks/delivery.ts';
 import { Health } from '../../src/features/webhooks/health.ts';
 import { Receivers } from '../../src/features/webhooks/receivers.ts';
-import { RetrySchedule } from '../../src/features/webhooks/retry-schedule.ts';
+import { WEBHOOK_TIMES, type WebhookTimes } from '../../src/features/webhooks/times.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
@@ -12,11 +12,13 @@ import type { Logger } from '../../src/platform/log.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import { AddressGuard, type AddressGuardOptions } from '../../src/platform/outbound/address-guard.ts';
 import { GuardedPost } from '../../src/platform/outbound/guarded-post.ts';
+import { sooner } from '../support/sooner.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log } from '../support/timeline.ts';
 
 export interface DeliveringOptions {
-  readonly speed?: number;
+  /** How many times as soon retries come. */
+  readonly sooner?: number;
   readonly timeoutMs?: number;
   readonly readData?: ReadData;
   /** Default: what is on this machine. */
@@ -37,7 +39,7 @@ export async function openDelivering(
   t: Teardown,
   url: string,
   {
-    speed,
+    sooner: factor,
     timeoutMs,
     readData = async () => '{"again":true}',
     guard = { allow: ['127.0.0.1'] },
@@ -47,14 +49,18 @@ export async function openDelivering(
   const database = await openDatabase({ url, log });
   const engine = new MemoryEngine();
   const rights = await Rights.open(engine);
-  const schedule = new RetrySchedule({ ...(speed !== undefined && { speed }), random: () => 0 });
+  const times: WebhookTimes = {
+    ...WEBHOOK_TIMES,
+    retries: sooner(WEBHOOK_TIMES.retries, factor ?? 1),
+    ...(factor !== undefined && { lookEveryMs: 20 }),
+  };
   const posts = new GuardedPost(new AddressGuard(guard));
-  const health = new Health({ database, schedule, log });
+  const health = new Health({ database, times, log });
   const receivers = new Receivers({ database, rights });
   const metrics = createMetrics();
   const watch = new DueWatch({ database, log });
   const deliverer = new Deliverer({
-    ...{ database, watch, receivers, posts, schedule, readData, metrics, log: own },
+    ...{ database, watch, receivers, posts, times, readData, metrics, log: own },
     ...(timeoutMs !== undefined && { timeoutMs }),
     onWritten: (written) => health.note(written),
   });

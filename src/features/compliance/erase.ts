@@ -13,7 +13,7 @@ import { forgetSettings } from '../../core/notifications/settings/settings.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { type ComplianceJobRow, endExportsOf, insertComplianceJob } from './jobs/job-store.ts';
+import { addComplianceJob, type ComplianceJobRow, endExportsOf } from './jobs/job-store.ts';
 import { withoutPerson } from './without-person.ts';
 
 /** What the job of an erasure needs to know. */
@@ -66,7 +66,7 @@ export async function eraseUser(
     details: { user_id: id, erasure_id: jobId, messages },
   });
   await enqueueRightsChanged(tx, [id]);
-  return insertComplianceJob(tx, {
+  return addComplianceJob(tx, {
     id: jobId,
     accountId,
     kind: 'user_erasure',

@@ -28,7 +28,7 @@ import { FileLinks } from './outgoing/file-links.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';
 import { resendRoutes } from './outgoing/resend-routes.ts';
-import { SendSchedule } from './outgoing/send-schedule.ts';
+import { SEND_TIMES, type SendTimes } from './outgoing/send-times.ts';
 import { MailSender } from './outgoing/sender.ts';
 import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
 import { writeReply } from './outgoing/write-reply.ts';
@@ -55,10 +55,10 @@ const readEmailData: ReadEventData = async ({ database, files }, ids) => {
 };
 
 /** Mailboxes; mail that is sent and received. */
-export const mail: Feature = mailBy(new SendSchedule());
+export const mail: Feature = mailBy(SEND_TIMES);
 
-/** `schedule`: the times of tries; tests have them run faster. */
-export function mailBy(schedule: SendSchedule): Feature {
+/** Tests pass shorter times. */
+export function mailBy(times: SendTimes): Feature {
   return {
     eventData: { 'email.received': readEmailData },
     holdings,
@@ -68,7 +68,7 @@ export function mailBy(schedule: SendSchedule): Feature {
       async join(core) {
         const { config, database, store, directory, disposer, log } = node;
         const key = await openMailKey(database);
-        const { outgoing, links, drain } = await openSender(node, schedule, key);
+        const { outgoing, links, drain } = await openSender(node, times, key);
         const removal = openMailRemoval({ database, keepDays: config.mailDays, log });
         disposer.add('removal of mails', removal, (it) => it.close());
         const intake = openIntake(node, core, key);
@@ -124,7 +124,7 @@ function receivedEvent({
 /** Opens what writes and sends mails. */
 async function openSender(
   { config, database, store, urls, metrics, log, disposer }: NodeParts,
-  schedule: SendSchedule,
+  times: SendTimes,
   key: MailKey,
 ) {
   const links = new FileLinks({ key, baseUrl: () => urls.public });
@@ -138,7 +138,7 @@ async function openSender(
       dkim: await readDkim(config),
     });
     const writers = { reply, digest: (mail: MailRow) => writeDigest(database, mail) };
-    const running = new MailSender({ database, transport, schedule, writers, metrics, log });
+    const running = new MailSender({ database, transport, times, writers, metrics, log });
     sender = disposer.add('mail that goes out', running, (it) => it.close());
     const digests = new DigestMails({ database, from: config.mailFrom, onDue: () => running.wake(), log });
     disposer.add('mails of digests', digests, (it) => it.close());

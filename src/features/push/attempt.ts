@@ -2,7 +2,7 @@ import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { OutboundError, readOutboundUrl } from '../../platform/outbound/outbound-url.ts';
 import type { Pushed } from './delivery-store.ts';
 import { payloadOf, topicOf } from './payload.ts';
-import { PUSHED_FOR_MS } from './retry-schedule.ts';
+import { PUSHED_FOR_MS } from './times.ts';
 import type { Vapid } from './vapid.ts';
 
 export interface AttemptOptions {

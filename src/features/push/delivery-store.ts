@@ -1,6 +1,7 @@
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 
 /** A notification that a subscription has yet to receive. */
 export interface Delivery {
@@ -31,14 +32,6 @@ export async function addDeliveries(
   return db.query(ADD, recipientIds, ids, keyId);
 }
 
-/**
- * Takes deliveries that are due, except for those of push services whose queue on this node is
- * long.
- */
-export function takeDue(db: Querier, busyOrigins: readonly string[], limit: number): Promise<Delivery[]> {
-  return db.query(TAKE_DUE, busyOrigins, limit);
-}
-
 /** A notification as it is now, with the subscription that it is pushed to. */
 export interface Pushed extends NotificationRow {
   readonly subscription_id: string;
@@ -66,17 +59,8 @@ export function readPushed(
   return db.query(READ_PUSHED, subscriptionIds, notificationIds, olderThanMs);
 }
 
-/** Lets any node take these deliveries at once, as if they had not been taken. */
-export async function releaseDeliveries(db: Querier, deliveries: readonly DeliveryKey[]): Promise<void> {
-  const subscriptionIds = deliveries.map(({ subscription_id }) => subscription_id);
-  const notificationIds = deliveries.map(({ notification_id }) => notification_id);
-  await db.query(RELEASE, subscriptionIds, notificationIds);
-}
-
 /** What became of a try. */
-export interface Outcome extends DeliveryKey {
-  /** Milliseconds until the next try; null: there is none. */
-  readonly retry_ms: number | null;
+export interface Outcome extends DeliveryKey, Due {
   /** Whether the push service accepted it; null: it was not asked. */
   readonly accepted: boolean | null;
 }
@@ -89,20 +73,12 @@ export interface FailingSubscription {
   readonly failing_seconds: number;
 }
 
-/** Writes the outcomes of tries, and returns the subscriptions that failed. */
-export function writeOutcomes(db: Querier, outcomes: readonly Outcome[]): Promise<FailingSubscription[]> {
-  return db.query(WRITE_OUTCOMES, JSON.stringify(outcomes));
-}
-
-export interface PushBacklog {
-  readonly pending: number;
-  /** How late the delivery is that has been due for longest; null: none is due. */
-  readonly lag_seconds: number | null;
-}
-
-export async function measureDeliveries(db: Querier): Promise<PushBacklog> {
-  const [row] = await db.query(MEASURE);
-  return row!;
+/** Notes which tries succeeded, and returns the subscriptions that failed. */
+export function noteTries(
+  db: Querier,
+  outcomes: readonly Pick<Outcome, 'subscription_id' | 'accepted'>[],
+): Promise<FailingSubscription[]> {
+  return db.query(NOTE_TRIES, JSON.stringify(outcomes));
 }
 
 // A subscription that ends at the same time is waited for: its deliveries could not refer to it. In
@@ -126,31 +102,25 @@ const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], 
     SELECT a.*, w.origin FROM added a JOIN wanted w USING (subscription_id, notification_id)`,
 });
 
-/** SQL: whether a delivery is due. */
-export const HAS_DUE =
-  '(SELECT due_at FROM push_deliveries ORDER BY due_at LIMIT 1) <= statement_timestamp()';
-
-const TAKE_DUE = statement<[busyOrigins: readonly string[], limit: number], Delivery>({
-  name: 'take-due-push-deliveries',
-  text: `
-    WITH due AS MATERIALIZED (
-      SELECT d.subscription_id, d.notification_id, s.origin
-      FROM push_deliveries d JOIN push_subscriptions s ON s.id = d.subscription_id
-      WHERE d.due_at <= clock_timestamp() AND s.origin <> ALL($1)
-      ORDER BY d.due_at LIMIT $2 FOR UPDATE OF d SKIP LOCKED
-    )
-    UPDATE push_deliveries d SET attempts = d.attempts + 1, due_at = clock_timestamp() + interval '${LEASE_MS} ms'
-    FROM due
-    WHERE d.subscription_id = due.subscription_id AND d.notification_id = due.notification_id
-    RETURNING d.subscription_id, d.notification_id, d.attempts, due.origin`,
-});
-
-const RELEASE = statement<[subscriptionIds: readonly string[], notificationIds: readonly string[]]>({
-  name: 'release-push-deliveries',
-  text: `
-    UPDATE push_deliveries d SET attempts = d.attempts - 1, due_at = clock_timestamp()
-    FROM unnest($1::text[], $2::text[]) AS r(subscription_id, notification_id)
-    WHERE d.subscription_id = r.subscription_id AND d.notification_id = r.notification_id`,
+/** Deliveries that are due, except for those of push services whose lane on this node is long. */
+export const DELIVERIES = new LeasedRows<
+  DeliveryKey,
+  Delivery,
+  [busyOrigins: readonly string[], limit: number]
+>({
+  name: 'push-deliveries',
+  table: 'push_deliveries',
+  key: ['subscription_id', 'notification_id'],
+  due: 'due_at',
+  tries: 'attempts',
+  take: {
+    from: `push_deliveries q JOIN push_subscriptions s ON s.id = q.subscription_id
+      WHERE q.due_at <= clock_timestamp() AND s.origin <> ALL($2)
+      ORDER BY q.due_at LIMIT $3`,
+    also: 's.origin',
+    returning: 'q.subscription_id, q.notification_id, q.attempts, due.origin',
+  },
+  settle: { removes: true },
 });
 
 // The counts are those of the feed (core/notifications/feed/feed-store.ts).
@@ -187,18 +157,11 @@ const READ_PUSHED = statement<
 
 // A success within the same outcomes is the later one. It is written once an hour while there is no
 // failure.
-const WRITE_OUTCOMES = statement<[outcomes: string], FailingSubscription>({
-  name: 'write-push-outcomes',
+const NOTE_TRIES = statement<[outcomes: string], FailingSubscription>({
+  name: 'note-push-tries',
   text: `
     WITH outcome AS MATERIALIZED (
-      SELECT * FROM json_to_recordset($1::json)
-        AS o(subscription_id text, notification_id text, retry_ms float8, accepted boolean)
-    ), done AS (
-      DELETE FROM push_deliveries d USING outcome o
-      WHERE d.subscription_id = o.subscription_id AND d.notification_id = o.notification_id AND o.retry_ms IS NULL
-    ), later AS (
-      UPDATE push_deliveries d SET due_at = clock_timestamp() + o.retry_ms * interval '1 ms' FROM outcome o
-      WHERE d.subscription_id = o.subscription_id AND d.notification_id = o.notification_id AND o.retry_ms IS NOT NULL
+      SELECT * FROM json_to_recordset($1::json) AS o(subscription_id text, accepted boolean)
     ), tried AS MATERIALIZED (
       SELECT subscription_id, bool_or(accepted) AS accepted, count(*) FILTER (WHERE NOT accepted) AS failures
       FROM outcome WHERE accepted IS NOT NULL GROUP BY subscription_id
@@ -215,13 +178,4 @@ const WRITE_OUTCOMES = statement<[outcomes: string], FailingSubscription>({
     FROM locked l WHERE s.id = l.id
     RETURNING s.id, s.failures, coalesce(extract(epoch FROM clock_timestamp() - s.failing_since), 0)::float8
       AS failing_seconds`,
-});
-
-const MEASURE = statement<[], PushBacklog>({
-  name: 'measure-push-deliveries',
-  text: `
-    SELECT count(*) AS pending,
-      extract(epoch FROM clock_timestamp() - (
-        SELECT min(due_at) FROM push_deliveries WHERE due_at <= clock_timestamp()))::float8 AS lag_seconds
-    FROM push_deliveries`,
 });

@@ -1,9 +1,10 @@
 import type { Database } from '../../platform/db/connection/database.ts';
+import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { type Outcome, writeOutcomes } from './delivery-store.ts';
-import { GIVEN_UP } from './retry-schedule.ts';
+import { DELIVERIES, noteTries, type Outcome } from './delivery-store.ts';
 import { endSubscription } from './subscription-store.ts';
+import { GIVEN_UP } from './times.ts';
 
 export interface OutcomesOptions {
   readonly database: Database;
@@ -11,30 +12,18 @@ export interface OutcomesOptions {
   readonly log: Logger;
 }
 
-/**
- * Milliseconds that an outcome waits for others: a try has a lease of a minute (delivery-store.ts).
- */
-const GATHER_MS = 100;
-const MAX_OUTCOMES = 500;
-
-/**
- * Writes the outcomes of tries, many in one statement. One that is lost with this process makes its
- * push repeat.
- */
+/** Writes the outcomes of tries. One that is lost with this process makes its push repeat. */
 export class Outcomes {
   readonly #options: OutcomesOptions;
-  #waiting: Outcome[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #writes: GatheredWrites<Outcome>;
 
   constructor(options: OutcomesOptions) {
     this.#options = options;
+    this.#writes = new GatheredWrites({ gatherMs: 100, most: 500, write: (ones) => this.#write(ones) });
   }
 
   add(outcome: Outcome): void {
-    this.#waiting.push(outcome);
-    if (this.#waiting.length >= MAX_OUTCOMES) this.#write();
-    else this.#timer ??= setTimeout(() => this.#write(), GATHER_MS);
+    void this.#writes.add(outcome);
   }
 
   /** Ends a subscription with all its deliveries. Never rejects. */
@@ -51,32 +40,24 @@ export class Outcomes {
   }
 
   /** Writes what is left. Never rejects. */
-  async close(): Promise<void> {
-    this.#write();
-    await this.#writing;
+  close(): Promise<void> {
+    return this.#writes.close();
   }
 
-  #write(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#waiting.length === 0) return;
-    const outcomes = this.#waiting;
-    this.#waiting = [];
-    this.#writing = Promise.all([this.#writing, this.#writeAll(outcomes)]).then(() => undefined);
-  }
-
-  async #writeAll(outcomes: readonly Outcome[]): Promise<void> {
+  /** Never rejects. */
+  async #write(outcomes: readonly Outcome[]): Promise<void> {
     const { database, log } = this.#options;
     try {
-      for (const { id, failures, failing_seconds } of await writeOutcomes(database, outcomes)) {
+      const tried = outcomes.filter(({ accepted }) => accepted !== null);
+      const failing = tried.length === 0 ? [] : await noteTries(database, tried);
+      await DELIVERIES.settle(database, outcomes);
+      for (const { id, failures, failing_seconds } of failing) {
         if (failures < GIVEN_UP.failures || failing_seconds < GIVEN_UP.seconds) continue;
         await this.end(id, 'failing');
       }
     } catch (error) {
-      log.warn(
-        { err: error, rows: outcomes.length },
-        'could not write outcomes of pushes, they are tried again',
-      );
+      const rows = outcomes.length;
+      log.warn({ err: error, rows }, 'could not write outcomes of pushes, they are tried again');
     }
   }
 }

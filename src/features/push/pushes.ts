@@ -1,30 +1,28 @@
 import type { ResourcesChanged } from '../../core/events/changes.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
+import { type Backoff, delayAfter } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { Lanes } from '../../platform/outbound/lanes.ts';
+import { Sender } from '../../platform/outbound/sender.ts';
 import { type AttemptOptions, attempt, type Tried } from './attempt.ts';
 import type { PushAudience, Subscribers } from './audience.ts';
 import {
   addDeliveries,
+  DELIVERIES,
   type Delivery,
   type DeliveryKey,
-  HAS_DUE,
   LEASE_MS,
-  measureDeliveries,
   type Pushed,
   readPushed,
-  releaseDeliveries,
-  takeDue,
 } from './delivery-store.ts';
 import { Outcomes } from './outcomes.ts';
-import { LONGEST_RETRY_MS, PUSHED_FOR_MS, RETRIES_MS } from './retry-schedule.ts';
 import { deleteStale } from './subscription-store.ts';
+import { PUSHED_FOR_MS, RETRIES } from './times.ts';
 
 export interface PushesOptions extends AttemptOptions {
   readonly database: Database;
@@ -35,8 +33,8 @@ export interface PushesOptions extends AttemptOptions {
   readonly log: Logger;
   /** For do-not-disturb hours. Default: the clock of this machine. */
   readonly now?: () => Date;
-  /** Default: RETRIES_MS. */
-  readonly retriesMs?: readonly number[];
+  /** Default: RETRIES. */
+  readonly retries?: Backoff;
   /** Milliseconds between two sweeps that nothing has woken. Default UNWOKEN_EVERY_MS. */
   readonly sweepEveryMs?: number;
 }
@@ -62,18 +60,6 @@ const SIDE_BY_SIDE = 64;
 const ROOM = 2_000;
 /** Push services that a node sends to at the same time. */
 const MAX_SERVICES = 100;
-/**
- * A try that begins later than this, in milliseconds, may not end within its lease: the table has
- * it again after that.
- */
-const BEGUN_WITHIN_MS = LEASE_MS / 2;
-
-/** A delivery that this node has taken. */
-interface Taken {
-  readonly delivery: Delivery;
-  readonly takenAtMs: number;
-}
-
 type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
 
 /**
@@ -84,38 +70,46 @@ type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
  */
 export class Pushes {
   readonly #options: PushesOptions;
-  readonly #lanes: Lanes<Taken>;
+  readonly #sender: Sender<Delivery>;
   readonly #outcomes: Outcomes;
   readonly #rows: GatheredReads<DeliveryKey, Pushed | undefined>;
-  readonly #sweep: Loop;
   readonly #tidy: Loop;
-  readonly #retriesMs: readonly number[];
   #isClosed = false;
 
   constructor(options: PushesOptions) {
     this.#options = options;
-    const { database, log, retriesMs = RETRIES_MS, sweepEveryMs = UNWOKEN_EVERY_MS } = options;
-    this.#retriesMs = retriesMs;
+    const { database, log, metrics, sweepEveryMs = UNWOKEN_EVERY_MS } = options;
     this.#outcomes = new Outcomes(options);
     this.#rows = new GatheredReads((keys) => this.#read(keys));
-    this.#sweep = new Loop({
-      intervalMs: sweepEveryMs,
-      run: (signal) => this.#takeDue(signal),
-      onError: (error) => log.warn({ err: error }, 'taking due pushes failed'),
+    this.#sender = new Sender<Delivery>({
+      name: 'pushes',
+      lanes: {
+        laneOf: ({ origin }) => origin,
+        sideBySide: SIDE_BY_SIDE,
+        room: ROOM,
+        maxLanes: MAX_SERVICES,
+      },
+      lookEveryMs: sweepEveryMs,
+      leaseMs: LEASE_MS,
+      atOnce: TAKEN_AT_ONCE,
+      take: (rooms, atOnce) => {
+        const busy = [...rooms].flatMap(([origin, room]) => (room < ROOM / 2 ? origin : []));
+        return DELIVERIES.take(database, LEASE_MS, busy, atOnce);
+      },
+      release: (deliveries) => DELIVERIES.release(database, deliveries),
+      send: (delivery) => this.#push(delivery),
+      measure: async () => {
+        const { waiting, oldestSeconds } = await DELIVERIES.measure(database);
+        metrics.pushPending.set(waiting);
+        metrics.pushLagSeconds.set(oldestSeconds);
+      },
+      log,
     });
     options.watch.add({
       name: 'pushes',
-      condition: HAS_DUE,
+      condition: DELIVERIES.hasDue,
       everyMs: SWEEP_EVERY_MS,
-      onDue: () => this.#sweep.wake(),
-    });
-    this.#lanes = new Lanes({
-      laneOf: ({ delivery }) => delivery.origin,
-      sideBySide: SIDE_BY_SIDE,
-      room: ROOM,
-      maxLanes: MAX_SERVICES,
-      run: (taken) => this.#push(taken),
-      onDrained: () => this.#sweep.wake(),
+      onDue: () => this.#sender.wake(),
     });
     this.#tidy = new Loop({
       intervalMs: TIDY_EVERY_MS,
@@ -166,45 +160,21 @@ export class Pushes {
   async #add(keys: readonly NotificationKey[]): Promise<void> {
     const { database, vapid } = this.#options;
     for (let start = 0; start < keys.length; start += ADDED_AT_ONCE) {
-      await this.#begin(await addDeliveries(database, keys.slice(start, start + ADDED_AT_ONCE), vapid.keyId));
+      const added = await addDeliveries(database, keys.slice(start, start + ADDED_AT_ONCE), vapid.keyId);
+      const left = added.filter((delivery) => !this.#sender.begin(delivery));
+      await DELIVERIES.release(database, left);
     }
   }
 
   /** Waits for the tries under way; the others are left to other nodes, at once. Never rejects. */
   async close(): Promise<void> {
-    await Promise.all([this.#sweep.close(), this.#tidy.close()]);
-    const left = this.#lanes.abandonQueued().map(({ delivery }) => delivery);
-    await this.#lanes.idle(CLOSING_MS);
+    await Promise.all([this.#sender.drain(CLOSING_MS), this.#tidy.close()]);
     this.#isClosed = true;
     await this.#outcomes.close();
-    if (left.length > 0) await releaseDeliveries(this.#options.database, left).catch(() => undefined);
   }
 
   async #addUnknown(wanted: readonly NotificationRow[], unknown: readonly Promise<NotificationRow[]>[]) {
     await this.#add([...wanted, ...(await Promise.all(unknown)).flat()]);
-  }
-
-  /**
-   * Returns whether there was a place for all of them; the others are left to the next sweep of any
-   * node.
-   */
-  async #begin(deliveries: readonly Delivery[]): Promise<boolean> {
-    const takenAtMs = performance.now();
-    const left = deliveries.filter((delivery) => !this.#lanes.add({ delivery, takenAtMs }));
-    if (left.length > 0) await releaseDeliveries(this.#options.database, left);
-    return left.length === 0;
-  }
-
-  async #takeDue(signal: AbortSignal): Promise<void> {
-    const { database, metrics } = this.#options;
-    for (let isMore = true; isMore && !signal.aborted; ) {
-      const busy = [...this.#lanes.rooms()].flatMap(([origin, room]) => (room < ROOM / 2 ? origin : []));
-      const due = await takeDue(database, busy, TAKEN_AT_ONCE);
-      isMore = (await this.#begin(due)) && due.length === TAKEN_AT_ONCE;
-    }
-    const { pending, lag_seconds } = await measureDeliveries(database);
-    metrics.pushPending.set(pending);
-    metrics.pushLagSeconds.set(lag_seconds ?? 0);
   }
 
   async #read(keys: readonly DeliveryKey[]): Promise<(Pushed | undefined)[]> {
@@ -213,30 +183,22 @@ export class Pushes {
     return keys.map((key) => found.get(`${key.subscription_id} ${key.notification_id}`));
   }
 
-  /** Never rejects: what fails on our side is tried again when its lease ends. */
-  async #push({ delivery, takenAtMs }: Taken): Promise<void> {
-    const { metrics, log } = this.#options;
-    if (performance.now() - takenAtMs > BEGUN_WITHIN_MS) return;
-    try {
-      const row = await this.#rows.ask(delivery);
-      if (this.#isClosed) return;
-      if (row === undefined || !(await this.#mayPush(row))) {
-        metrics.pushTries.inc({ outcome: 'obsolete' });
-        this.#outcomes.add({ ...keyOf(delivery), retry_ms: null, accepted: null });
-        return;
-      }
-      const beganMs = performance.now();
-      const tried = await attempt(this.#options, row);
-      if (this.#isClosed) return;
-      metrics.pushSeconds.observe((performance.now() - beganMs) / 1_000);
-      metrics.pushTries.inc({ outcome: tried.verdict });
-      await this.#conclude(delivery, tried);
-    } catch (error) {
-      log.warn(
-        { err: error, push_subscription_id: delivery.subscription_id },
-        'a push failed, it is tried again',
-      );
+  /** Rejects where it fails on our side: it is tried again when its lease ends. */
+  async #push(delivery: Delivery): Promise<void> {
+    const { metrics } = this.#options;
+    const row = await this.#rows.ask(delivery);
+    if (this.#isClosed) return;
+    if (row === undefined || !(await this.#mayPush(row))) {
+      metrics.pushTries.inc({ outcome: 'obsolete' });
+      this.#outcomes.add({ ...keyOf(delivery), due_in_ms: null, accepted: null });
+      return;
     }
+    const beganMs = performance.now();
+    const tried = await attempt(this.#options, row);
+    if (this.#isClosed) return;
+    metrics.pushSeconds.observe((performance.now() - beganMs) / 1_000);
+    metrics.pushTries.inc({ outcome: tried.verdict });
+    await this.#conclude(delivery, tried);
   }
 
   async #mayPush({ recipient_id, category }: Pushed): Promise<boolean> {
@@ -244,14 +206,14 @@ export class Pushes {
     return mayInterrupt(await settings.of(recipient_id), category, 'push', now());
   }
 
-  async #conclude(delivery: Delivery, { verdict, reason, retryAfterMs = 0 }: Tried): Promise<void> {
-    const { log } = this.#options;
+  async #conclude(delivery: Delivery, { verdict, reason, retryAfterMs }: Tried): Promise<void> {
+    const { retries = RETRIES, log } = this.#options;
     const { subscription_id, attempts } = delivery;
     if (verdict === 'gone') return this.#outcomes.end(subscription_id, 'gone');
-    const pauseMs = verdict === 'failed' || verdict === 'busy' ? this.#retriesMs[attempts - 1] : undefined;
+    const isTriedAgain = verdict === 'failed' || verdict === 'busy';
     this.#outcomes.add({
       ...keyOf(delivery),
-      retry_ms: pauseMs === undefined ? null : Math.max(pauseMs, Math.min(retryAfterMs, LONGEST_RETRY_MS)),
+      due_in_ms: isTriedAgain ? delayAfter(retries, attempts, retryAfterMs) : null,
       accepted: verdict === 'busy' ? null : verdict === 'accepted',
     });
     if (verdict !== 'accepted')

@@ -1,24 +1,25 @@
 import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
+import { delayAfter } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
-import { Loop } from '../../platform/lifecycle.ts';
+import type { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
-import { Lanes } from '../../platform/outbound/lanes.ts';
+import { Sender } from '../../platform/outbound/sender.ts';
 import { attempt } from './attempt.ts';
 import type { Deliveries, Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
-import { type DeliveryState, HAS_DUE, measurePending, takeDue } from './delivery-store.ts';
+import { DELIVERIES, type DeliveryState, HAS_DUE, pending } from './delivery-store.ts';
 import type { Receivers } from './receivers.ts';
-import { type Recorded, Recorder } from './recorder.ts';
-import type { RetrySchedule } from './retry-schedule.ts';
+import { type Recorded, recorder } from './recorder.ts';
+import type { WebhookTimes } from './times.ts';
 
 export interface DelivererOptions {
   readonly database: Database;
   readonly watch: Pick<DueWatch, 'add'>;
   readonly receivers: Pick<Receivers, 'get'>;
   readonly posts: GuardedPost;
-  readonly schedule: RetrySchedule;
+  readonly times: Pick<WebhookTimes, 'retries' | 'lookEveryMs'>;
   readonly readData: ReadData;
   /** Called with what was written of tries and their outcomes. */
   readonly onWritten: (written: readonly Recorded[]) => void;
@@ -36,18 +37,15 @@ export interface DelivererOptions {
 export class Deliverer implements Deliveries {
   readonly #options: DelivererOptions;
   readonly #timeoutMs: number;
-  readonly #lanes: Lanes<Try>;
-  readonly #recorder: Recorder;
-  readonly #sweep: Loop;
-  readonly #stop = new AbortController();
+  readonly #sender: Sender<Try>;
+  readonly #recorder: GatheredWrites<Recorded>;
   #isClosed = false;
-  #measuredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
-    const { database, log, timeoutMs = TIMEOUT_MS } = options;
+    const { database, times, metrics, log, timeoutMs = TIMEOUT_MS } = options;
     this.#timeoutMs = timeoutMs;
-    this.#recorder = new Recorder({
+    this.#recorder = recorder({
       database,
       log,
       onWritten: (written) => {
@@ -55,34 +53,48 @@ export class Deliverer implements Deliveries {
         options.onWritten(written);
       },
     });
-    this.#sweep = new Loop({
-      intervalMs: options.schedule.lookEveryMs,
-      run: (signal) => this.#takeDue(signal),
-      onError: (error) => log.warn({ err: error }, 'sweep of webhook deliveries failed'),
+    this.#sender = new Sender<Try>({
+      name: 'webhook deliveries',
+      lanes: {
+        laneOf: ({ delivery }) => delivery.webhook_id,
+        sideBySide: SIDE_BY_SIDE,
+        crowd: CROWD,
+        room: ROOM,
+      },
+      lookEveryMs: times.lookEveryMs,
+      leaseMs: this.#leaseMs,
+      atOnce: MAX_TAKEN,
+      take: async (rooms, atOnce) => {
+        const busy = [[...rooms.keys()], [...rooms.values()]] as const;
+        const due = await DELIVERIES.take(database, this.#leaseMs, ...busy, ROOM, atOnce);
+        return due.map(({ is_withheld: isWithheld, ...delivery }) => ({ delivery, isWithheld }));
+      },
+      release: (tries) => {
+        for (const one of tries) this.#release(one);
+      },
+      send: (one, stop) => this.#try(one, stop),
+      measure: async () => {
+        const { waiting, oldestSeconds } = await DELIVERIES.measure(database);
+        metrics.webhookPending.set(waiting);
+        metrics.webhookPendingSeconds.set(oldestSeconds);
+      },
+      log,
     });
     options.watch.add({ name: 'webhook_deliveries', condition: HAS_DUE, onDue: () => this.wake() });
-    this.#lanes = new Lanes({
-      laneOf: ({ delivery }) => delivery.webhook_id,
-      sideBySide: SIDE_BY_SIDE,
-      crowd: CROWD,
-      room: ROOM,
-      run: (one) => this.#run(one),
-      onDrained: () => this.#sweep.wake(),
-    });
   }
 
   async deliver(tries: readonly FirstTry[]): Promise<void> {
     const recorded: Promise<void>[] = [];
-    const underWay: FirstTryUnderWay[] = [];
+    const underWay: Try[] = [];
     for (const { delivery, data } of tries) {
       const record = Promise.withResolvers<void>();
-      const one: FirstTryUnderWay = { delivery, data, record, tryBeforeMs: Number.POSITIVE_INFINITY };
-      if (!this.#stop.signal.aborted && this.#lanes.add(one, ROOM_OF_FIRST)) {
+      const one: Try = { delivery, data, record };
+      if (this.#sender.begin(one, ROOM_OF_FIRST, Number.POSITIVE_INFINITY)) {
         underWay.push(one);
         recorded.push(record.promise);
       } else {
-        // It finds its place in a sweep.
-        recorded.push(this.#recorder.insert({ delivery, state: pendingFor(0, delivery) }));
+        // It finds its place when it is taken.
+        recorded.push(this.#recorder.add({ delivery, state: pending(0), isNew: true }));
       }
     }
     const timer = setTimeout(() => {
@@ -95,85 +107,49 @@ export class Deliverer implements Deliveries {
     }
   }
 
-  /** Takes what is due now instead of with the next sweep. */
+  /** Takes what is due now instead of with the next look. */
   wake(): void {
-    this.#sweep.wake();
+    this.#sender.wake();
   }
 
-  /**
-   * Lets tries under way end, for `ms` at most; no other begins. What has not ended is left to
-   * other nodes.
-   */
-  async drain(ms: number): Promise<void> {
-    this.#stop.abort();
-    await this.#sweep.close();
-    for (const one of this.#lanes.abandonQueued()) this.#putBack(one);
-    await this.#lanes.idle(ms);
+  /** Lets tries under way end, for `ms` at most. What has not ended is left to other nodes. */
+  drain(ms: number): Promise<void> {
+    return this.#sender.drain(ms);
   }
 
   async close(): Promise<void> {
     await this.drain(0);
-    for (const one of this.#lanes.underWay) this.#putBack(one);
+    for (const one of this.#sender.underWay) this.#release(one);
     this.#isClosed = true;
     await this.#recorder.close();
   }
 
-  async #takeDue(signal: AbortSignal): Promise<void> {
-    const { database } = this.#options;
-    for (let isMore = true; isMore && !signal.aborted; ) {
-      const due = await takeDue(database, {
-        rooms: this.#lanes.rooms(),
-        room: ROOM,
-        leaseMs: this.#leaseMs,
-        limit: MAX_TAKEN,
-      });
-      const tryBeforeMs = performance.now() + this.#leaseMs - this.#timeoutMs;
-      for (const delivery of due) {
-        const one = { delivery, tryBeforeMs };
-        if (delivery.is_withheld) {
-          this.#ended(one, withdrawn(delivery));
-          continue;
-        }
-        // First tries may have taken the room meanwhile.
-        if (!this.#lanes.add(one)) this.#putBack(one);
-      }
-      isMore = due.length === MAX_TAKEN;
-    }
-    await this.#measure();
-  }
-
-  /** Executes one try. Never rejects. */
-  async #run(one: Try): Promise<void> {
+  /** Rejects where a row that exists is tried again when its lease ends. */
+  async #try(one: Try, stop: AbortSignal): Promise<void> {
     const { receivers, posts, log } = this.#options;
-    // Its lease may end before the try would: a sweep takes it again.
-    if (performance.now() > one.tryBeforeMs) return;
     try {
+      if (one.isWithheld) return this.#settle(one, withdrawn(one.delivery));
       const receiver = await receivers.get(one.delivery.webhook_id);
       if (receiver === undefined) {
         // Disabled or gone. The insert knows which, and a row that exists is not taken again.
-        if (one.record !== undefined) this.#putBack(one);
+        if (one.record !== undefined) this.#release(one);
         return;
       }
       const data = one.data ?? (await this.#read(receiver, one.delivery));
-      if (data === undefined) {
-        this.#ended(one, withdrawn(one.delivery));
-        return;
-      }
+      if (data === undefined) return this.#settle(one, withdrawn(one.delivery));
       const outcome = await attempt({ posts, timeoutMs: this.#timeoutMs }, receiver, one.delivery, data);
-      if (this.#stop.signal.aborted && outcome.result === 'failed' && outcome.statusCode === null) {
+      if (stop.aborted && outcome.result === 'failed' && outcome.statusCode === null) {
         // It may have failed because this node stops.
-        this.#putBack(one);
-        return;
+        return this.#release(one);
       }
       if (outcome.result === 'failed' && outcome.isRefused === true) {
         const about = { webhook: receiver.id, host: receiver.target.host, delivery: one.delivery.id };
         log.info(about, 'a webhook was not called, because its address is not public');
       }
-      this.#ended(one, this.#stateAfter(one.delivery, outcome));
+      this.#settle(one, this.#stateAfter(one.delivery, outcome));
     } catch (error) {
-      log.warn({ err: error, delivery: one.delivery.id }, 'a webhook delivery could not be tried');
-      // A row that exists is tried again when its lease ends.
-      if (one.record !== undefined) this.#putBack(one);
+      if (one.record !== undefined) this.#release(one);
+      throw error;
     }
   }
 
@@ -184,43 +160,34 @@ export class Deliverer implements Deliveries {
   }
 
   #stateAfter({ attempts }: Delivery, outcome: Outcome): DeliveryState {
-    const { statusCode, ms } = outcome;
-    const tried = { attempts: attempts + 1, statusCode, ms };
-    if (outcome.result === 'delivered') return { ...tried, status: 'delivered', dueInMs: null, error: null };
-    const { error, retryAfterMs } = outcome;
-    const dueInMs = this.#options.schedule.delayAfter(attempts + 1, retryAfterMs);
-    return { ...tried, status: dueInMs === null ? 'failed' : 'pending', dueInMs, error };
+    const { statusCode: last_status_code, ms: last_ms } = outcome;
+    const tried = { attempts: attempts + 1, last_status_code, last_ms };
+    if (outcome.result === 'delivered') {
+      return { ...tried, status: 'delivered', due_in_ms: null, last_error: null };
+    }
+    const { error: last_error, retryAfterMs } = outcome;
+    const due_in_ms = delayAfter(this.#options.times.retries, attempts + 1, retryAfterMs);
+    return { ...tried, status: due_in_ms === null ? 'failed' : 'pending', due_in_ms, last_error };
   }
 
-  #ended(one: Try, state: DeliveryState): void {
+  #settle(one: Try, state: DeliveryState): void {
     const { delivery, record } = one;
     if (this.#isClosed) return;
-    if (record === undefined) {
-      this.#recorder.update({ delivery, state });
-      return;
-    }
     one.record = undefined;
-    this.#recorder.insert({ delivery, state }).then(record.resolve, record.reject);
+    const writing = this.#recorder.add({ delivery, state, isNew: record !== undefined });
+    writing.then(record?.resolve, record?.reject ?? (() => undefined));
   }
 
   /** Records what has been under way for so long that the outbox row should not wait for it. */
-  #recordUnended(one: FirstTryUnderWay): void {
-    const { delivery, record } = one;
-    if (record === undefined) return;
-    if (this.#lanes.withdraw(one)) {
-      this.#putBack(one);
-      return;
-    }
-    one.record = undefined;
-    one.tryBeforeMs = performance.now() + this.#leaseMs - this.#timeoutMs;
-    this.#recorder
-      .insert({ delivery, state: pendingFor(this.#leaseMs, delivery) })
-      .then(record.resolve, record.reject);
+  #recordUnended(one: Try): void {
+    if (one.record === undefined) return;
+    const isLeft = this.#sender.withdraw(one);
+    this.#settle(one, pending(isLeft ? 0 : this.#leaseMs, one.delivery.attempts));
   }
 
-  /** Leaves a delivery to the next sweep of any node. */
-  #putBack(one: Try): void {
-    this.#ended(one, pendingFor(0, one.delivery));
+  /** Leaves a delivery to any node. */
+  #release(one: Try): void {
+    this.#settle(one, pending(0, one.delivery.attempts));
   }
 
   get #leaseMs(): number {
@@ -234,38 +201,20 @@ export class Deliverer implements Deliveries {
       else if (state.attempts > delivery.attempts) webhookDeliveries.inc({ outcome: 'retried' });
     }
   }
-
-  async #measure(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - this.#measuredAtMs < MEASURE_EVERY_MS) return;
-    this.#measuredAtMs = nowMs;
-    const { database, metrics } = this.#options;
-    const { pending, oldestSeconds } = await measurePending(database);
-    metrics.webhookPending.set(pending);
-    metrics.webhookPendingSeconds.set(oldestSeconds);
-  }
 }
 
 /** A delivery that this node is to try, or is trying. */
 interface Try {
   readonly delivery: Delivery;
+  readonly isWithheld?: boolean;
   /** The payload; without it the resource is read. */
   readonly data?: string;
   /** For a delivery that has no row yet: settled by writing it. */
   record?: PromiseWithResolvers<void> | undefined;
-  /** By performance.now(): later the try could outlast its lease. */
-  tryBeforeMs: number;
-}
-
-/** A first try whose delivery has no row yet. */
-type FirstTryUnderWay = Try & { readonly data: string };
-
-function pendingFor(dueInMs: number, { attempts }: Delivery): DeliveryState {
-  return { status: 'pending', attempts, dueInMs, statusCode: null, error: null, ms: null };
 }
 
 function withdrawn({ attempts }: Delivery): DeliveryState {
-  return { status: 'withdrawn', attempts, dueInMs: null, statusCode: null, error: null, ms: null };
+  return { ...pending(0, attempts), status: 'withdrawn', due_in_ms: null };
 }
 
 /** Most tries of one webhook under way on this node. */
@@ -283,4 +232,3 @@ const RECORD_AFTER_MS = 500;
 /** A delivery may wait for its turn as long as the one before it may take. */
 const LEASED_TIMEOUTS = 2;
 const MAX_TAKEN = 500;
-const MEASURE_EVERY_MS = 10_000;

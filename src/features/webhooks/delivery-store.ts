@@ -5,40 +5,37 @@ import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Delivery } from './delivery.ts';
 
 export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
 
 /** What is stored after a try, or for a delivery without one. */
-export interface DeliveryState {
+export interface DeliveryState extends Due {
   readonly status: DeliveryStatus;
   readonly attempts: number;
-  /** Milliseconds from now to the next try, or to the end of the lease; null: none follows. */
-  readonly dueInMs: number | null;
-  readonly statusCode: number | null;
-  readonly error: DeliveryError | null;
+  readonly last_status_code: number | null;
+  readonly last_error: DeliveryError | null;
   /** Milliseconds of the try. */
-  readonly ms: number | null;
+  readonly last_ms: number | null;
 }
 
-/** A delivery that the next sweep takes. */
-export const DUE: DeliveryState = {
-  status: 'pending',
-  attempts: 0,
-  dueInMs: 0,
-  statusCode: null,
-  error: null,
-  ms: null,
-};
+/**
+ * Of a delivery that waits for its next try: milliseconds from now to it, or to the lease's end.
+ */
+export function pending(due_in_ms: number, attempts = 0): DeliveryState {
+  const none = { last_status_code: null, last_error: null, last_ms: null };
+  return { status: 'pending', attempts, due_in_ms, ...none };
+}
 
 /**
- * Inserts deliveries with their states, all in one statement. One that exists takes a state only
+ * Adds deliveries with their states, all in one statement. One that exists takes a state only
  * where it was pending and the new one is not. Deliveries of webhooks that are gone are left out;
  * those of disabled webhooks that were not delivered are stored as failed, unless there are too
  * many already (docs/decisions.md#failed-deliveries-are-kept).
  */
-export async function insertDeliveries(
+export async function addDeliveries(
   db: Querier,
   rows: readonly { readonly delivery: Delivery; readonly state: DeliveryState }[],
 ): Promise<void> {
@@ -57,52 +54,13 @@ export async function insertDeliveries(
     deliveries.map((it) => it.change),
     deliveries.map((it) => it.occurred_at),
     deliveries.map((it) => it.trace),
-    ...columnsOf(states),
+    states.map((it) => it.status),
+    states.map((it) => it.attempts),
+    states.map((it) => it.due_in_ms),
+    states.map((it) => it.last_status_code),
+    states.map((it) => it.last_error),
+    states.map((it) => it.last_ms),
   );
-}
-
-/**
- * Stores how tries of recorded deliveries ended. A delivery that another node has brought to an end
- * keeps its state.
- */
-export async function updateDeliveries(
-  db: Querier,
-  rows: readonly { readonly delivery: Pick<Delivery, 'webhook_id' | 'id'>; readonly state: DeliveryState }[],
-): Promise<void> {
-  const deliveries = rows.map(({ delivery }) => delivery);
-  await db.query(
-    UPDATE,
-    deliveries.map((it) => it.webhook_id),
-    deliveries.map((it) => it.id),
-    ...columnsOf(rows.map(({ state }) => state)),
-  );
-}
-
-export interface DueDelivery extends Delivery {
-  /** Whether it is about a direct message, and the webhook does not include them any more. */
-  readonly is_withheld: boolean;
-}
-
-/**
- * Takes pending deliveries whose time has come, and keeps other nodes away from them for `leaseMs`.
- * At most `room` for each webhook, so that none takes the place of another; `rooms` are those of
- * the webhooks that are busy on this node.
- */
-export function takeDue(
-  db: Querier,
-  {
-    rooms,
-    room,
-    leaseMs,
-    limit,
-  }: {
-    readonly rooms: ReadonlyMap<string, number>;
-    readonly room: number;
-    readonly leaseMs: number;
-    readonly limit: number;
-  },
-): Promise<DueDelivery[]> {
-  return db.query(TAKE_DUE, [...rooms.keys()], [...rooms.values()], room, leaseMs, limit);
 }
 
 /** The deliveries of a webhook, newest event first. */
@@ -115,19 +73,6 @@ export function readDeliveries(
   return status === undefined
     ? ALL.readPage(db, [webhookId], page)
     : OF_STATUS.readPage(db, [webhookId, status], page);
-}
-
-export interface Pending {
-  /** At most MOST_COUNTED. */
-  readonly pending: number;
-  /** Seconds since the oldest event of them. */
-  readonly oldestSeconds: number;
-}
-
-/** Returns what waits for enabled webhooks. */
-export async function measurePending(db: Querier): Promise<Pending> {
-  const [row] = await db.query(MEASURE);
-  return { pending: row!.pending, oldestSeconds: row!.oldest ?? 0 };
 }
 
 /** Returns the webhook's delivery, locked until the end of the transaction. */
@@ -183,25 +128,13 @@ export function startOver(
     .executeTakeFirstOrThrow();
 }
 
-type States = [
-  statuses: readonly string[],
-  attempts: readonly number[],
-  dueInMs: readonly (number | null)[],
-  statusCodes: readonly (number | null)[],
-  errors: readonly (string | null)[],
-  ms: readonly (number | null)[],
-];
-
-function columnsOf(states: readonly DeliveryState[]): States {
-  return [
-    states.map((it) => it.status),
-    states.map((it) => it.attempts),
-    states.map((it) => it.dueInMs),
-    states.map((it) => it.statusCode),
-    states.map((it) => it.error),
-    states.map((it) => it.ms),
-  ];
-}
+const STATE_COLUMNS = {
+  status: 'text',
+  attempts: 'integer',
+  last_status_code: 'integer',
+  last_error: 'text',
+  last_ms: 'integer',
+};
 
 const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
       trace`;
@@ -220,7 +153,12 @@ const INSERT = statement<
     changes: readonly (object | null)[],
     occurredAt: readonly string[],
     traces: readonly (string | null)[],
-    ...States,
+    statuses: readonly string[],
+    attempts: readonly number[],
+    dueInMs: readonly (number | null)[],
+    statusCodes: readonly (number | null)[],
+    errors: readonly (string | null)[],
+    ms: readonly (number | null)[],
   ]
 >({
   name: 'insert-webhook-deliveries',
@@ -247,18 +185,6 @@ const INSERT = statement<
       WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`,
 });
 
-const UPDATE = statement<[webhookIds: readonly string[], ids: readonly string[], ...States]>({
-  name: 'update-webhook-deliveries',
-  text: `
-    UPDATE webhook_deliveries d SET status = e.status, attempts = e.attempts,
-      next_try_at = clock_timestamp() + e.due_in_ms * interval '1 ms', last_status_code = e.status_code,
-      last_error = e.error, last_ms = e.ms, updated_at = later_than(d.updated_at)
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::double precision[], $6::integer[], $7::text[],
-        $8::integer[])
-      AS e(webhook_id, id, status, attempts, due_in_ms, status_code, error, ms)
-    WHERE d.webhook_id = e.webhook_id AND d.id = e.id AND (d.status = 'pending' OR e.status = 'delivered')`,
-});
-
 // The webhooks that have something pending are found one by one in the index: one that has much is
 // not read through.
 const WAITING = `waiting AS (
@@ -278,39 +204,55 @@ export const HAS_DUE = `EXISTS (
       WHERE d.webhook_id = waiting.webhook_id AND d.status = 'pending' AND d.next_try_at <= statement_timestamp()
     ))`;
 
-const TAKE_DUE = statement<
-  [webhookIds: readonly string[], rooms: readonly number[], room: number, leaseMs: number, limit: number],
-  DueDelivery
->({
-  name: 'take-due-webhook-deliveries',
-  text: `
-    WITH RECURSIVE ${WAITING}, due AS (
-      SELECT taken.webhook_id, taken.id, w.include_direct
-      FROM (SELECT webhook_id FROM waiting WHERE webhook_id IS NOT NULL ORDER BY random()) AS waiting
-        JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
-        LEFT JOIN unnest($1::text[], $2::integer[]) AS busy(webhook_id, room) ON busy.webhook_id = w.id,
-        LATERAL (
-          SELECT d.webhook_id, d.id FROM webhook_deliveries d
-          WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_try_at <= clock_timestamp()
-          ORDER BY d.next_try_at LIMIT coalesce(busy.room, $3) FOR UPDATE SKIP LOCKED
-        ) AS taken
-      LIMIT $5
-    )
-    UPDATE webhook_deliveries d SET next_try_at = clock_timestamp() + $4::double precision * interval '1 ms'
-    FROM due WHERE d.webhook_id = due.webhook_id AND d.id = due.id
-    RETURNING d.webhook_id, d.id, d.event_id, d.event_type, d.conversation_id, d.sequence, d.head, d.resource_id,
-      d.change, d.occurred_at, d.trace, d.attempts,
-      NOT due.include_direct AND EXISTS (
-        SELECT FROM conversations c WHERE c.id = d.conversation_id AND c.${IS_DIRECT}
-      ) AS is_withheld`,
-});
-
 /** Counting goes no further. */
 const MOST_COUNTED = 100_000;
 
-const MEASURE = statement<[], { pending: number; oldest: number | null }>({
-  name: 'measure-webhook-deliveries',
-  text: `
+export interface DueDelivery extends Delivery {
+  /** Whether it is about a direct message, and the webhook does not include them any more. */
+  readonly is_withheld: boolean;
+}
+
+/**
+ * Deliveries that wait. A node takes at most `room` of each webhook, so that none takes the place
+ * of another; `rooms` are those of the webhooks that are busy on it.
+ */
+export const DELIVERIES = new LeasedRows<
+  Pick<Delivery, 'webhook_id' | 'id'>,
+  DueDelivery,
+  [webhookIds: readonly string[], rooms: readonly number[], room: number, limit: number],
+  DeliveryState
+>({
+  name: 'webhook-deliveries',
+  table: 'webhook_deliveries',
+  key: ['webhook_id', 'id'],
+  due: 'next_try_at',
+  open: `q.status = 'pending'`,
+  take: {
+    with: `RECURSIVE ${WAITING}, found AS (
+      SELECT taken.webhook_id, taken.id, w.include_direct
+      FROM (SELECT webhook_id FROM waiting WHERE webhook_id IS NOT NULL ORDER BY random()) AS waiting
+        JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
+        LEFT JOIN unnest($2::text[], $3::integer[]) AS busy(webhook_id, room) ON busy.webhook_id = w.id,
+        LATERAL (
+          SELECT d.webhook_id, d.id FROM webhook_deliveries d
+          WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.next_try_at <= clock_timestamp()
+          ORDER BY d.next_try_at LIMIT coalesce(busy.room, $4) FOR UPDATE SKIP LOCKED
+        ) AS taken
+      LIMIT $5
+    )`,
+    from: 'found',
+    returning: `${COLUMNS.replace(/\w+/g, 'q.$&')}, q.attempts,
+      NOT due.include_direct AND EXISTS (
+        SELECT FROM conversations c WHERE c.id = q.conversation_id AND c.${IS_DIRECT}
+      ) AS is_withheld`,
+  },
+  settle: {
+    columns: STATE_COLUMNS,
+    set: 'updated_at = later_than(q.updated_at)',
+    // What another node has brought to an end keeps its state.
+    where: `(q.status = 'pending' OR s.status = 'delivered')`,
+  },
+  measured: `
     WITH RECURSIVE ${WAITING}, enabled AS MATERIALIZED (
       SELECT w.id FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'enabled'
     )
@@ -318,7 +260,7 @@ const MEASURE = statement<[], { pending: number; oldest: number | null }>({
       (SELECT count(*) FROM (
         SELECT FROM enabled, LATERAL (
           SELECT FROM webhook_deliveries d WHERE d.webhook_id = enabled.id AND d.status = 'pending'
-        ) AS one LIMIT ${MOST_COUNTED}) AS counted) AS pending,
+        ) AS one LIMIT ${MOST_COUNTED}) AS counted) AS waiting,
       (SELECT extract(epoch FROM clock_timestamp() - min(first.occurred_at))::double precision FROM enabled, LATERAL (
         SELECT d.occurred_at FROM webhook_deliveries d WHERE d.webhook_id = enabled.id AND d.status = 'pending'
         ORDER BY d.id LIMIT 1) AS first) AS oldest`,

@@ -11,19 +11,19 @@ import { Receivers } from './receivers.ts';
 import { EventRecorder } from './record-events.ts';
 import { openRemoval } from './removal.ts';
 import { Replays } from './replays.ts';
-import { RetrySchedule } from './retry-schedule.ts';
+import { WEBHOOK_TIMES, type WebhookTimes } from './times.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
 /** Where an account has its events sent. */
-export const webhooks: Feature = webhooksBy(new RetrySchedule());
+export const webhooks: Feature = webhooksBy(WEBHOOK_TIMES);
 
-/** `schedule`: the times of retries; campaigns have them run faster. */
-export function webhooksBy(schedule: RetrySchedule): Feature {
+/** Campaigns pass shorter times. */
+export function webhooksBy(times: WebhookTimes): Feature {
   return {
     open({ config, database, watch, store, rights, directory, guard, metrics, log, disposer }) {
       const listeners = { found: { webhooks: new Map() as ListeningWebhooks } };
       const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());
-      const health = disposer.add('health of webhooks', new Health({ database, schedule, log }), (it) =>
+      const health = disposer.add('health of webhooks', new Health({ database, times, log }), (it) =>
         it.close(),
       );
       const receivers = disposer.add('receivers', new Receivers({ database, rights }), (it) => it.close());
@@ -32,14 +32,14 @@ export function webhooksBy(schedule: RetrySchedule): Feature {
         watch,
         receivers,
         posts,
-        schedule,
+        times,
         metrics,
         log,
         readData: eventDataReader({ database, files: store }),
         onWritten: (written) => health.note(written),
       });
       disposer.add('webhook deliveries', deliverer, (it) => it.close());
-      const removal = openRemoval({ database, schedule, keepDays: config.webhookDays, log });
+      const removal = openRemoval({ database, times, keepDays: config.webhookDays, log });
       disposer.add('removal of webhook deliveries', removal, (it) => it.close());
       const recorder = new EventRecorder({
         database,

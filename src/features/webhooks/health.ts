@@ -5,11 +5,11 @@ import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { disableWebhook } from './disable.ts';
 import type { Recorded } from './recorder.ts';
-import type { RetrySchedule } from './retry-schedule.ts';
+import type { WebhookTimes } from './times.ts';
 
 export interface HealthOptions {
   readonly database: Database;
-  readonly schedule: RetrySchedule;
+  readonly times: Pick<WebhookTimes, 'failingMs'>;
   readonly log: Logger;
 }
 
@@ -36,8 +36,8 @@ export class Health {
   note(written: readonly Recorded[]): void {
     for (const { delivery, state } of written) {
       if (state.status === 'delivered') this.#succeeded.add(delivery.webhook_id);
-      else if (state.error === 'gone') this.#gone.add(delivery.webhook_id);
-      else if (state.error !== null) this.#failed.add(delivery.webhook_id);
+      else if (state.last_error === 'gone') this.#gone.add(delivery.webhook_id);
+      else if (state.last_error !== null) this.#failed.add(delivery.webhook_id);
     }
     if (this.#gone.size > 0) this.#loop.wake();
   }
@@ -47,7 +47,7 @@ export class Health {
   }
 
   async #write(): Promise<void> {
-    const { database, schedule } = this.#options;
+    const { database, times } = this.#options;
     const [succeeded, failed, gone] = [this.#succeeded, this.#failed, this.#gone];
     this.#succeeded = new Set();
     this.#failed = new Set();
@@ -56,7 +56,7 @@ export class Health {
     if (failed.size > 0) await database.query(NOTE_FAILURES, [...failed]);
     // Behind the failures: one success ends them.
     if (succeeded.size > 0) await database.query(NOTE_SUCCESSES, [...succeeded]);
-    for (const id of failed.size === 0 ? [] : await failingFor(database, [...failed], schedule.failingMs)) {
+    for (const id of failed.size === 0 ? [] : await failingFor(database, [...failed], times.failingMs)) {
       await disableWebhook(database, id, 'failing');
     }
   }

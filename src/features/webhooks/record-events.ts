@@ -14,7 +14,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
 import { insertProgress } from './completeness-store.ts';
 import type { Deliveries, Delivery, FirstTry } from './delivery.ts';
-import { DUE, insertDeliveries } from './delivery-store.ts';
+import { addDeliveries, pending } from './delivery-store.ts';
 import { dataOf, encodeData, isOfConversation, readConversations, resourceOf } from './event-data.ts';
 import { type ListeningWebhooks, wants } from './listening-webhooks.ts';
 
@@ -183,9 +183,9 @@ export class EventRecorder {
     const deliveries = tries.map(({ delivery }) => delivery);
     await Promise.all([
       isRepeated
-        ? insertDeliveries(
+        ? addDeliveries(
             database,
-            deliveries.map((delivery) => ({ delivery, state: DUE })),
+            deliveries.map((delivery) => ({ delivery, state: pending(0) })),
           )
         : intake.deliver(tries),
       this.#list(deliveries),

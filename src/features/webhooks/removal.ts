@@ -5,12 +5,12 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import { disableWebhook } from './disable.ts';
-import type { RetrySchedule } from './retry-schedule.ts';
+import type { WebhookTimes } from './times.ts';
 import { deleteWebhook, lockWebhookById } from './webhook-store.ts';
 
 export interface RemovalOptions {
   readonly database: Database;
-  readonly schedule: RetrySchedule;
+  readonly times: Pick<WebhookTimes, 'disabledMs'>;
   /** Days for which deliveries are kept that do not wait for anything. */
   readonly keepDays: number;
   /** Most failed deliveries of a webhook. */
@@ -33,8 +33,8 @@ export function openRemoval(options: RemovalOptions): Loop {
  * on several nodes at once.
  */
 export async function removeOld(options: RemovalOptions, signal: AbortSignal): Promise<void> {
-  const { database, schedule, keepDays, maxFailed = MAX_FAILED } = options;
-  const disabledMs = schedule.disabledMs;
+  const { database, times, keepDays, maxFailed = MAX_FAILED } = options;
+  const { disabledMs } = times;
   for (const { id } of await database.query(READ_FORGOTTEN, disabledMs)) await removeForgotten(options, id);
   const before = timedId('webhookDelivery', (Date.now() - keepDays * DAY_MS) * 1_000, '');
   for (const { id, exists } of await database.query(READ_DELIVERED_TO)) {
@@ -54,11 +54,11 @@ export async function removeOld(options: RemovalOptions, signal: AbortSignal): P
 
 const MAX_FAILED = 100_000;
 
-async function removeForgotten({ database, schedule }: RemovalOptions, id: string): Promise<void> {
+async function removeForgotten({ database, times }: RemovalOptions, id: string): Promise<void> {
   await database.transaction(async (tx) => {
     const webhook = await lockWebhookById(tx, id);
     if (webhook?.status !== 'disabled') return;
-    const [isDue] = await tx.query(READ_FORGOTTEN_ONE, id, schedule.disabledMs);
+    const [isDue] = await tx.query(READ_FORGOTTEN_ONE, id, times.disabledMs);
     if (isDue === undefined) return;
     await deleteWebhook(tx, webhook);
     await audit(tx, {

@@ -2,7 +2,7 @@ import type { ActorType } from '../../../contract/protocol/resources/actor.ts';
 import type { Participant } from '../../../contract/protocol/resources/participant.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { hasLiveJob, jobWaitsMs } from '../../../platform/db/queue/queue.ts';
+import { jobWaitsMs } from '../../../platform/db/queue/queue.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { isBlockedByTeam } from '../../resources/actor.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../../resources/message.ts';
@@ -45,24 +45,6 @@ export interface AuthorRow {
   readonly permissions: readonly string[];
   /** Null: not an active participant. */
   readonly participant_role: Participant['role'] | null;
-}
-
-/**
- * Whether `lockLost` would find any; one statement instead of a transaction each time that a node
- * looks.
- */
-export async function hasLost(db: Db): Promise<boolean> {
-  const [row] = await db.query(HAS_LOST);
-  return row!.has_lost;
-}
-
-/**
- * Locks messages that should have had their job by now and have none, the oldest first. Of each
- * conversation only the first that waits counts: those behind it wait for it
- * (scheduled-delivery.ts).
- */
-export function lockLost(tx: Tx, limit: number): Promise<{ id: string; conversation_id: string }[]> {
-  return tx.query(LOCK_LOST, limit);
 }
 
 /**
@@ -136,32 +118,22 @@ const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
 const LOST_BEFORE = `statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
 
 /**
+ * SQL behind FROM: messages that should have been sent by now. Of each conversation only the first
+ * that waits counts: those behind it wait for it (scheduled-delivery.ts).
+ */
+export const OVERDUE = `messages q WHERE q.status = 'scheduled' AND q.scheduled_at < ${LOST_BEFORE}
+      AND NOT EXISTS (
+        SELECT FROM messages e WHERE e.conversation_id = q.conversation_id AND e.status = 'scheduled'
+          AND (e.scheduled_at, e.created_at, e.id) < (q.scheduled_at, q.created_at, q.id)
+      )`;
+
+/**
  * SQL: whether a message should have been sent by now. It need not have lost its job: it may be
  * tried again later.
  */
 export const HAS_OVERDUE = `(
     SELECT scheduled_at FROM messages WHERE status = 'scheduled' ORDER BY scheduled_at LIMIT 1
   ) < ${LOST_BEFORE}`;
-
-const LOST = `m.status = 'scheduled' AND m.scheduled_at < ${LOST_BEFORE}
-      AND NOT EXISTS (
-        SELECT FROM messages e WHERE e.conversation_id = m.conversation_id AND e.status = 'scheduled'
-          AND (e.scheduled_at, e.created_at, e.id) < (m.scheduled_at, m.created_at, m.id)
-      )
-      AND NOT ${hasLiveJob('m.id')}`;
-
-const HAS_LOST = statement<[], { has_lost: boolean }>({
-  name: 'has-lost-messages',
-  text: `SELECT EXISTS (SELECT FROM messages m WHERE ${LOST}) AS has_lost`,
-});
-
-const LOCK_LOST = statement<[limit: number], { id: string; conversation_id: string }>({
-  name: 'lock-lost-messages',
-  text: `
-    SELECT m.id, m.conversation_id FROM messages m
-    WHERE ${LOST}
-    ORDER BY m.scheduled_at LIMIT $1 FOR UPDATE OF m SKIP LOCKED`,
-});
 
 const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>({
   name: 'read-scheduled-authors',

@@ -1,5 +1,6 @@
 import { ApiError, ERRORS } from '../../../contract/protocol/errors.ts';
 import type { RateLimiter } from '../../../platform/access/rate-limit.ts';
+import { type Backoff, delayAfter } from '../../../platform/backoff.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
@@ -17,9 +18,7 @@ import {
   type AuthorRow,
   countAttempts,
   type DueRow,
-  hasLost,
   lockDue,
-  lockLost,
   readAuthors,
   readDue,
   type ScheduledJob,
@@ -34,15 +33,12 @@ export interface ScheduledDeliveryOptions {
   readonly limiter: Pick<RateLimiter, 'consume'>;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /**
-   * Returns the pause after the nth refusal, in milliseconds. Default: one second, doubled each
-   * time.
-   */
-  readonly backoffMs?: (attempts: number) => number;
+  /** Pauses after refusals. Default: one second, doubled each time; the last one ends a message. */
+  readonly retries?: Backoff;
 }
 
-/** Number of refusals that end a message (docs/contract.md#scheduled-messages). */
-const MAX_ATTEMPTS = 5;
+/** The fifth refusal ends a message (docs/contract.md#scheduled-messages). */
+const RETRIES: Backoff = { delaysMs: [0, 1_000, 2_000, 4_000, 8_000] };
 
 /**
  * Pause before a retry while Postgres or the counters are unavailable, which does not count as a
@@ -58,8 +54,6 @@ const MAX_PAUSE_MS = 10_000;
 /** Messages that one transaction sends at most: the conversation is locked for about 50 ms. */
 const MAX_TOGETHER = 100;
 
-const MAX_LOST = 100;
-
 /**
  * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The rows
  * guarantee that each is sent once, whatever the queue does and however many nodes try: under the
@@ -72,7 +66,7 @@ export class ScheduledDelivery {
   readonly #options: Required<ScheduledDeliveryOptions>;
 
   constructor(options: ScheduledDeliveryOptions) {
-    this.#options = { backoffMs: (attempts) => 1_000 * 2 ** (attempts - 1), ...options };
+    this.#options = { retries: RETRIES, ...options };
   }
 
   /**
@@ -81,20 +75,6 @@ export class ScheduledDelivery {
    */
   async deliver({ conversation_id }: ScheduledJob): Promise<void> {
     await this.#deliver(conversation_id, MAX_TOGETHER);
-  }
-
-  /**
-   * Delivers messages whose job was lost, with a killed node or otherwise, a bounded number at a
-   * time. Returns the number found.
-   */
-  async recoverLost(): Promise<number> {
-    const { database } = this.#options;
-    if (!(await hasLost(database))) return 0;
-    return database.transaction(async (tx) => {
-      const lost = await lockLost(tx, MAX_LOST);
-      for (const row of lost) await addDelivery(tx, row);
-      return lost.length;
-    });
   }
 
   async #deliver(conversationId: string, limit: number, blamed?: Refusal): Promise<void> {
@@ -189,10 +169,10 @@ export class ScheduledDelivery {
   }
 
   #refuse(plan: Plan, row: DueRow, reason: string): void {
-    const attempts = row.attempts + 1;
     plan.refused.push(row.id);
-    if (attempts >= MAX_ATTEMPTS) plan.failed.push({ row, reason });
-    else plan.next ??= { row, afterMs: this.#options.backoffMs(attempts) };
+    const afterMs = delayAfter(this.#options.retries, row.attempts + 1);
+    if (afterMs === null) plan.failed.push({ row, reason });
+    else plan.next ??= { row, afterMs };
   }
 
   #measure(sent: readonly MessageRow[], { late, failed }: Plan): void {

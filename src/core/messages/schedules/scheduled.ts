@@ -3,6 +3,7 @@ import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { addJob, type JobOptions, removeJob } from '../../../platform/db/queue/queue.ts';
+import type { RemindedRows } from '../../../platform/db/queue/reminders.ts';
 import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { shareConversation } from '../../conversations/conversation-store.ts';
 import { requireComing } from '../../conversations/own-state.ts';
@@ -11,7 +12,7 @@ import type { MessageRow } from '../../resources/message.ts';
 import { conclude } from '../sending/message-outcome.ts';
 import { insertWaiting, readMessagesByClientId } from '../store.ts';
 import type { NewMessage } from '../timeline/new-message.ts';
-import { type ScheduledJob, updateSchedule } from './schedule-store.ts';
+import { HAS_OVERDUE, OVERDUE, type ScheduledJob, updateSchedule } from './schedule-store.ts';
 
 /** The queue's task that delivers one scheduled message (scheduled-delivery.ts). */
 export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
@@ -75,6 +76,15 @@ export function addDelivery(
   const job = { message_id: id, conversation_id };
   return addJob(tx, SEND_SCHEDULED, job, { key: id, ...when });
 }
+
+export const REMINDED_MESSAGES: RemindedRows<Pick<MessageRow, 'id' | 'conversation_id'>> = {
+  name: 'scheduled_messages',
+  overdue: OVERDUE,
+  hasOverdue: HAS_OVERDUE,
+  order: 'q.scheduled_at',
+  returning: 'q.id, q.conversation_id',
+  remind: (tx, row) => addDelivery(tx, row),
+};
 
 /** `scheduled.updated` (docs/realtime.md#events). */
 export function enqueueScheduleUpdated(

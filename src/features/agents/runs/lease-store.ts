@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
 import { RUN_MOVES } from '../../../contract/protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
+import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { RunDue } from './outbox-topics.ts';
-import { updateRun } from './store.ts';
+import { enqueueRunUpdated } from './start.ts';
 
 /**
  * How long a run belongs to its owner without renewal, in milliseconds. The runs of a killed node
@@ -21,31 +24,46 @@ const UNCLAIMED_MS = 1_000;
 /** Runs that one sweep takes. */
 const MAX_AT_ONCE = 100;
 
+/** Runs that a node has or may have. One whose lease has run out is ended, and not taken again. */
+export const RUNS = new LeasedRows<
+  Pick<RunRow, 'id' | 'fence'>,
+  RunRow,
+  [ids: readonly string[], node: string],
+  object,
+  { readonly cancel_requested: boolean }
+>({
+  name: 'agent-runs',
+  table: 'agent_runs',
+  key: ['id'],
+  due: 'lease_until',
+  fence: 'fence',
+  open: `q.status = 'running' AND q.owner IS NOT NULL`,
+  take: {
+    from: `agent_runs q WHERE q.id = ANY($2) AND q.owner IS NULL AND q.status IN ('pending', 'running')`,
+    set: `owner = $3, status = 'running', started_at = coalesce(q.started_at, clock_timestamp()),
+      ${setTouched('later_than(q.updated_at)')}`,
+    returning: 'q.*',
+  },
+  shown: 'q.cancel_requested_at IS NOT NULL AS cancel_requested',
+});
+
 /**
- * Locks and returns a run that waits for a node; undefined if it does not wait, or another
- * transaction has locked it.
+ * Takes a run that waits for a node. The row's `owner` and `fence` name the claim until the lease
+ * runs out. Returns undefined if the run does not wait any more.
  */
-export function lockWaiting(tx: Tx, id: string): Promise<RunRow | undefined> {
-  return tx.kysely
-    .selectFrom('agent_runs')
-    .selectAll()
-    .where('id', '=', id)
-    .where('owner', 'is', null)
-    .where('status', 'in', [...RUN_MOVES.start.from, RUN_MOVES.start.to])
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
+export function takeRun(database: Database, node: string, id: string): Promise<RunRow | undefined> {
+  return database.transaction(async (tx) => {
+    const [taken] = await RUNS.take(tx, LEASE_MS, [id], node);
+    if (taken !== undefined) await enqueueRunUpdated(tx, taken);
+    return taken;
+  });
 }
 
-/** Makes this node the owner of a locked run, under the next fence. */
-export function updateOwner(tx: Tx, { id, fence }: RunRow, node: string): Promise<RunRow> {
-  return updateRun(tx, id, {
-    status: RUN_MOVES.start.to,
-    owner: node,
-    fence: fence + 1,
-    lease_until: sql<string>`clock_timestamp() + ${sql.lit(`${LEASE_MS} ms`)}::interval`,
-    started_at: sql<string>`coalesce(started_at, clock_timestamp())`,
-  });
+/**
+ * Renews the leases of runs that this node has. Those that are missing from the result it has not.
+ */
+export function renewRuns(db: Db, runs: readonly RunRow[]) {
+  return RUNS.renew(db, runs, LEASE_MS);
 }
 
 /** The identity of a claim. A node with another fence, or none, must not change the run. */
@@ -62,20 +80,6 @@ export function lockClaimed(tx: Tx, { id, owner, fence }: RunClaim): Promise<Run
     .where('status', '=', RUN_MOVES.start.to)
     .forUpdate()
     .executeTakeFirst();
-}
-
-export interface Renewed {
-  readonly id: string;
-  readonly fence: number;
-  readonly cancel_requested: boolean;
-}
-
-/**
- * Renews the leases that this node holds on these runs. Runs that are missing from the result do
- * not belong to this node any more.
- */
-export function renewLeases(db: Db, node: string, ids: readonly string[]): Promise<Renewed[]> {
-  return db.query(RENEW, node, ids);
 }
 
 /** What the runs of this database wait for. */
@@ -115,14 +119,6 @@ export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | und
     .skipLocked()
     .executeTakeFirst();
 }
-
-const RENEW = statement<[node: string, ids: readonly string[]], Renewed>({
-  name: 'renew-agent-run-leases',
-  text: `
-    UPDATE agent_runs SET lease_until = clock_timestamp() + interval '${LEASE_MS} ms'
-    WHERE id = ANY($2) AND owner = $1 AND status = 'running'
-    RETURNING id, fence, cancel_requested_at IS NOT NULL AS cancel_requested`,
-});
 
 const UNCLAIMED = `status IN ('pending', 'running') AND owner IS NULL
             AND updated_at < statement_timestamp() - interval '${UNCLAIMED_MS} ms'`;

@@ -21,8 +21,7 @@ import { expireApprovals } from './approvals.ts';
 import type { Ending } from './end-run.ts';
 import { type Admit, Execution, endClaimed } from './execution.ts';
 import { isExpected, RunFailure, reasonOf, Stop } from './failure.ts';
-import { claimRun } from './lease.ts';
-import { findOverdue, HAS_OVERDUE, renewLeases } from './lease-store.ts';
+import { findOverdue, HAS_OVERDUE, renewRuns, takeRun } from './lease-store.ts';
 import { isStartedByMail } from './mail-origin.ts';
 import type { RunDue } from './outbox-topics.ts';
 import { endDead } from './recovery.ts';
@@ -94,7 +93,7 @@ export class Runner {
     const { database, node } = this.#options;
     await this.#turns.run(id, async () => {
       if (this.#stopping || this.#active.has(id) || !hasRoomFor(account_id, this.#active)) return;
-      const run = await claimRun(database, node, id);
+      const run = await takeRun(database, node, id);
       if (run !== undefined) this.#begin(run);
     });
   }
@@ -279,19 +278,17 @@ export class Runner {
 
   async #renew(): Promise<void> {
     if (this.#active.size === 0) return;
-    const { database, node } = this.#options;
     const asked = [...this.#active.values()];
-    const ids = asked.map(({ run }) => run.id);
-    const rows = await renewLeases(database, node, ids);
+    const rows = await renewRuns(
+      this.#options.database,
+      asked.map(({ run }) => run),
+    );
     const renewed = new Map(rows.map((row) => [row.id, row]));
     for (const { run, abort } of asked) {
       const row = renewed.get(run.id);
-      if (row?.fence !== run.fence) {
-        // A run that has just ended is missing as well: aborting it is a no-op.
-        abort.abort(new Stop('lost'));
-      } else if (row.cancel_requested) {
-        abort.abort(new Stop('cancelled'));
-      }
+      // A run that has just ended is missing as well: aborting it is a no-op.
+      if (row === undefined) abort.abort(new Stop('lost'));
+      else if (row.cancel_requested) abort.abort(new Stop('cancelled'));
     }
   }
 }

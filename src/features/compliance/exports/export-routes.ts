@@ -14,10 +14,10 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import {
+  addComplianceJob,
   type ComplianceJobRow,
   countOpenExports,
   findComplianceJob,
-  insertComplianceJob,
   readComplianceJobs,
 } from '../jobs/job-store.ts';
 import { conversationOf } from './exporter.ts';
@@ -132,7 +132,7 @@ async function request(
     action: 'export.requested',
     details: { export_id: id, subject_id: subjectId },
   });
-  return insertComplianceJob(tx, { id, accountId, kind, subjectId, requestedBy: actor.id });
+  return addComplianceJob(tx, { id, accountId, kind, subjectId, requestedBy: actor.id });
 }
 
 /** `url`: null unless the export is complete. */

@@ -3,7 +3,9 @@ import { addRemoval } from '../../../core/attachments/uploads.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { addJob, hasLiveJob } from '../../../platform/db/queue/queue.ts';
+import { LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
+import { addJob } from '../../../platform/db/queue/queue.ts';
+import type { RemindedRows } from '../../../platform/db/queue/reminders.ts';
 import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 
@@ -31,8 +33,8 @@ export interface NewComplianceJob {
 /** A job as the node that took it knows it. */
 export type JobTaken = Pick<ComplianceJobRow, 'id' | 'fence'>;
 
-/** Inserts a job, which runs once the transaction is committed. */
-export async function insertComplianceJob(tx: Tx, job: NewComplianceJob): Promise<ComplianceJobRow> {
+/** Adds a job, which runs once the transaction is committed. */
+export async function addComplianceJob(tx: Tx, job: NewComplianceJob): Promise<ComplianceJobRow> {
   const row = await tx.kysely
     .insertInto('compliance_jobs')
     .values({
@@ -70,34 +72,13 @@ export function readComplianceJobs(
   kinds: readonly ComplianceJobRow['kind'][],
   page: KeysetPage,
 ): Promise<ComplianceJobRow[]> {
-  return JOBS.readPage(db, [accountId, kinds], page);
+  return LIST.readPage(db, [accountId, kinds], page);
 }
 
 /** Returns how many exports of the account have not ended. */
 export async function countOpenExports(tx: Tx, accountId: string): Promise<number> {
   const [row] = await tx.query(COUNT_OPEN, accountId);
   return row!.open;
-}
-
-/**
- * Takes a job that waits, or whose node is gone. Returns undefined if another node runs it or it
- * has ended.
- */
-export async function takeJob(db: Db, id: string): Promise<ComplianceJobRow | undefined> {
-  const [row] = await db.query(TAKE, id);
-  return row;
-}
-
-/**
- * Renews the lease and stores the progress. Returns false if the job was taken over or has ended.
- */
-export async function renewLease(
-  db: Db,
-  { id, fence }: JobTaken,
-  done: number,
-  total: number,
-): Promise<boolean> {
-  return (await db.query(RENEW, id, fence, done, total)).length > 0;
 }
 
 export interface JobEnd
@@ -134,28 +115,9 @@ export async function endJob(
   return ended.length > 0;
 }
 
-/** Gives a job back, to be taken again after `delayMs`. */
-export async function giveBack(db: Db, { id, fence }: JobTaken, delayMs: number): Promise<void> {
-  await db.query(GIVE_BACK, id, fence, delayMs);
-}
-
 /** Sets the file that an attempt writes. Returns false if the job was taken over. */
 export async function setFile(tx: Tx, { id, fence }: JobTaken, key: string): Promise<boolean> {
   return (await tx.query(SET_FILE, id, fence, key)).length > 0;
-}
-
-/**
- * Adds the queue's job again for those that have lost it: their node was killed, was busy with
- * another one, or gave them back.
- */
-export async function requeueLost(
-  db: Db,
-  transaction: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>,
-): Promise<void> {
-  if ((await db.query(HAS_LOST)).length === 0) return;
-  await transaction(async (tx) => {
-    for (const { id } of await tx.query(LOCK_LOST)) await addDue(tx, id);
-  });
 }
 
 /**
@@ -194,15 +156,12 @@ function addDue(tx: Tx, id: string, afterMs = 0): Promise<void> {
   return addJob(tx, COMPLIANCE_JOB_DUE, { job_id: id }, { key: id, ...(afterMs > 0 && { afterMs }) });
 }
 
-/** A node that has not renewed its lease for so long is taken to be gone. */
-const LEASE = `interval '15 seconds'`;
-
 /** Days for which a job that has ended, and an export whose file is gone, can still be read. */
 const KEPT_DAYS = 90;
 
 const OPEN = `status IN ('queued', 'running')`;
 
-const JOBS = keysetList<[accountId: string, kinds: readonly string[]], ComplianceJobRow>({
+const LIST = keysetList<[accountId: string, kinds: readonly string[]], ComplianceJobRow>({
   name: 'list-compliance-jobs',
   columns: 'c.*',
   from: 'compliance_jobs c',
@@ -220,29 +179,33 @@ const COUNT_OPEN = statement<[accountId: string], { open: number }>({
     WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`,
 });
 
-const TAKE = statement<[id: string], ComplianceJobRow>({
-  name: 'take-compliance-job',
-  text: `
-    UPDATE compliance_jobs SET status = 'running', fence = fence + 1, attempts = attempts + 1,
-      lease_until = clock_timestamp() + ${LEASE}, updated_at = clock_timestamp()
-    WHERE id = $1 AND ${OPEN} AND (lease_until IS NULL OR lease_until <= clock_timestamp())
-    RETURNING *`,
-});
-
-const RENEW = statement<[id: string, fence: number, done: number, total: number]>({
-  name: 'renew-compliance-job',
-  text: `
-    UPDATE compliance_jobs SET done = $3, total = $4, lease_until = clock_timestamp() + ${LEASE},
-      updated_at = clock_timestamp()
-    WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING id`,
-});
-
-const GIVE_BACK = statement<[id: string, fence: number, delayMs: number]>({
-  name: 'give-back-compliance-job',
-  text: `
-    UPDATE compliance_jobs SET status = 'queued', updated_at = clock_timestamp(),
-      lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-    WHERE id = $1 AND fence = $2 AND status = 'running'`,
+/** A job is taken by its id: one that waits, or whose node is gone. */
+export const JOBS = new LeasedRows<
+  JobTaken,
+  ComplianceJobRow,
+  [ids: readonly string[]],
+  Pick<ComplianceJobRow, 'status'>
+>({
+  name: 'compliance-jobs',
+  table: 'compliance_jobs',
+  key: ['id'],
+  due: 'lease_until',
+  fence: 'fence',
+  open: `q.${OPEN}`,
+  take: {
+    from: `compliance_jobs q WHERE q.id = ANY($2) AND q.${OPEN}
+      AND (q.lease_until IS NULL OR q.lease_until <= clock_timestamp())`,
+    set: `status = 'running', attempts = q.attempts + 1, updated_at = clock_timestamp()`,
+    returning: 'q.*',
+  },
+  renew: { columns: { done: 'integer', total: 'integer' }, set: 'updated_at = clock_timestamp()' },
+  release: { set: `status = 'queued', updated_at = clock_timestamp()` },
+  settle: {
+    columns: { status: 'text' },
+    set: 'updated_at = clock_timestamp()',
+    where: `q.status = 'running'`,
+  },
+  since: 'q.created_at',
 });
 
 const SET_FILE = statement<[id: string, fence: number, key: string]>({
@@ -250,28 +213,19 @@ const SET_FILE = statement<[id: string, fence: number, key: string]>({
   text: `UPDATE compliance_jobs SET s3_key = $3 WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING id`,
 });
 
-/** A job of the queue needs a moment from its commit until a worker has locked it. */
-const OVERDUE = `c.${OPEN} AND coalesce(c.lease_until, c.updated_at + interval '2 seconds') < statement_timestamp()`;
-
 /**
- * SQL: whether a job is not held by any node, and did not begin in time. Those that wait for their
- * turn count too.
+ * Jobs that no node holds, and that did not begin in time: their node was killed, was busy with
+ * another one, or gave them back. A job of the queue needs a moment from its commit until a worker
+ * has locked it.
  */
-export const HAS_OVERDUE = `EXISTS (SELECT FROM compliance_jobs c WHERE ${OVERDUE})`;
-
-const LOST = `${OVERDUE} AND NOT ${hasLiveJob('c.id')}`;
-
-const HAS_LOST = statement<[], { id: string }>({
-  name: 'has-lost-compliance-jobs',
-  text: `SELECT c.id FROM compliance_jobs c WHERE ${LOST} LIMIT 1`,
-});
-
-const LOCK_LOST = statement<[], { id: string }>({
-  name: 'lock-lost-compliance-jobs',
-  text: `
-    SELECT c.id FROM compliance_jobs c WHERE ${LOST}
-    ORDER BY c.created_at LIMIT 100 FOR UPDATE OF c SKIP LOCKED`,
-});
+export const REMINDED_JOBS: RemindedRows<Pick<ComplianceJobRow, 'id'>> = {
+  name: 'compliance_jobs',
+  overdue: `compliance_jobs q WHERE q.${OPEN}
+    AND coalesce(q.lease_until, q.updated_at + interval '2 seconds') < statement_timestamp()`,
+  order: 'q.created_at',
+  returning: 'q.id',
+  remind: (tx, { id }) => addDue(tx, id),
+};
 
 const END_EXPORTS = statement<[subjectIds: readonly string[]], { id: string; status: string }>({
   name: 'end-exports',

@@ -1,18 +1,10 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
+import { type Backoff, delayAfter } from '../../../platform/backoff.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { type DueWatch, UNWOKEN_EVERY_MS } from '../../../platform/db/queue/due-watch.ts';
-import { Loop } from '../../../platform/lifecycle.ts';
+import type { DueWatch } from '../../../platform/db/queue/due-watch.ts';
+import { Reminders } from '../../../platform/db/queue/reminders.ts';
 import type { Logger } from '../../../platform/log.ts';
-import {
-  type ComplianceJobRow,
-  endJob,
-  giveBack,
-  HAS_OVERDUE,
-  type JobDue,
-  renewLease,
-  requeueLost,
-  takeJob,
-} from './job-store.ts';
+import { type ComplianceJobRow, endJob, JOBS, type JobDue, REMINDED_JOBS } from './job-store.ts';
 
 /** What a job reports to while it runs. */
 export interface JobContext {
@@ -39,28 +31,17 @@ export interface JobRunnerOptions {
  */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
-  readonly #recovery: Loop;
+  readonly #reminders: Reminders<Pick<ComplianceJobRow, 'id'>>;
   readonly #stop = new AbortController();
   #current: Promise<void> | undefined;
 
   constructor(options: JobRunnerOptions) {
     this.#options = options;
-    const { database, watch, log } = options;
-    this.#recovery = new Loop({
-      intervalMs: UNWOKEN_EVERY_MS,
-      run: () => requeueLost(database, (work) => database.transaction(work)),
-      onError: (error) => log.warn({ err: error }, 'recovering lost compliance jobs failed'),
-    });
-    watch.add({
-      name: 'compliance_jobs',
-      condition: HAS_OVERDUE,
-      everyMs: RECOVER_EVERY_MS,
-      onDue: () => this.#recovery.wake(),
-    });
+    this.#reminders = new Reminders(REMINDED_JOBS, options);
   }
 
   /**
-   * Runs the job unless this node is busy with another one: then the recovery adds it again.
+   * Runs the job unless this node is busy with another one: then a reminder adds it again.
    * Handles COMPLIANCE_JOB_DUE.
    */
   async due({ job_id }: JobDue): Promise<void> {
@@ -68,12 +49,12 @@ export class JobRunner {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#current = promise;
     try {
-      const job = await takeJob(this.#options.database, job_id);
+      const [job] = await JOBS.take(this.#options.database, LEASE_MS, [job_id]);
       if (job !== undefined) await this.#run(job);
     } finally {
       this.#current = undefined;
       resolve();
-      this.#recovery.wake();
+      this.#reminders.wake();
     }
   }
 
@@ -81,12 +62,12 @@ export class JobRunner {
   async close(): Promise<void> {
     this.#stop.abort(new Error('the node stops'));
     await this.#current;
-    await this.#recovery.close();
+    await this.#reminders.close();
   }
 
   async #run(job: ComplianceJobRow): Promise<void> {
     const { database, work, log } = this.#options;
-    if (job.attempts > MAX_ATTEMPTS) {
+    if (job.attempts > RETRIES.delaysMs.length) {
       // Nodes died, or what it reads was removed again and again.
       const failed = { status: 'failed', error: 'resource_conflict', s3_key: null } as const;
       await database.transaction((tx) => endJob(tx, job, failed));
@@ -96,8 +77,8 @@ export class JobRunner {
     const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
     let [done, total] = [0, 0];
     const heartbeat = setInterval(() => {
-      renewLease(database, job, done, total).then(
-        (isOurs) => isOurs || lost.abort(new Error('the job was taken over')),
+      JOBS.renew(database, [{ ...job, done, total }], LEASE_MS).then(
+        ({ length }) => length > 0 || lost.abort(new Error('the job was taken over')),
         // The next renewal follows; the lease allows for several failures.
         () => undefined,
       );
@@ -123,14 +104,20 @@ export class JobRunner {
 
   async #failed(job: ComplianceJobRow, error: unknown): Promise<void> {
     const { database } = this.#options;
-    if (this.#stop.signal.aborted) return giveBack(database, job, 0);
-    if (job.attempts < MAX_ATTEMPTS) return giveBack(database, job, RETRY_MS * 2 ** job.attempts);
+    if (this.#stop.signal.aborted) return JOBS.release(database, [job]);
+    const { id, fence, attempts } = job;
+    const due_in_ms = delayAfter(RETRIES, attempts);
+    if (due_in_ms !== null) {
+      await JOBS.settle(database, [{ id, fence, due_in_ms, status: 'queued' }]);
+      return;
+    }
     const code = error instanceof ApiError ? error.condition : 'internal_error';
     await database.transaction((tx) => endJob(tx, job, { status: 'failed', error: code, s3_key: null }));
   }
 }
 
-const MAX_ATTEMPTS = 5;
-const RETRY_MS = 1_000;
+/** A node that has not renewed its lease for so long is taken to be gone. */
+const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 1_000;
-const RECOVER_EVERY_MS = 2_000;
+/** Five tries. */
+const RETRIES: Backoff = { delaysMs: [0, 2_000, 4_000, 8_000, 16_000] };

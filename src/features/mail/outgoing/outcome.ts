@@ -2,13 +2,7 @@ import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol
 import { enqueueChanged } from '../../../core/events/changes.ts';
 import { notifyUsers } from '../../../core/notifications/feed/notify-users.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import {
-  lockOutgoing,
-  type OutgoingRow,
-  readFailed,
-  setEmailStatus,
-  writeOutcome,
-} from './outgoing-store.ts';
+import { lockOutgoing, type OutgoingRow, readFailed, setEmailStatus, settleMail } from './outgoing-store.ts';
 
 /** What became of a mail that goes out, at some of its recipients or as a whole. */
 export interface MailOutcome {
@@ -54,7 +48,7 @@ export async function recordOutcome(
     return { ...one, code, status: status === 'failed' && isOpen ? ('failed' as const) : state };
   });
   const next = status ?? statusOf(after);
-  const at = await writeOutcome(tx, mailId, { recipients: after, status: next, reason, nextTryMs });
+  const at = await settleMail(tx, mailId, { recipients: after, status: next, reason, due_in_ms: nextTryMs });
   if (next === mail.status) return next;
   await publishStatus(tx, mail, next);
   if (next === 'bounced' || next === 'failed') await notify(tx, mail, next, at);

@@ -1,6 +1,7 @@
 import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
-import type { Querier, Tx } from '../../../platform/db/connection/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { type Due, LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { type MailRow, mailColumns } from '../mail-store.ts';
 
@@ -10,40 +11,6 @@ export type OutgoingRow = Pick<
   'id' | 'account_id' | 'conversation_id' | 'message_id' | 'status' | 'recipients' | 'attempts'
 >;
 
-/**
- * Takes mails that are due, the longest waiting first, and keeps other nodes away from them for
- * `leaseMs`. Those of busy accounts are left.
- */
-export function takeDueMails(
-  db: Querier,
-  busyAccounts: readonly string[],
-  leaseMs: number,
-  limit: number,
-): Promise<MailRow[]> {
-  return db.query(TAKE_DUE, busyAccounts, leaseMs, limit);
-}
-
-/** Prolongs the leases of mails that are still being sent. */
-export async function renewLeases(db: Querier, ids: readonly string[], leaseMs: number): Promise<void> {
-  if (ids.length > 0) await db.query(RENEW, ids, leaseMs);
-}
-
-/** Lets any node take these mails at once, as if they had not been taken. */
-export async function releaseMails(db: Querier, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await db.query(RELEASE, ids);
-}
-
-export interface WaitingMails {
-  readonly waiting: number;
-  /** Since the oldest of them was made. */
-  readonly oldestSeconds: number;
-}
-
-export async function measureWaiting(db: Querier): Promise<WaitingMails> {
-  const [row] = await db.query(MEASURE);
-  return { waiting: row!.waiting, oldestSeconds: row!.oldest ?? 0 };
-}
-
 /** Locks the message of a mail, then the mail. */
 export async function lockOutgoing(tx: Tx, mailId: string): Promise<OutgoingRow | undefined> {
   await tx.query(LOCK_MESSAGE, mailId);
@@ -51,21 +18,19 @@ export async function lockOutgoing(tx: Tx, mailId: string): Promise<OutgoingRow 
   return row;
 }
 
-export interface WrittenOutcome {
+export interface WrittenOutcome extends Due {
   readonly recipients: readonly EmailRecipient[];
   readonly status: SentEmailStatus;
   readonly reason: string | null;
-  /** Milliseconds until the next try; null: there is none. */
-  readonly nextTryMs: number | null;
 }
 
 /** Writes the outcome of a locked mail, and returns when that was. */
-export async function writeOutcome(
+export async function settleMail(
   tx: Tx,
-  mailId: string,
-  { recipients, status, reason, nextTryMs }: WrittenOutcome,
+  id: string,
+  { recipients, ...outcome }: WrittenOutcome,
 ): Promise<string> {
-  const [row] = await tx.query(WRITE_OUTCOME, mailId, JSON.stringify(recipients), status, reason, nextTryMs);
+  const [row] = await OUTGOING.settle(tx, [{ id, ...outcome, recipients: JSON.stringify(recipients) }]);
   return row!.updated_at;
 }
 
@@ -96,37 +61,31 @@ export async function readFailed(tx: Tx, messageId: string): Promise<FailedMail 
   return row;
 }
 
-const TAKE_DUE = statement<[busyAccounts: readonly string[], leaseMs: number, limit: number], MailRow>({
-  name: 'take-due-mails',
-  text: `
-    WITH due AS MATERIALIZED (
-      SELECT id FROM mails WHERE next_try_at <= clock_timestamp() AND account_id <> ALL($1)
-      ORDER BY next_try_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
-    )
-    UPDATE mails m SET attempts = m.attempts + 1, next_try_at = clock_timestamp() + $2::float8 * interval '1 ms'
-    FROM due WHERE m.id = due.id
-    RETURNING ${mailColumns('m')}`,
-});
-
-const RENEW = statement<[ids: readonly string[], leaseMs: number]>({
-  name: 'renew-leases-of-mails',
-  text: `
-    UPDATE mails SET next_try_at = clock_timestamp() + $2::float8 * interval '1 ms'
-    WHERE id = ANY($1) AND next_try_at < clock_timestamp() + $2::float8 * interval '1 ms'`,
-});
-
-const RELEASE = statement<[ids: readonly string[]]>({
-  name: 'release-mails',
-  text: `
-    UPDATE mails SET attempts = greatest(attempts - 1, 0), next_try_at = clock_timestamp()
-    WHERE id = ANY($1) AND next_try_at IS NOT NULL`,
-});
-
-const MEASURE = statement<[], { waiting: number; oldest: number | null }>({
-  name: 'measure-waiting-mails',
-  text: `
-    SELECT count(*) AS waiting, extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS oldest
-    FROM mails WHERE next_try_at IS NOT NULL`,
+/** Mails that go out, the longest waiting first. Those of busy accounts are left. */
+export const OUTGOING = new LeasedRows<
+  Pick<MailRow, 'id'>,
+  MailRow,
+  [busyAccounts: readonly string[], limit: number],
+  Pick<WrittenOutcome, 'status' | 'reason'> & { readonly recipients: string },
+  { readonly updated_at: string }
+>({
+  name: 'mails',
+  table: 'mails',
+  key: ['id'],
+  due: 'next_try_at',
+  tries: 'attempts',
+  take: {
+    from: `mails q WHERE q.next_try_at <= clock_timestamp() AND q.account_id <> ALL($2)
+      ORDER BY q.next_try_at LIMIT $3`,
+    returning: mailColumns('q'),
+  },
+  settle: {
+    columns: { recipients: 'jsonb', status: 'text', reason: 'text' },
+    set: `sent_at = CASE WHEN s.recipients @> '[{"status": "sent"}]' THEN coalesce(q.sent_at, clock_timestamp())
+      ELSE q.sent_at END, updated_at = later_than(q.updated_at)`,
+  },
+  shown: 'q.updated_at',
+  since: 'q.created_at',
 });
 
 const LOCK_MESSAGE = statement<[mailId: string]>({
@@ -140,26 +99,6 @@ const LOCK_MAIL = statement<[mailId: string], OutgoingRow>({
   text: `
     SELECT id, account_id, conversation_id, message_id, status, recipients, attempts
     FROM mails WHERE id = $1 AND direction = 'out' FOR NO KEY UPDATE`,
-});
-
-const WRITE_OUTCOME = statement<
-  [
-    mailId: string,
-    recipients: string,
-    status: SentEmailStatus,
-    reason: string | null,
-    nextTryMs: number | null,
-  ],
-  { updated_at: string }
->({
-  name: 'write-mail-outcome',
-  text: `
-    UPDATE mails SET recipients = $2::jsonb, status = $3, reason = $4,
-      next_try_at = clock_timestamp() + $5::float8 * interval '1 ms',
-      sent_at = CASE WHEN $2::jsonb @> '[{"status": "sent"}]' THEN coalesce(sent_at, clock_timestamp()) ELSE sent_at END,
-      updated_at = later_than(updated_at)
-    WHERE id = $1
-    RETURNING updated_at`,
 });
 
 const REQUEUE = statement<[mailId: string, recipients: string, reason: string | null]>({

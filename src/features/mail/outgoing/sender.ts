@@ -1,33 +1,27 @@
 import type { EmailPurpose } from '../../../contract/protocol/resources/email.ts';
+import { delayAfter } from '../../../platform/backoff.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
-import { Lanes } from '../../../platform/outbound/lanes.ts';
+import { Sender } from '../../../platform/outbound/sender.ts';
 import type { MailRow } from '../mail-store.ts';
 import { composeMail } from './compose-mail.ts';
 import { type MailOutcome, recordOutcome } from './outcome.ts';
-import { measureWaiting, releaseMails, renewLeases, takeDueMails } from './outgoing-store.ts';
-import type { SendSchedule } from './send-schedule.ts';
+import { OUTGOING } from './outgoing-store.ts';
+import type { SendTimes } from './send-times.ts';
 import type { MailTransport, Tried } from './transport.ts';
 import type { MailWriter, WrittenMail } from './written-mail.ts';
 
 export interface MailSenderOptions {
   readonly database: Database;
   readonly transport: MailTransport;
-  readonly schedule: SendSchedule;
+  readonly times: SendTimes;
   /** Writes the mails of each purpose. */
   readonly writers: Readonly<Partial<Record<EmailPurpose, MailWriter>>>;
   /** Milliseconds for one try. */
   readonly timeoutMs?: number;
   readonly metrics: Metrics;
   readonly log: Logger;
-}
-
-/** A mail that this node has taken. */
-interface Taken {
-  readonly mail: MailRow;
-  readonly takenAtMs: number;
 }
 
 /** Tries of one account side by side; beyond CROWD of all accounts, each account has one. */
@@ -43,9 +37,6 @@ const MAX_ACCOUNTS = 8;
 const TAKEN_AT_ONCE = 64;
 
 const TRY_MS = 5 * 60_000;
-const MEASURE_EVERY_MS = 10_000;
-/** A renewal has this part of the lease to succeed. */
-const RENEWED_AFTER = 1 / 3;
 /** Between two tries to write an outcome. */
 const WRITE_AGAIN_MS = 1_000;
 
@@ -57,97 +48,70 @@ const WRITE_AGAIN_MS = 1_000;
  */
 export class MailSender {
   readonly #options: MailSenderOptions;
-  readonly #lanes: Lanes<Taken>;
-  readonly #sweep: Loop;
-  /**
-   * Those that this node holds, tries under way and outcomes that are still to be written included.
-   */
-  readonly #held = new Set<Taken>();
+  readonly #sender: Sender<MailRow>;
   readonly #stop = new AbortController();
-  #renewedAtMs = performance.now();
-  #measuredAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: MailSenderOptions) {
     this.#options = options;
-    const { schedule, log } = options;
-    this.#sweep = new Loop({
-      intervalMs: schedule.lookEveryMs,
-      run: (signal) => this.#round(signal),
-      onError: (error) => log.warn({ err: error }, 'looking for mail to send failed'),
+    const { database, times, metrics, log } = options;
+    const { lookEveryMs, leaseMs } = times;
+    this.#sender = new Sender<MailRow>({
+      name: 'mails',
+      lanes: {
+        laneOf: (mail) => mail.account_id,
+        sideBySide: SIDE_BY_SIDE,
+        crowd: CROWD,
+        room: ROOM,
+        maxLanes: MAX_ACCOUNTS,
+      },
+      lookEveryMs,
+      leaseMs,
+      atOnce: TAKEN_AT_ONCE,
+      take: (rooms, atOnce) => {
+        const busy = [...rooms].flatMap(([accountId, room]) => (room === 0 ? accountId : []));
+        return OUTGOING.take(database, leaseMs, busy, atOnce);
+      },
+      renew: (mails) => OUTGOING.renew(database, mails, leaseMs),
+      release: (mails) => OUTGOING.release(database, mails),
+      send: (mail) => this.#send(mail),
+      measure: async () => {
+        const { waiting, oldestSeconds } = await OUTGOING.measure(database);
+        metrics.mailsWaiting.set(waiting);
+        metrics.mailsWaitingSeconds.set(oldestSeconds);
+      },
+      log,
     });
-    this.#lanes = new Lanes({
-      laneOf: ({ mail }) => mail.account_id,
-      sideBySide: SIDE_BY_SIDE,
-      crowd: CROWD,
-      room: ROOM,
-      maxLanes: MAX_ACCOUNTS,
-      run: (taken) => this.#run(taken),
-      onDrained: () => this.#sweep.wake(),
-    });
-    this.#sweep.wake();
+    this.#sender.wake();
   }
 
-  /** Takes what is due now instead of with the next sweep. */
+  /** Takes what is due now instead of with the next look. */
   wake(): void {
-    this.#sweep.wake();
+    this.#sender.wake();
   }
 
   /**
    * Lets tries under way end, for `ms` at most; no other begins. Mails that have not begun are left
    * to other nodes.
    */
-  async drain(ms: number): Promise<void> {
-    if (!this.#stop.signal.aborted) {
-      this.#stop.abort();
-      await this.#sweep.close();
-      const left = this.#lanes.abandonQueued();
-      for (const taken of left) this.#held.delete(taken);
-      await releaseMails(this.#options.database, idsOf(left)).catch(() => undefined);
-    }
-    await this.#lanes.idle(ms);
+  drain(ms: number): Promise<void> {
+    this.#stop.abort();
+    return this.#sender.drain(ms);
   }
 
   /** A try that has not ended is repeated by another node when its lease ends. */
   async close(): Promise<void> {
     await this.drain(0);
     this.#options.transport.close();
-    await this.#lanes.idle(CLOSING_MS);
-  }
-
-  async #round(signal: AbortSignal): Promise<void> {
-    const { database } = this.#options;
-    await this.#renew();
-    for (let isMore = true; isMore && !signal.aborted; ) {
-      const rooms = this.#lanes.rooms();
-      const busy = [...rooms].flatMap(([accountId, room]) => (room === 0 ? accountId : []));
-      const due = await takeDueMails(database, busy, this.#leaseMs, TAKEN_AT_ONCE);
-      const takenAtMs = performance.now();
-      const left = due.map((mail) => ({ mail, takenAtMs })).filter((taken) => !this.#begin(taken));
-      await releaseMails(database, idsOf(left));
-      isMore = left.length === 0 && due.length === TAKEN_AT_ONCE;
-    }
-    await this.#measure();
-  }
-
-  #begin(taken: Taken): boolean {
-    this.#held.add(taken);
-    const isBegun = this.#lanes.add(taken);
-    if (!isBegun) this.#held.delete(taken);
-    return isBegun;
+    await this.#sender.drain(CLOSING_MS);
   }
 
   /** Never rejects. */
-  async #run(taken: Taken): Promise<void> {
-    const { mail } = taken;
+  async #send(mail: MailRow): Promise<void> {
     try {
-      // Its lease may have ended: a sweep takes it again.
-      if (performance.now() - Math.max(taken.takenAtMs, this.#renewedAtMs) > this.#leaseMs) return;
       await this.#try(mail);
     } catch (error) {
       this.#options.log.warn({ err: error, mail_id: mail.id }, 'a mail could not be made');
       await this.#record(this.#later(mail, 'internal_error'));
-    } finally {
-      this.#held.delete(taken);
     }
   }
 
@@ -169,16 +133,16 @@ export class MailSender {
       await this.#record({ ...outcome, status: 'canceled' }, written.onEnd);
       return;
     }
-    const tried = await this.#send(written, recipients);
+    const tried = await this.#hand(written, recipients);
     if (this.#stop.signal.aborted && tried.recipients.every(({ status }) => status === 'deferred')) {
       // The connection may have ended because this node stops.
-      await releaseMails(database, [mail.id]);
+      await OUTGOING.release(database, [mail]);
       return;
     }
     await this.#record(this.#afterTry(mail, tried), written.onEnd);
   }
 
-  async #send({ content, sender }: FullMail, recipients: readonly string[]): Promise<Tried> {
+  async #hand({ content, sender }: FullMail, recipients: readonly string[]): Promise<Tried> {
     const { transport, metrics, timeoutMs = TRY_MS } = this.#options;
     const composed = composeMail(content, { sender, recipients });
     const beganMs = performance.now();
@@ -199,7 +163,7 @@ export class MailSender {
 
   /** The mail is tried again, unless it has been for five days. */
   #later({ id: mailId, attempts: attempt }: MailRow, reason: string | null): MailOutcome {
-    const nextTryMs = this.#options.schedule.delayAfter(attempt);
+    const nextTryMs = delayAfter(this.#options.times.retries, attempt);
     return { mailId, attempt, reason, nextTryMs, status: nextTryMs === null ? 'failed' : 'deferred' };
   }
 
@@ -237,33 +201,8 @@ export class MailSender {
       this.#stop.signal.addEventListener('abort', end);
     });
   }
-
-  async #renew(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - this.#renewedAtMs < this.#leaseMs * RENEWED_AFTER) return;
-    await renewLeases(this.#options.database, idsOf([...this.#held]), this.#leaseMs);
-    this.#renewedAtMs = nowMs;
-  }
-
-  async #measure(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - this.#measuredAtMs < MEASURE_EVERY_MS) return;
-    this.#measuredAtMs = nowMs;
-    const { database, metrics } = this.#options;
-    const { waiting, oldestSeconds } = await measureWaiting(database);
-    metrics.mailsWaiting.set(waiting);
-    metrics.mailsWaitingSeconds.set(oldestSeconds);
-  }
-
-  get #leaseMs(): number {
-    return this.#options.schedule.leaseMs;
-  }
 }
 
 type FullMail = Extract<WrittenMail, { readonly content: object }>;
 
 const CLOSING_MS = 2_000;
-
-function idsOf(taken: readonly Taken[]): string[] {
-  return taken.map(({ mail }) => mail.id);
-}

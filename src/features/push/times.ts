@@ -1,12 +1,13 @@
+import type { Backoff } from '../../platform/backoff.ts';
+
 /** When a push is tried again, and when a subscription is given up. */
 
 const MINUTE_MS = 60 * 1_000;
 
-/** Milliseconds from a try that failed to the next one; after the last, the delivery is dropped. */
-export const RETRIES_MS: readonly number[] = [30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
-
-/** No push service makes a try wait for longer than this. */
-export const LONGEST_RETRY_MS = 60 * MINUTE_MS;
+export const RETRIES: Backoff = {
+  delaysMs: [0, 30_000, 2 * MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS],
+  mostAskedMs: 60 * MINUTE_MS,
+};
 
 /** Notifications that are older are not pushed, and push services keep none for longer. */
 export const PUSHED_FOR_MS = 24 * 60 * MINUTE_MS;

@@ -1,0 +1,246 @@
+/**
+ * Every queue in a table (platform/db/queue/leased-rows.ts), with two nodes: what they take, what
+ * they leave behind when they die, and what they may still write when they come back.
+ */
+
+import t, { type Test } from 'tap';
+import { newId } from '../../src/contract/protocol/ids.ts';
+import { RUNS } from '../../src/features/agents/runs/lease-store.ts';
+import { startRun } from '../../src/features/agents/runs/start.ts';
+import { insertAgent } from '../../src/features/agents/store.ts';
+import { addComplianceJob, JOBS } from '../../src/features/compliance/jobs/job-store.ts';
+import { OUTGOING } from '../../src/features/mail/outgoing/outgoing-store.ts';
+import { DELIVERIES as PUSHES } from '../../src/features/push/delivery-store.ts';
+import {
+  addDeliveries,
+  pending,
+  DELIVERIES as WEBHOOKS,
+} from '../../src/features/webhooks/delivery-store.ts';
+import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Value } from '../../src/platform/db/connection/statement.ts';
+import type { LeasedRows } from '../../src/platform/db/queue/leased-rows.ts';
+import { addMail } from '../mail/fixture.ts';
+import { createGround, log } from '../support/timeline.ts';
+import { until } from '../support/until.ts';
+import { firstTry } from '../webhooks/delivering.ts';
+import { addWebhook } from '../webhooks/webhook.ts';
+
+const ground = await createGround(t);
+const { database: one, accountId, authorId } = ground;
+const other = await openDatabase({ url: ground.url, log });
+t.teardown(() => other.close());
+
+const LONG_MS = 60_000;
+/** A lease that is over as soon as it is asked about: that of a node that died or hangs. */
+const OVER_MS = 0;
+const COUNT = 30;
+
+/** A row that a node has, or had. */
+interface Held {
+  readonly id: string;
+  renew(db: Database): Promise<boolean>;
+  release(db: Database): Promise<void>;
+  settle(db: Database, due_in_ms: number | null): Promise<boolean>;
+}
+
+interface Kind {
+  readonly name: string;
+  readonly ids: readonly string[];
+  /** Whether a node that has lost a row neither renews nor releases it. */
+  readonly isFenced: boolean;
+  /** Whether its outcome is refused too; otherwise it is harmless. */
+  readonly refusesLate: boolean;
+  /** Whether another node takes a row whose lease is over; otherwise it ends it. */
+  readonly isTakenAgain: boolean;
+  take(db: Database, leaseMs: number): Promise<Held[]>;
+  waiting(): Promise<number>;
+  isDue(): Promise<boolean>;
+}
+
+function kind<Key extends object, Row extends Key, By extends readonly Value[], Settled extends object>(
+  queue: LeasedRows<Key, Row, By, Settled>,
+  {
+    by,
+    idOf,
+    settled,
+    ...how
+  }: Pick<Kind, 'name' | 'ids' | 'isFenced' | 'refusesLate' | 'isTakenAgain'> & {
+    readonly by: NoInfer<By>;
+    idOf(row: NoInfer<Row>): string;
+    settled(row: NoInfer<Row>, isDone: boolean): NoInfer<Settled>;
+  },
+): Kind {
+  return {
+    ...how,
+    take: async (db, leaseMs) =>
+      (await queue.take(db, leaseMs, ...by)).map((row) => ({
+        id: idOf(row),
+        renew: async (db) => (await queue.renew(db, [row], LONG_MS)).length > 0,
+        release: (db) => queue.release(db, [row]),
+        settle: async (db, due_in_ms) => {
+          const outcome = { ...row, ...settled(row, due_in_ms === null), due_in_ms };
+          return (await queue.settle(db, [outcome])).length > 0;
+        },
+      })),
+    waiting: async () => (await queue.measure(one)).waiting,
+    isDue: async () => (await one.pool.query(`SELECT ${queue.hasDue} AS due`)).rows[0].due === true,
+  };
+}
+
+const QUEUES = [await webhooks(), await pushes(), await mails(), await jobs(), await runs()];
+
+for (const queue of QUEUES) {
+  const { isFenced, refusesLate, isTakenAgain } = queue;
+  const none = async (t: Test, what: string) => t.strictSame(await queue.take(other, LONG_MS), [], what);
+
+  t.test(`${queue.name}: of two nodes that die, hang and come back, one has a row`, async (t) => {
+    if (isTakenAgain) t.equal(await queue.waiting(), COUNT, 'what waits is counted');
+    const rounds = await Promise.all([one, other, one, other].map((db) => queue.take(db, LONG_MS)));
+    const held = rounds.flat();
+    // What a lock hides from one round, the next one finds.
+    held.push(...(await queue.take(one, LONG_MS)));
+    t.strictSame(idsOf(held), [...queue.ids].sort(), 'two takers at once: each row once, and all of them');
+    await none(t, 'none is left');
+    t.notOk(await queue.isDue(), 'nor is any due');
+    if (isFenced) t.strictSame(await all(held, (row) => row.renew(other)), [true], 'a lease is renewed');
+    if (!isTakenAgain) return;
+
+    await all(held, (row) => row.release(one));
+    const lost = await queue.take(other, OVER_MS);
+    t.strictSame(idsOf(lost), idsOf(held), 'what is released is there at once');
+    await until(() => queue.isDue(), { what: 'the leases of a node that died to end' });
+    const heirs = await queue.take(one, LONG_MS);
+    t.strictSame(idsOf(heirs), idsOf(lost), 'another node has them');
+    if (isFenced) {
+      t.strictSame(await all(lost, (row) => row.renew(other)), [false], 'one that comes back renews none');
+      await all(lost, (row) => row.release(other));
+      await none(t, 'nor does it give away what it has lost');
+    }
+    if (refusesLate) {
+      t.strictSame(await all(lost, (row) => row.settle(other, null)), [false], 'its outcome is refused');
+      await none(t, 'and changes nothing');
+    }
+
+    const [later, soon] = [heirs.slice(COUNT / 2), heirs.slice(0, COUNT / 2)];
+    await all(later, (row) => row.settle(one, LONG_MS));
+    await none(t, 'a later try is later');
+    await all(soon, (row) => row.settle(one, 1));
+    await until(() => queue.isDue(), { what: 'the time of the next try' });
+    const last = await queue.take(other, LONG_MS);
+    t.strictSame(idsOf(last), idsOf(soon));
+    await all(last, (row) => row.settle(other, null));
+    t.equal(await queue.waiting(), later.length, 'what is done is counted no more');
+    if (!refusesLate)
+      await all(
+        lost.filter(({ id }) => idsOf(last).includes(id)),
+        (row) => row.settle(one, null),
+      );
+    await none(t, 'and never taken again');
+  });
+}
+
+/** Returns the different results. */
+async function all<Result>(rows: readonly Held[], act: (row: Held) => Promise<Result>): Promise<Result[]> {
+  return [...new Set(await Promise.all(rows.map(act)))];
+}
+
+function idsOf(rows: readonly Held[]): string[] {
+  return rows.map(({ id }) => id).sort();
+}
+
+async function webhooks() {
+  const id = await addWebhook(one, { accountId, actorId: authorId });
+  const tries = Array.from({ length: COUNT }, () => firstTry(id).delivery);
+  await addDeliveries(
+    one,
+    tries.map((delivery) => ({ delivery, state: pending(0) })),
+  );
+  return kind(WEBHOOKS, {
+    ...{
+      name: 'webhook deliveries',
+      ids: tries.map((delivery) => delivery.id),
+      isFenced: false,
+      refusesLate: false,
+    },
+    ...{ isTakenAgain: true },
+    idOf: (row) => row.id,
+    by: [[], [], COUNT, COUNT],
+    settled: (row, isDone) => ({ ...pending(0, row.attempts), status: isDone ? ('delivered' as const) : ('pending' as const) }),
+  });
+}
+
+async function pushes() {
+  const ids = Array.from({ length: COUNT }, () => newId('notification'));
+  await one.pool.query(
+    `INSERT INTO push_subscriptions (id, account_id, actor_id, endpoint, origin, p256dh, auth, key_id)
+     VALUES ('psh_1', $1, $2, 'https://push.example/1', 'https://push.example', '', '', '')`,
+    [accountId, authorId],
+  );
+  await one.pool.query(
+    `INSERT INTO push_deliveries (subscription_id, notification_id, due_at)
+     SELECT 'psh_1', unnest($1::text[]), clock_timestamp()`,
+    [ids],
+  );
+  return kind(PUSHES, {
+    ...{ name: 'pushes', ids, isFenced: true, refusesLate: false, isTakenAgain: true },
+    idOf: (row) => row.notification_id,
+    by: [[], COUNT],
+    settled: () => ({}),
+  });
+}
+
+async function mails() {
+  const ids: string[] = [];
+  for (let n = 0; n < COUNT; n++) {
+    const mail = await addMail(
+      { database: one, accountId, actorId: authorId },
+      { direction: 'out', purpose: 'reply', status: 'queued', next_try_at: new Date(0).toISOString() },
+    );
+    ids.push(mail.id);
+  }
+  return kind(OUTGOING, {
+    ...{ name: 'mails', ids, isFenced: true, refusesLate: false, isTakenAgain: true },
+    idOf: (row) => row.id,
+    by: [[], COUNT],
+    settled: (_, isDone) => ({ status: isDone ? ('sent' as const) : ('deferred' as const), reason: null, recipients: '[]' }),
+  });
+}
+
+async function jobs() {
+  const ids = Array.from({ length: COUNT }, () => newId('export'));
+  await one.transaction(async (tx) => {
+    for (const id of ids) {
+      const about = { accountId, subjectId: authorId, requestedBy: authorId } as const;
+      await addComplianceJob(tx, { id, kind: 'user_export', ...about });
+    }
+  });
+  // A job that waits has no time: it is taken by its id, which a job of the queue names. What ends
+  // it has more to say than a row of settle (exports.test.ts).
+  return kind(JOBS, {
+    ...{ name: 'compliance jobs', ids, isFenced: true, refusesLate: true, isTakenAgain: true },
+    idOf: (row) => row.id,
+    by: [ids],
+    settled: (_, isDone) => ({ status: isDone ? ('complete' as const) : ('queued' as const) }),
+  });
+}
+
+async function runs() {
+  const ids = await one.transaction(async (tx) => {
+    const fields = { name: 'Mate', slug: 'mate', categoryCode: 'ops', triggerType: 'manual' } as const;
+    const agent = await insertAgent(tx, { accountId, ...fields });
+    const started: string[] = [];
+    for (let n = 0; n < COUNT; n++) {
+      const trigger = { type: 'manual', key: newId('message'), input: null, by: null } as const;
+      const place = { conversationId: null, messageId: null, depth: 0, rootId: null };
+      started.push((await startRun(tx, agent, { ...trigger, ...place }))!.id);
+    }
+    return started;
+  });
+  // The run of a node that died ends (recovery.ts), and its end is written under its fence.
+  return kind(RUNS, {
+    ...{ name: 'runs', ids, isFenced: true, refusesLate: true, isTakenAgain: false },
+    idOf: (row) => row.id,
+    by: [ids, 'node'],
+    settled: () => ({}),
+  });
+}
