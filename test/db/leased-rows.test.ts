@@ -165,7 +165,10 @@ async function webhooks() {
     ...{ isTakenAgain: true },
     idOf: (row) => row.id,
     by: [[], [], COUNT, COUNT],
-    settled: (row, isDone) => ({ ...pending(0, row.attempts), status: isDone ? ('delivered' as const) : ('pending' as const) }),
+    settled: (row, isDone) => ({
+      ...pending(0, row.attempts),
+      status: isDone ? ('delivered' as const) : ('pending' as const),
+    }),
   });
 }
 
@@ -202,7 +205,11 @@ async function mails() {
     ...{ name: 'mails', ids, isFenced: true, refusesLate: false, isTakenAgain: true },
     idOf: (row) => row.id,
     by: [[], COUNT],
-    settled: (_, isDone) => ({ status: isDone ? ('sent' as const) : ('deferred' as const), reason: null, recipients: '[]' }),
+    settled: (_, isDone) => ({
+      status: isDone ? ('sent' as const) : ('deferred' as const),
+      reason: null,
+      recipients: '[]',
+    }),
   });
 }
 
