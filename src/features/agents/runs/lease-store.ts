@@ -37,6 +37,7 @@ export const RUNS = new LeasedRows<
   key: ['id'],
   due: 'lease_until',
   fence: 'fence',
+  owner: 'owner',
   open: `q.status = 'running' AND q.owner IS NOT NULL`,
   take: {
     from: `agent_runs q WHERE q.id = ANY($2) AND q.owner IS NULL AND q.status IN ('pending', 'running')`,

@@ -23,6 +23,8 @@ export interface LeasedRowsOptions {
    * count neither renews nor releases the row, but its outcome counts.
    */
   readonly tries?: string;
+  /** The column with the node that has the row, which `take.set` sets: others do not renew it. */
+  readonly owner?: string;
   readonly take: {
     /**
      * SQL behind FROM that finds the rows, `q` among them; the values of `take` are $2 and on. With
@@ -104,12 +106,14 @@ export class LeasedRows<
   readonly #measure: Statement<[], { waiting: number; oldest: number | null }>;
 
   constructor(options: LeasedRowsOptions) {
-    const { name, table, key, due, fence, tries, take, renew = {}, release, settle = {} } = options;
+    const { name, table, key, due, fence, tries, owner, take, renew = {}, release, settle = {} } = options;
     const { open = `q.${due} IS NOT NULL`, since = `q.${due}` } = options;
     this.#key = [...key, ...present(fence)];
-    this.#held = [...this.#key, ...present(tries)];
+    this.#held = [...this.#key, ...present(tries), ...present(owner)];
     const typed = (columns: readonly string[]) =>
-      columns.map((column) => [column, key.includes(column) ? 'text' : 'integer'] as const);
+      columns.map(
+        (column) => [column, key.includes(column) || column === owner ? 'text' : 'integer'] as const,
+      );
     const isSame = (columns: readonly string[]) =>
       columns.map((column) => `q.${column} = s.${column}`).join(' AND ');
     this.hasDue = `(SELECT q.${due} FROM ${table} q WHERE ${open} ORDER BY q.${due} LIMIT 1) <= statement_timestamp()`;
