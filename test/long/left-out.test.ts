@@ -1,4 +1,6 @@
-/** What a node does without each feature: the others go on, and nothing of it grows or is retried. */
+/**
+ * What a node does without each feature: the others go on, and nothing of it grows or is retried.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
