@@ -49,11 +49,12 @@ const ROWS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   contract: [['client'], ['protocol']],
 };
 /**
- * The same inside an area, by the next part of the path: files right in the area that have no row
- * of their own come first.
+ * The same inside an area, or inside a folder of one, by the next part of the path: files right in
+ * it that have no row of their own come first.
  */
 const ROWS_WITHIN: Readonly<Record<string, readonly (readonly string[])[]>> = {
   agents: [['triggers'], ['runs'], ['replies', 'tools'], ['models']],
+  'agents/runs': [['control', 'execution', 'removal'], ['effects'], ['state']],
   http: [['documents'], ['pipeline'], ['connection']],
   db: [['migration'], ['queue'], ['connection'], ['tables']],
   notifications: [['causes'], ['feed'], ['settings']],
@@ -242,11 +243,13 @@ function misplacedImport(path: string, specifier: string): string[] {
 }
 
 function misplacedWithin(area: string, path: string, target: string): boolean {
-  const rows = ROWS_WITHIN[area];
-  if (rows === undefined) return false;
-  const [from, to] = [path, target].map((file) => (file.split('/')[3] ?? '').replace(/\.ts$/, ''));
-  const rowOf = (part: string | undefined) => rows.findIndex((row) => row.includes(part ?? ''));
-  return rowOf(from) === -1 || from === to ? false : rowOf(from) >= rowOf(to);
+  return Object.entries(ROWS_WITHIN).some(([folder, rows]) => {
+    const inside = [path, target].flatMap((file) => file.split(`/${folder}/`)[1] ?? []);
+    if (folder.split('/')[0] !== area || inside.length < 2) return false;
+    const [from, to] = inside.map((file) => (file.split('/')[0] ?? '').replace(/\.ts$/, ''));
+    const rowOf = (part: string | undefined) => rows.findIndex((row) => row.includes(part ?? ''));
+    return rowOf(from) === -1 || from === to ? false : rowOf(from) >= rowOf(to);
+  });
 }
 
 /** Files that import each other, type imports included: one line a cycle. */

@@ -28,7 +28,7 @@ import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
 import { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import { Replies } from '../../src/features/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
-import { updateRun } from '../../src/features/agents/runs/store.ts';
+import { updateRun } from '../../src/features/agents/runs/state/store.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';

@@ -13,10 +13,14 @@ import type { RunRow } from '../../src/core/resources/run.ts';
 import type { Completion } from '../../src/features/agents/models/chain.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
 import { ReplyText } from '../../src/features/agents/replies/reply-text.ts';
-import { Execution, type ExecutionOptions, endClaimed } from '../../src/features/agents/runs/execution.ts';
-import { RunFailure } from '../../src/features/agents/runs/failure.ts';
-import { takeRun } from '../../src/features/agents/runs/lease-store.ts';
-import { findRun, updateRun } from '../../src/features/agents/runs/store.ts';
+import {
+  Execution,
+  type ExecutionOptions,
+  endClaimed,
+} from '../../src/features/agents/runs/execution/execution.ts';
+import { RunFailure } from '../../src/features/agents/runs/execution/failure.ts';
+import { takeRun } from '../../src/features/agents/runs/state/lease-store.ts';
+import { findRun, updateRun } from '../../src/features/agents/runs/state/store.ts';
 import type { RunTool } from '../../src/features/agents/tools/tool.ts';
 import { Ground } from '../gateway/fixture.ts';
 import { ReplyNode } from '../support/reply-node.ts';

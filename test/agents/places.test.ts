@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import { findOverdue } from '../../src/features/agents/runs/lease-store.ts';
-import { hasRoomFor } from '../../src/features/agents/runs/run-limit.ts';
-import { startRun } from '../../src/features/agents/runs/start.ts';
+import { hasRoomFor } from '../../src/features/agents/runs/execution/run-limit.ts';
+import { findOverdue } from '../../src/features/agents/runs/state/lease-store.ts';
+import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import { createGround } from '../support/timeline.ts';
 

@@ -12,7 +12,7 @@ import type { ChatMessage } from '../../src/contract/protocol/resources/chat-mes
 import type { Conversation } from '../../src/contract/protocol/resources/conversation.ts';
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { findAgent } from '../../src/core/resources/agent.ts';
-import { startRun } from '../../src/features/agents/runs/start.ts';
+import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { Client } from '../gateway/fixture.ts';
 import { refusalOf, startTestApp } from '../support/app.ts';
 import { ModelServer } from '../support/model-server.ts';

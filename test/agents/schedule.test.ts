@@ -5,7 +5,7 @@ import t from 'tap';
 import type { AgentRow } from '../../src/core/resources/agent.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { readNewAgent } from '../../src/features/agents/definitions.ts';
-import { endRun } from '../../src/features/agents/runs/end-run.ts';
+import { endRun } from '../../src/features/agents/runs/state/end-run.ts';
 import { deleteAgent, insertAgent, updateAgent } from '../../src/features/agents/store.ts';
 import { ToolCatalogue } from '../../src/features/agents/tools/catalogue.ts';
 import { dueBy, nextDue } from '../../src/features/agents/triggers/cron.ts';

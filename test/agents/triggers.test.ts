@@ -12,7 +12,7 @@ import { ConversationDirectory } from '../../src/core/conversations/directory.ts
 import { MESSAGES_SENT } from '../../src/core/messages/outbox-topics.ts';
 import { readMessage } from '../../src/core/resources/message.ts';
 import type { RunRow } from '../../src/core/resources/run.ts';
-import { endRun } from '../../src/features/agents/runs/end-run.ts';
+import { endRun } from '../../src/features/agents/runs/state/end-run.ts';
 import { hasKeyword } from '../../src/features/agents/triggers/keywords.ts';
 import { Triggers } from '../../src/features/agents/triggers/triggers.ts';
 import { Rights } from '../../src/platform/access/rights.ts';

@@ -5,8 +5,8 @@
 
 import t, { type Test } from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
-import { RUNS } from '../../src/features/agents/runs/lease-store.ts';
-import { startRun } from '../../src/features/agents/runs/start.ts';
+import { RUNS } from '../../src/features/agents/runs/state/lease-store.ts';
+import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import { addComplianceJob, JOBS } from '../../src/features/compliance/jobs/job-store.ts';
 import { OUTGOING } from '../../src/features/mail/outgoing/outgoing-store.ts';

@@ -6,7 +6,7 @@ import { type ChangeEventName, EVENTS } from '../../src/contract/protocol/socket
 import type { conversationEvents } from '../../src/core/conversations/events.ts';
 import type { CompleteSource } from '../../src/core/events/event-source.ts';
 import { eventSources } from '../../src/core/features/event-sources.ts';
-import type { runEvents } from '../../src/features/agents/runs/events.ts';
+import type { runEvents } from '../../src/features/agents/runs/effects/events.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { log } from '../support/timeline.ts';

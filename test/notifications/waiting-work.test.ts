@@ -8,7 +8,7 @@ import type { List } from '../../src/contract/protocol/lists.ts';
 import type { ChatMessage } from '../../src/contract/protocol/resources/chat-message.ts';
 import type { Notification } from '../../src/contract/protocol/resources/notification.ts';
 import { createRole } from '../../src/core/accounts/roles.ts';
-import { RUN_APPROVAL } from '../../src/features/agents/runs/outbox-topics.ts';
+import { RUN_APPROVAL } from '../../src/features/agents/runs/state/outbox-topics.ts';
 import { enqueue } from '../../src/platform/db/queue/outbox.ts';
 import { Runs } from '../agents/runs.ts';
 import { Cases, message } from '../messages/cases.ts';

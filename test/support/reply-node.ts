@@ -15,7 +15,7 @@ import { type MessageRow, messageColumns } from '../../src/core/resources/messag
 import type { RunRow } from '../../src/core/resources/run.ts';
 import { Replies } from '../../src/features/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
-import { updateRun } from '../../src/features/agents/runs/store.ts';
+import { updateRun } from '../../src/features/agents/runs/state/store.ts';
 import type { Principal } from '../../src/platform/access/principal.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';

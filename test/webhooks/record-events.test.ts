@@ -15,7 +15,7 @@ import { readSentMessages } from '../../src/core/messages/store.ts';
 import { Timeline } from '../../src/core/messages/timeline/timeline.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { messageEvent, withParts } from '../../src/core/resources/message.ts';
-import { RUN_ENDED } from '../../src/features/agents/runs/outbox-topics.ts';
+import { RUN_ENDED } from '../../src/features/agents/runs/state/outbox-topics.ts';
 import { EMAIL_RECEIVED } from '../../src/features/mail/outbox-topics.ts';
 import { dataOf, encodeData, eventDataReader } from '../../src/features/webhooks/event-data.ts';
 import { Rights } from '../../src/platform/access/rights.ts';

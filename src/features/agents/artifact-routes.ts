@@ -2,8 +2,8 @@ import { notFound } from '../../contract/protocol/errors.ts';
 import { Artifact } from '../../contract/protocol/resources/agent-run.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { mayReadRun, type RunSources } from './runs/access.ts';
-import { findRun } from './runs/store.ts';
+import { mayReadRun, type RunSources } from './runs/control/access.ts';
+import { findRun } from './runs/state/store.ts';
 import { findArtifact } from './tools/artifact-store.ts';
 
 export interface ArtifactRoutesOptions extends RunSources {

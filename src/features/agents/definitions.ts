@@ -6,7 +6,7 @@ import { removeEverywhere } from '../../core/conversations/participants.ts';
 import { type AgentRow, lockAgent } from '../../core/resources/agent.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { cancelRuns } from './runs/cancel-all.ts';
+import { cancelRuns } from './runs/state/cancel-all.ts';
 import {
   type AgentChanges,
   deleteAgent,

@@ -1,6 +1,6 @@
 import type { DemoParts } from '../../core/features/feature.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
-import { RUN_ENDED } from './runs/outbox-topics.ts';
+import { RUN_ENDED } from './runs/state/outbox-topics.ts';
 import { insertAgent, updateAgent } from './store.ts';
 import type { ToolSetting } from './tools/rules.ts';
 

@@ -2,8 +2,12 @@ import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import type { ErasedPerson, Holdings } from '../../core/features/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { cancelAllOf, cancelRunsById } from './runs/cancel-all.ts';
-import { clearInputs, readArtifactsOf, readRunsAbout, readRunsStartedBy } from './runs/person-store.ts';
+import {
+  clearInputs,
+  readArtifactsOf,
+  readRunsAbout,
+  readRunsStartedBy,
+} from './runs/removal/person-store.ts';
 import {
   clearRunsOf,
   deleteArtifactsByKey,
@@ -12,10 +16,11 @@ import {
   deleteRunsOf,
   type RunEnding,
   readRunAges,
-} from './runs/purge-store.ts';
-import { readOpenRunsOf } from './runs/store.ts';
-import { readReadingRuns } from './runs/withdraw-store.ts';
-import { clearEndings, withdrawRunTexts } from './runs/withdraw-texts.ts';
+} from './runs/removal/purge-store.ts';
+import { readReadingRuns } from './runs/removal/withdraw-store.ts';
+import { clearEndings, withdrawRunTexts } from './runs/removal/withdraw-texts.ts';
+import { cancelAllOf, cancelRunsById } from './runs/state/cancel-all.ts';
+import { readOpenRunsOf } from './runs/state/store.ts';
 
 /** What runs of agents hold: what they quote, and the files that they made. */
 export const holdings: Holdings = {

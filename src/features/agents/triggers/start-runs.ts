@@ -3,8 +3,8 @@ import type { AgentMember } from '../../../core/conversations/directory.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { type Cause, readOrigin } from '../runs/origin.ts';
-import { startRun, type Trigger } from '../runs/start.ts';
+import { type Cause, readOrigin } from '../runs/state/origin.ts';
+import { startRun, type Trigger } from '../runs/state/start.ts';
 import { hasKeyword } from './keywords.ts';
 import { type EventAgent, holdStartable } from './store.ts';
 

@@ -1,0 +1,141 @@
+import { ApiError } from '../../../../contract/protocol/errors.ts';
+import { mayRead, requireWriter } from '../../../../core/conversations/access.ts';
+import type { ConversationDirectory, ConversationFacts } from '../../../../core/conversations/directory.ts';
+import type { NodeParts } from '../../../../core/features/feature.ts';
+import { readAgentsById } from '../../../../core/resources/agent.ts';
+import { readMessage } from '../../../../core/resources/message.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
+import type { Principal } from '../../../../platform/access/principal.ts';
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import type { EndpointFacts } from '../../tools/catalogue.ts';
+import { findRun, lockRun, type RunFilters, runNotFound } from '../state/store.ts';
+
+export type RunSources = Pick<NodeParts, 'database' | 'directory'>;
+
+/**
+ * Returns a run of the caller's account. A run with a conversation is visible only to the
+ * conversation's readers (docs/contract.md#runs); other callers get the error for a run that does
+ * not exist. Throws ApiError `resource_not_found` (param id).
+ */
+export async function readableRun(
+  { database, directory }: RunSources,
+  principal: Principal,
+  id: string,
+): Promise<RunRow> {
+  const run = await findRun(database, principal.accountId, id);
+  await requireReadable(directory, principal, run);
+  return run;
+}
+
+/**
+ * Like `readableRun`, for a caller that is to change the run, which stays locked until the end of
+ * `tx`. Also throws `insufficient_permissions`: viewers of its conversation can only read.
+ */
+export async function lockChangeableRun(
+  tx: Tx,
+  { directory }: Pick<RunSources, 'directory'>,
+  principal: Principal,
+  id: string,
+): Promise<RunRow> {
+  const run = await lockRun(tx, principal.accountId, id);
+  const facts = await requireReadable(directory, principal, run);
+  if (facts !== null) requireWriter(facts.members.get(principal.actor.id));
+  return run;
+}
+
+/**
+ * Throws ApiError `parameter_invalid` for a filter that names no agent of the account, or no
+ * conversation that the caller may read: an empty list would hide the mistake.
+ */
+export async function requireFilters(
+  { database, directory }: RunSources,
+  principal: Principal,
+  { agentId, conversationId }: Pick<RunFilters, 'agentId' | 'conversationId'>,
+): Promise<void> {
+  if (agentId !== undefined) {
+    const [agent] = await readAgentsById(database, [agentId]);
+    if (agent?.account_id !== principal.accountId) throw namesNothing('agent_id', 'an agent of the account');
+  }
+  if (conversationId !== undefined) {
+    const facts = await directory.facts(conversationId);
+    if (facts === undefined || !mayRead(principal, facts)) {
+      throw namesNothing('conversation_id', 'a conversation that you can read');
+    }
+  }
+}
+
+function namesNothing(param: string, what: string): ApiError {
+  return new ApiError('parameter_invalid', `Must be the id of ${what}.`, { param });
+}
+
+/** A call of an endpoint tool that waits for approval. */
+interface WaitingCall {
+  readonly endpoint: Pick<EndpointFacts, 'path' | 'permission'>;
+  /** JSON text, as its model wrote it. */
+  readonly arguments: string;
+}
+
+/**
+ * A person who approves a call must have the access to the conversation that the call's own caller
+ * would need. Throws ApiError `insufficient_permissions`. If there is no such conversation, the
+ * call fails by itself.
+ */
+export async function requirePlaceOf(
+  tx: Tx,
+  { directory }: Pick<RunSources, 'directory'>,
+  principal: Principal,
+  { endpoint, arguments: text }: WaitingCall,
+): Promise<void> {
+  const [, kind] = PLACE.exec(endpoint.path) ?? [];
+  const id = kind === undefined ? undefined : idIn(text);
+  if (id === undefined) return;
+  const conversationId = kind === 'messages' ? (await readMessage(tx, id))?.conversation_id : id;
+  const facts = conversationId === undefined ? undefined : await directory.facts(conversationId);
+  // A conversation of another account counts as missing, so that its existence cannot be probed.
+  if (facts === undefined || facts.accountId !== principal.accountId) return;
+  if (!mayRead(principal, facts)) {
+    throw new ApiError(
+      'insufficient_permissions',
+      'You cannot read the conversation that this call acts in.',
+    );
+  }
+  if (endpoint.permission !== 'messaging:read') requireWriter(facts.members.get(principal.actor.id));
+}
+
+const PLACE = /^\/v1\/messaging\/(conversations|messages)\/:id(?:\/|$)/;
+
+/** The `id` of the path. */
+function idIn(text: string): string | undefined {
+  const { path }: PathArguments = text.trim() === '' ? {} : JSON.parse(text);
+  return typeof path?.id === 'string' ? path.id : undefined;
+}
+
+interface PathArguments {
+  readonly path?: { readonly id?: unknown } | null;
+}
+
+/**
+ * Returns whether the caller may read a run of its account: any run without a conversation,
+ * otherwise a run of a conversation that it may read.
+ */
+export async function mayReadRun(
+  directory: ConversationDirectory,
+  principal: Principal,
+  run: Pick<RunRow, 'conversation_id'>,
+): Promise<boolean> {
+  if (run.conversation_id === null) return true;
+  const facts = await directory.facts(run.conversation_id);
+  return facts !== undefined && mayRead(principal, facts);
+}
+
+/** Returns the run's conversation; null if it has none. */
+async function requireReadable(
+  directory: ConversationDirectory,
+  principal: Principal,
+  run: RunRow,
+): Promise<ConversationFacts | null> {
+  if (run.conversation_id === null) return null;
+  const facts = await directory.facts(run.conversation_id);
+  if (facts === undefined || !mayRead(principal, facts)) throw runNotFound();
+  return facts;
+}

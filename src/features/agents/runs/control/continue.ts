@@ -1,0 +1,80 @@
+import { notFound, repeated } from '../../../../contract/protocol/errors.ts';
+import type { Permission } from '../../../../contract/protocol/permissions.ts';
+import type { ContinueRunBody } from '../../../../contract/protocol/resources/agent-run.ts';
+import { ACTION_MOVES, RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { transition } from '../../../../contract/protocol/states/transitions.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
+import { requirePermission } from '../../../../platform/access/authorize.ts';
+import type { Principal } from '../../../../platform/access/principal.ts';
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import type { EndpointFacts } from '../../tools/catalogue.ts';
+import { decideAction, readWaitingActions, type WaitingAction } from '../state/action-store.ts';
+import { continueIfDecided } from '../state/approvals.ts';
+import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
+
+export interface ContinueSources extends Pick<RunSources, 'directory'> {
+  /** Returns the endpoint that a tool calls; undefined if the tool calls none. */
+  readonly endpointOf: (tool: string) => EndpointFacts | undefined;
+}
+
+type Decision = ContinueRunBody['decisions'][number];
+
+/**
+ * Continue Agent Run (docs/contract.md#tools): decides waiting calls, each once and for the
+ * arguments that it shows; either all of them or none. The run continues when no call waits any
+ * more. A person cannot approve what they may not do themselves, by their role or in the
+ * conversation. Throws ApiError `resource_not_found` (param id or `decisions[i].action_id`),
+ * `resource_conflict` (the run or a call waits for no decision) or `insufficient_permissions`.
+ */
+export async function continueRun(
+  tx: Tx,
+  { directory, endpointOf }: ContinueSources,
+  principal: Principal,
+  id: string,
+  { decisions }: ContinueRunBody,
+): Promise<RunRow> {
+  const run = await lockChangeableRun(tx, { directory }, principal, id);
+  transition(RUN_MOVES, 'continue', run.status);
+  const actions = new Map((await readWaitingActions(tx, run.id)).map((action) => [action.id, action]));
+  for (const [index, decision] of decisions.entries()) {
+    const param = `decisions[${index}].action_id`;
+    const action = actions.get(decision.action_id);
+    if (action === undefined) {
+      throw notFound('call', param);
+    }
+    requireOpen(action, decision, param);
+    const endpoint = endpointOf(action.tool);
+    if (!decision.approve || endpoint === undefined) continue;
+    if (endpoint.permission !== null) requirePermission(principal, endpoint.permission as Permission);
+    await requirePlaceOf(tx, { directory }, principal, { endpoint, arguments: action.arguments });
+  }
+  for (const decision of decisions) {
+    await decideAction(tx, decision.action_id, {
+      status: ACTION_MOVES[moveOf(decision)].to,
+      by: principal.actor.id,
+      reason: decision.reason ?? null,
+    });
+  }
+  return continueIfDecided(tx, run);
+}
+
+/**
+ * Throws ApiError `validation_failed` (param `decisions[i].action_id`) for a call that is named
+ * twice.
+ */
+export function checkDecisions({ decisions }: ContinueRunBody): void {
+  for (const [index, { action_id }] of decisions.entries()) {
+    const first = decisions.findIndex((other) => other.action_id === action_id);
+    if (first < index) throw repeated(`decisions[${index}].action_id`);
+  }
+}
+
+function moveOf({ approve }: Decision): 'approve' | 'reject' {
+  return approve ? 'approve' : 'reject';
+}
+
+/** A call past its deadline counts as expired, even before `expireApprovals` has marked it. */
+function requireOpen({ status, is_overdue }: WaitingAction, decision: Decision, param: string): void {
+  const isOver = status === ACTION_MOVES.propose.to && is_overdue === true;
+  transition(ACTION_MOVES, moveOf(decision), isOver ? ACTION_MOVES.expire.to : status, param);
+}

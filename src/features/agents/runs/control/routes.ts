@@ -1,0 +1,177 @@
+import { Type } from 'typebox';
+import { ListOf } from '../../../../contract/protocol/lists.ts';
+import {
+  AgentRun,
+  ContinueRunBody,
+  IncludeInRun,
+  RUN_TRIGGERS,
+  type RunInclude,
+  TriggerRunBody,
+} from '../../../../contract/protocol/resources/agent-run.ts';
+import { Body, Id, OneOf } from '../../../../contract/protocol/schema/schema.ts';
+import { RUN_STATUSES } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { findAgent } from '../../../../core/resources/agent.ts';
+import { expandRuns, type RunRow } from '../../../../core/resources/run.ts';
+import type { Principal } from '../../../../platform/access/principal.ts';
+import type { Db } from '../../../../platform/db/connection/handle.ts';
+import {
+  defineList,
+  type PageParameters,
+  PageQuery,
+  readPage,
+  toList,
+} from '../../../../platform/http/pipeline/pagination.ts';
+import { defineRoute, type Route } from '../../../../platform/http/pipeline/route.ts';
+import type { ToolCatalogue } from '../../tools/catalogue.ts';
+import { type RunFilters, readRunPage } from '../state/store.ts';
+import { type RunSources, readableRun, requireFilters } from './access.ts';
+import { cancelRun } from './cancel.ts';
+import { checkDecisions, continueRun } from './continue.ts';
+import { checkInput, triggerRun } from './trigger.ts';
+
+export interface RunRoutesOptions extends RunSources {
+  readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
+}
+
+/** Routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
+export function runRoutes(options: RunRoutesOptions): Route[] {
+  const { database, directory, catalogue } = options;
+  const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
+  const show = async (db: Db, row: RunRow, include: readonly RunInclude[] = []) =>
+    (await expandRuns(db, [row], include)).get(row)!;
+  const list = async (principal: Principal, filters: RunFilters, query: ListQuery, url: string) => {
+    const page = readPage(RUNS, query, { account: principal.accountId, ...filters });
+    const rows = await readRunPage(database, principal, filters, page);
+    const shown = await expandRuns(database, rows, query['include[]'] ?? []);
+    return toList(
+      rows,
+      page,
+      url,
+      (row) => [row.created_at, row.id],
+      (row) => shown.get(row)!,
+    );
+  };
+  return [
+    defineRoute({
+      name: 'trigger_agent_run',
+      method: 'POST',
+      path: '/v1/ai/agents/:id/runs',
+      summary: 'Start a run of an agent',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: Includes,
+      body: TriggerRunBody,
+      status: 201,
+      response: AgentRun,
+      rules: ({ body }) => checkInput(body.input),
+      async change(tx, call) {
+        const row = await triggerRun(tx, call, call.params.id!, call.body.input);
+        return show(tx, row, call.query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'list_agent_runs',
+      method: 'GET',
+      path: '/v1/ai/agents/:id/runs',
+      summary: 'List the runs of an agent, newest first',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: PageQuery({
+        status: Type.Optional(OneOf(RUN_STATUSES)),
+        trigger_type: Type.Optional(OneOf(RUN_TRIGGERS)),
+        'include[]': IncludeInRun,
+      }),
+      status: 200,
+      response: ListOf(AgentRun),
+      async handle({ principal, params, query, url }) {
+        const { status, trigger_type: triggerType } = query;
+        const { id: agentId } = await findAgent(database, principal.accountId, params.id!);
+        const filters = { agentId, triggerType, statuses: status && [status] };
+        return list(principal, filters, query, url);
+      },
+    }),
+    defineRoute({
+      name: 'list_runs',
+      method: 'GET',
+      path: '/v1/ai/runs',
+      summary: 'List the runs of all agents, newest first',
+      since: '1.2.harbor',
+      permission: 'agents:run',
+      query: PageQuery({
+        'status[]': Type.Optional(
+          Type.Array(OneOf(RUN_STATUSES), { minItems: 1, maxItems: RUN_STATUSES.length }),
+        ),
+        trigger_type: Type.Optional(OneOf(RUN_TRIGGERS)),
+        agent_id: Type.Optional(Id),
+        conversation_id: Type.Optional(Id),
+        'include[]': IncludeInRun,
+      }),
+      status: 200,
+      response: ListOf(AgentRun),
+      async handle({ principal, query, url }) {
+        const { agent_id: agentId, conversation_id: conversationId, trigger_type: triggerType } = query;
+        const filters = { agentId, conversationId, triggerType, statuses: query['status[]']?.toSorted() };
+        await requireFilters(options, principal, filters);
+        return list(principal, filters, query, url);
+      },
+    }),
+    defineRoute({
+      name: 'get_agent_run',
+      method: 'GET',
+      path: '/v1/ai/runs/:id',
+      summary: 'Get a run',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: Includes,
+      status: 200,
+      response: AgentRun,
+      async handle({ principal, params, query }) {
+        const row = await readableRun(options, principal, params.id!);
+        return show(database, row, query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'continue_agent_run',
+      method: 'POST',
+      path: '/v1/ai/runs/:id/actions/continue',
+      summary: 'Approve or reject the calls that a run waits for',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      agents: false,
+      query: Includes,
+      body: ContinueRunBody,
+      status: 200,
+      response: AgentRun,
+      rules: ({ body }) => checkDecisions(body),
+      async change(tx, call) {
+        const sources = { directory, endpointOf };
+        const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
+        return show(tx, row, call.query['include[]']);
+      },
+    }),
+    defineRoute({
+      name: 'cancel_agent_run',
+      method: 'POST',
+      path: '/v1/ai/runs/:id/actions/cancel',
+      summary: 'Cancel a run; one that has completed or failed is a conflict',
+      since: '1.1.harbor',
+      permission: 'agents:run',
+      query: Includes,
+      status: 200,
+      response: AgentRun,
+      commits:
+        'The request to cancel is committed first, and then waited for until the node of the run has ended it.',
+      async handle({ principal, params, query, answer }) {
+        const row = await cancelRun(options, principal, params.id!);
+        return answer(await show(database, row, query['include[]']), undefined);
+      },
+    }),
+  ];
+}
+
+interface ListQuery extends PageParameters {
+  readonly 'include[]'?: readonly RunInclude[] | undefined;
+}
+
+const RUNS = defineList('agent_runs', ['time', 'text']);
+const Includes = Body({ 'include[]': IncludeInRun });

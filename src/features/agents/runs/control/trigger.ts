@@ -1,0 +1,64 @@
+import { ApiError } from '../../../../contract/protocol/errors.ts';
+import { newId } from '../../../../contract/protocol/ids.ts';
+import { RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
+import type { TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import { holdAgent } from '../../../../core/resources/agent.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
+import type { Principal } from '../../../../platform/access/principal.ts';
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import { jsonbBytes } from '../../../../platform/db/tables/touched.ts';
+import { type Origin, readOrigin } from '../state/origin.ts';
+import { startRun } from '../state/start.ts';
+
+/** Throws ApiError `validation_failed` (param input) if the input exceeds the size limit. */
+export function checkInput(input: unknown): void {
+  if (jsonbBytes(input) <= RUN_LIMITS.inputBytes) return;
+  const message = `Must have at most ${RUN_LIMITS.inputBytes} bytes as JSON, with numbers written out.`;
+  throw new ApiError('validation_failed', message, { param: 'input' });
+}
+
+/**
+ * Trigger Agent Run (docs/contract.md#triggers): starts a run by hand, whatever the agent's trigger
+ * type is. Throws ApiError `resource_not_found` (param id) or `resource_conflict` (an inactive
+ * agent, a chain of agents that is too long).
+ */
+export async function triggerRun(
+  tx: Tx,
+  { principal, trace }: { readonly principal: Principal; readonly trace: TraceContext | undefined },
+  agentId: string,
+  input: unknown,
+): Promise<RunRow> {
+  const agent = await holdAgent(tx, principal.accountId, agentId);
+  if (agent.status !== 'active') {
+    throw new ApiError('resource_conflict', 'The agent is inactive.');
+  }
+  const origin = await originOf(tx, principal);
+  const { depth, rootId, isExhausted } = origin;
+  if (isExhausted) {
+    const { depth: inARow, chain } = RUN_LIMITS;
+    throw new ApiError(
+      'resource_conflict',
+      `This chain of runs is at its limit: ${inARow} runs in a row, and about ${chain} in all.`,
+    );
+  }
+  const run = await startRun(tx, agent, {
+    type: 'manual',
+    key: newId('agentRun'),
+    input,
+    by: principal.actor.id,
+    conversationId: null,
+    messageId: null,
+    depth,
+    rootId,
+    trace: trace ?? origin.trace,
+  });
+  return run!;
+}
+
+/**
+ * The caller is an agent within a run, but it is unknown which one: the deepest counts, so that
+ * chains of agents end.
+ */
+function originOf(tx: Tx, { actor }: Principal): Promise<Origin> {
+  return readOrigin(tx, { by: actor.id, runId: null, at: 'infinity' });
+}

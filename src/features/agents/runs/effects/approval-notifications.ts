@@ -1,0 +1,88 @@
+import { notifyAble, withdrawWork } from '../../../../core/notifications/causes/waiting-work.ts';
+import { preview } from '../../../../core/resources/notification.ts';
+import type { Database } from '../../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+import type { EndpointFacts } from '../../tools/catalogue.ts';
+import type { RunApproval } from '../state/outbox-topics.ts';
+
+export interface ApprovalSources {
+  readonly database: Database;
+  /** Returns the endpoint that a tool calls; undefined if the tool calls none. */
+  readonly endpointOf: (tool: string) => Pick<EndpointFacts, 'permission'> | undefined;
+}
+
+const CATEGORY = 'approval.requested';
+
+/**
+ * Notifies the users that can approve what a run waits for (`approval.requested`), and withdraws
+ * the notifications when it does not wait any more. Handles RUN_APPROVAL, in any order and more
+ * than once: the state of the run decides.
+ */
+export async function followApproval(
+  { database, endpointOf }: ApprovalSources,
+  { run_id }: RunApproval,
+): Promise<void> {
+  await database.transaction((tx) => follow(tx, endpointOf, run_id));
+}
+
+async function follow(tx: Tx, endpointOf: ApprovalSources['endpointOf'], runId: string): Promise<void> {
+  // Locked, so that the handler of a decision comes after this one, or this one sees the decision.
+  const [run] = await tx.query(LOCK_RUN, runId);
+  if (run === undefined) return;
+  const [step] = run.status === 'awaiting_approval' ? await tx.query(READ_WAITING, runId) : [];
+  if (step === undefined) {
+    await withdrawWork(tx, runId, CATEGORY);
+    return;
+  }
+  const agent = run.name ?? 'An agent';
+  const permissions = step.tools.map((tool) => endpointOf(tool)?.permission ?? null);
+  await notifyAble(tx, {
+    notification: {
+      account_id: run.account_id,
+      category: CATEGORY,
+      priority: 'high',
+      title: `${agent} asks for approval${run.title === null ? '' : ` in ${run.title}`}`,
+      body: preview(step.tools.join(', ')),
+      sender_id: run.actor_id,
+      sender_type: 'system',
+      resource: run.conversation_id === null ? null : { type: 'entity', id: run.conversation_id },
+      message_id: null,
+      agent_run_id: runId,
+      cause: { key: `approval ${step.step_id}`, at: step.at },
+    },
+    titleOutside: `${agent} asks for approval`,
+    conversationId: run.conversation_id,
+    permissions: [...new Set(['agents:run', ...permissions.filter((one) => one !== null)])],
+    by: run.actor_id,
+    beganFor: run.triggered_by,
+  });
+}
+
+interface WaitingRun {
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly name: string | null;
+  readonly status: string;
+  readonly triggered_by: string | null;
+  readonly conversation_id: string | null;
+  readonly title: string | null;
+}
+
+const LOCK_RUN = statement<[runId: string], WaitingRun>({
+  name: 'lock-run-to-notify',
+  text: `
+    SELECT r.account_id, r.actor_id, a.name, r.status, r.triggered_by, r.conversation_id, c.title
+    FROM agent_runs r JOIN actors a ON a.id = r.actor_id LEFT JOIN conversations c ON c.id = r.conversation_id
+    WHERE r.id = $1 FOR SHARE OF r`,
+});
+
+// The turn whose calls wait. Its time stays when some of them are decided.
+const READ_WAITING = statement<[runId: string], { step_id: string; at: string; tools: readonly string[] }>({
+  name: 'read-waiting-step',
+  text: `
+    SELECT w.step_id, (SELECT min(o.created_at) FROM agent_run_actions o WHERE o.step_id = w.step_id) AS at,
+      array_agg(w.tool ORDER BY w.position) AS tools
+    FROM agent_run_actions w WHERE w.run_id = $1 AND w.status = 'pending_review'
+    GROUP BY w.step_id ORDER BY w.step_id DESC LIMIT 1`,
+});

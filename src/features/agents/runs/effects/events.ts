@@ -1,0 +1,60 @@
+import { eventSource } from '../../../../core/events/event-source.ts';
+import { presentRun, RUN_COLUMNS, type ShownRun } from '../../../../core/resources/run.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+import type { DomainEvent } from '../../../../platform/engine/publish.ts';
+import { mayReceiveEvents } from '../state/store.ts';
+
+/**
+ * `agent_run.updated`, on the feed of the actor that triggered the run (docs/realtime.md#events),
+ * with nothing expanded. An actor that has lost access to the run's conversation meanwhile gets no
+ * further events.
+ */
+export const runEvents = eventSource({
+  events: ['agent_run.updated'],
+  async read({ database }, changes) {
+    const rows = await database.query(
+      READ_TRIGGERED,
+      changes.map(({ id }) => id),
+    );
+    return rows.map(runEvent);
+  },
+  changed: {
+    actor: {
+      arm: { part: 'runs', rows: 'agent_runs r WHERE r.triggered_by = s.id AND r.changed_in >= $3::xid8' },
+      async since({ database }, actorIds, since) {
+        const rows = await database.query(READ_CHANGED, actorIds, since.xid);
+        return rows.map(runEvent);
+      },
+    },
+  },
+});
+
+type TriggeredRun = ShownRun & { readonly triggered_by: string };
+
+function runEvent(row: TriggeredRun): DomainEvent {
+  return {
+    event: 'agent_run.updated',
+    stream: row.triggered_by,
+    conversationId: null,
+    sequence: 0,
+    resource: row.id,
+    at: row.updated_at,
+    team: presentRun(row),
+    customer: undefined,
+  };
+}
+
+const SELECT = `
+    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r`;
+
+const READ_TRIGGERED = statement<[ids: readonly string[]], TriggeredRun>({
+  name: 'read-runs-for-events',
+  text: `${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayReceiveEvents('r.triggered_by')}`,
+});
+
+const READ_CHANGED = statement<[actorIds: readonly string[], sinceXid: string], TriggeredRun>({
+  name: 'read-changed-runs',
+  text: `${SELECT}
+    WHERE r.triggered_by = ANY($1) AND r.changed_in >= $2::xid8 AND ${mayReceiveEvents('r.triggered_by')}
+    ORDER BY r.triggered_by, r.updated_at, r.id`,
+});

@@ -1,0 +1,389 @@
+import { type Failover, RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
+import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { parseTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import type { AgentRow } from '../../../../core/resources/agent.ts';
+import type { ActionRow, RunRow, StepRow } from '../../../../core/resources/run.ts';
+import type { Principal } from '../../../../platform/access/principal.ts';
+import type { Database } from '../../../../platform/db/connection/database.ts';
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../../platform/db/queue/outbox.ts';
+import type { StoredCall } from '../../../../platform/db/tables/agent-run-tables.ts';
+import { unlessAborted } from '../../../../platform/lifecycle.ts';
+import type { Logger } from '../../../../platform/log.ts';
+import type { Metrics } from '../../../../platform/metrics.ts';
+import type { Completion, ModelChain } from '../../models/chain.ts';
+import type { Prompt, Turn } from '../../models/model.ts';
+import { fitTurns, roomBehind } from '../../models/window.ts';
+import type { AgentReply } from '../../replies/reply.ts';
+import { BLANK_LINE, ReplyText } from '../../replies/reply-text.ts';
+import { type RunTool, ToolRefusal } from '../../tools/tool.ts';
+import { parseArguments } from '../../tools/toolbox.ts';
+import {
+  type ActionOutcome,
+  beginAction,
+  endAction,
+  insertActions,
+  type ReadyCall,
+} from '../state/action-store.ts';
+import { artifactsOf, hasFilesToShow, unattachedArtifacts } from '../state/artifact-store.ts';
+import { type Ending, endRun } from '../state/end-run.ts';
+import { lockClaimed } from '../state/lease-store.ts';
+import { RUN_APPROVAL } from '../state/outbox-topics.ts';
+import { enqueueRunUpdated } from '../state/start.ts';
+import {
+  completeStep,
+  type FailedStep,
+  failStep,
+  insertStep,
+  type RunRecord,
+  readRecord,
+} from '../state/step-store.ts';
+import { updateRun } from '../state/store.ts';
+import { RunFailure, reasonOf, Stop } from './failure.ts';
+import { bytesOf, transcriptOf } from './transcript.ts';
+
+/** The dependencies of one claim of a run. */
+export interface ExecutionOptions {
+  readonly database: Database;
+  /** A child logger whose lines name the run. */
+  readonly log: Logger;
+  /** The run as it was claimed. */
+  readonly run: RunRow;
+  readonly agent: AgentRow;
+  /** Reads the agent's principal with its current role. */
+  readonly principal: () => Promise<Principal>;
+  readonly admit: Admit;
+  readonly reply: AgentReply;
+  /** The agent's tools at the time of the claim. */
+  readonly tools: readonly RunTool[];
+  /** Calls that reach outside the account need review. */
+  readonly isStartedByMail: boolean;
+  /** Reads the agent's current tools: people change agents while they run. */
+  readonly readTools: () => Promise<readonly RunTool[]>;
+  readonly chain: Pick<ModelChain, 'complete' | 'contextTokens'>;
+  readonly instructions: string;
+  /** The turns that led to the run, oldest first. */
+  readonly history: readonly Turn[];
+  /** Aborts with a Stop, or with the error for which the run cannot continue. */
+  readonly signal: AbortSignal;
+  /** Metrics of turns. */
+  readonly metrics?: Pick<Metrics, 'modelSeconds' | 'modelTokens' | 'modelCost' | 'modelFailovers'>;
+}
+
+/**
+ * Runs work with Postgres as soon as a slot is free: hundreds of runs of a node share a few
+ * connections.
+ */
+export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
+
+/**
+ * Executes a run from its current state to its end or its next pause: turns of the model, each with
+ * the calls that it requests. Every decision is in Postgres before the next step begins, under the
+ * claim's fence: a node that has lost the run changes nothing more.
+ */
+export class Execution {
+  readonly #options: ExecutionOptions;
+  readonly #trace: TraceContext | undefined;
+  #record: RunRecord = { steps: [], actions: [] };
+  /** The tools when they were last read. */
+  #tools: readonly RunTool[];
+
+  constructor(options: ExecutionOptions) {
+    this.#options = options;
+    this.#trace = parseTraceparent(options.run.traceparent);
+    this.#tools = options.tools;
+  }
+
+  /**
+   * Resolves when the run is completed or waits for people. Throws Stop, RunFailure, ModelError, or
+   * any error of Postgres. After an error the caller completes the text that was written by then.
+   */
+  async run(): Promise<'completed' | 'paused'> {
+    const { database, run, admit } = this.#options;
+    this.#record = await admit(() => readRecord(database, run.id));
+    for (;;) {
+      await this.#executeAllowed();
+      if (this.#record.actions.some(({ status }) => status === 'pending_review')) return this.#pause();
+      const completion = await this.#turn();
+      if (completion.calls.length > 0) continue;
+      return this.#complete();
+    }
+  }
+
+  async #turn(): Promise<Completion> {
+    const { database, run, chain, reply, signal, admit } = this.#options;
+    const position = this.#record.steps.length + 1;
+    if (position > RUN_LIMITS.steps) throw new RunFailure(`It did not end within ${RUN_LIMITS.steps} turns.`);
+    if (bytesOf(this.#record) > RUN_LIMITS.bytes)
+      throw new RunFailure('The texts and tool results of the run exceed the size limit.');
+    const step = await admit(() => insertStep(database, run.id, position));
+    const before = reply.ownText.length;
+    const failovers: Failover[] = [];
+    let turnText = '';
+    const beganMs = performance.now();
+    try {
+      const completion = await chain.complete(
+        this.#prompt(),
+        {
+          onText: (text) => {
+            // The texts of different turns become separate paragraphs.
+            reply.append(turnText === '' && before > 0 ? `${BLANK_LINE}${text}` : text);
+            turnText += text;
+          },
+          onFailover: (failover) => {
+            if (turnText !== '') reply.reset(before, failover.reason);
+            failovers.push(failover);
+            this.#options.metrics?.modelFailovers.inc({
+              provider: failover.provider,
+              reason: failover.reason,
+            });
+            turnText = '';
+          },
+        },
+        signal,
+      );
+      this.#count(completion, performance.now() - beganMs);
+      signal.throwIfAborted();
+      await this.#keep(step, completion);
+      return completion;
+    } catch (error) {
+      await this.#fail(step, { text: turnText, failovers }, error);
+      throw error;
+    }
+  }
+
+  #count({ provider, inputTokens, outputTokens, costUsd }: Completion, ms: number): void {
+    const { metrics } = this.#options;
+    metrics?.modelSeconds.observe({ provider }, ms / 1_000);
+    metrics?.modelTokens.inc({ provider, direction: 'input' }, inputTokens ?? 0);
+    metrics?.modelTokens.inc({ provider, direction: 'output' }, outputTokens ?? 0);
+    metrics?.modelCost.inc({ provider }, costUsd ?? 0);
+  }
+
+  /**
+   * Returns the prompt that the run began with, and the transcript since, as far as it fits the
+   * window.
+   */
+  #prompt(): Prompt {
+    const { agent, instructions, history, chain } = this.#options;
+    const first: Prompt = {
+      instructions,
+      turns: history,
+      tools: this.#tools.map(({ spec }) => spec),
+      temperature: agent.temperature,
+      trace: this.#trace,
+    };
+    if (this.#record.steps.length === 0) return first;
+    const since = transcriptOf(this.#record, (call) => this.#refusalOf(call));
+    const turns = fitTurns(since, roomBehind(first, chain.contextTokens));
+    return { ...first, turns: [...history, ...turns] };
+  }
+
+  /** Stores the turn and its calls. */
+  async #keep(step: StepRow, completion: Completion): Promise<void> {
+    const { run } = this.#options;
+    if (completion.calls.length > 0) await this.#lookAtTools();
+    const ready = completion.calls.flatMap((call, position) => this.#ready(call, position) ?? []);
+    const kept = await this.#change(async (tx) => {
+      const completed = await completeStep(tx, step, completion);
+      const actions = await insertActions(tx, step, ready);
+      await enqueueRunUpdated(tx, await updateRun(tx, run.id, {}));
+      return { completed, actions };
+    });
+    this.#record.steps.push(kept.completed);
+    this.#record.actions.push(...kept.actions);
+  }
+
+  async #fail(step: StepRow, failed: Omit<FailedStep, 'error'>, thrown: unknown): Promise<void> {
+    const { database, run, admit } = this.#options;
+    if (thrown instanceof Stop && thrown.reason === 'lost') return;
+    await admit(() =>
+      database.transaction(async (tx) => {
+        if ((await lockClaimed(tx, run)) === undefined) return;
+        await failStep(tx, step, { ...failed, error: reasonOf(thrown) });
+      }),
+    );
+  }
+
+  #ready(call: StoredCall, position: number): ReadyCall | undefined {
+    const tool = this.#toolOf(call);
+    if (tool === undefined || this.#argumentProblem(tool, call) !== undefined) return undefined;
+    const needsReview = tool.needsReview || this.#isGuarded(tool, call);
+    return { tool, needsReview, position, callId: call.id, arguments: call.arguments };
+  }
+
+  #isGuarded(tool: RunTool, call: StoredCall): boolean {
+    return this.#options.isStartedByMail && tool.reachesOutside(parseArguments(tool, call.arguments));
+  }
+
+  #refusalOf(call: StoredCall): string {
+    const tool = this.#toolOf(call);
+    if (tool === undefined) return `There is no tool ${call.name}.`;
+    return this.#argumentProblem(tool, call) ?? 'It was not executed.';
+  }
+
+  #toolOf(call: StoredCall): RunTool | undefined {
+    return this.#tools.find(({ spec }) => spec.name === call.name);
+  }
+
+  async #lookAtTools(): Promise<void> {
+    const { admit, readTools } = this.#options;
+    this.#tools = await admit(readTools);
+  }
+
+  #argumentProblem(tool: RunTool, call: StoredCall): string | undefined {
+    try {
+      parseArguments(tool, call.arguments);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ToolRefusal) return error.message;
+      throw error;
+    }
+  }
+
+  /**
+   * Executes each allowed call once: a call that was begun by a node that died is not begun again.
+   */
+  async #executeAllowed(): Promise<void> {
+    const { database, signal, admit } = this.#options;
+    for (const [index, action] of this.#record.actions.entries()) {
+      if (action.status !== 'approved') continue;
+      signal.throwIfAborted();
+      const begun = await this.#change((tx) => beginAction(tx, action));
+      const outcome = await this.#call(begun);
+      this.#record.actions[index] = await admit(() => endAction(database, begun, outcome));
+    }
+  }
+
+  async #call(action: ActionRow): Promise<ActionOutcome> {
+    const { run, principal, signal, log } = this.#options;
+    await this.#lookAtTools();
+    const tool = this.#tools.find(({ slug }) => slug === action.tool);
+    if (tool === undefined) return { move: 'fail', error: 'The agent has this tool no more.' };
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);
+    try {
+      const called = tool.call(parseArguments(tool, action.arguments), {
+        accountId: run.account_id,
+        runId: run.id,
+        actionId: action.id,
+        principal: await principal(),
+        trace: this.#trace,
+        signal: deadline,
+      });
+      // A store that hangs does not react to signals.
+      const { output } = await unlessAborted(called, deadline);
+      return { move: 'complete', result: output };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ToolRefusal)
+        return { move: 'fail', error: `${error.condition}: ${error.message}` };
+      if (deadline.aborted) return { move: 'fail', error: 'timeout: The tool took too long.' };
+      log.error({ err: error, tool: tool.slug }, 'tool failed');
+      return { move: 'fail', error: 'The tool failed.' };
+    }
+  }
+
+  /**
+   * The text so far becomes a message of its own, so that no unfinished sentence stays open while
+   * the run waits for people.
+   */
+  async #pause(): Promise<'paused'> {
+    const { run, reply } = this.#options;
+    await settleReply(this.#options, run, reply);
+    await this.#change(async (tx) => {
+      await reply.finish(tx, await unattachedArtifacts(tx, run.id));
+      const paused = await updateRun(tx, run.id, {
+        status: RUN_MOVES.pause.to,
+        owner: null,
+        lease_until: null,
+      });
+      await enqueueRunUpdated(tx, paused);
+      await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
+    });
+    return 'paused';
+  }
+
+  async #complete(): Promise<'completed'> {
+    const { database, run, reply, admit } = this.#options;
+    await settleReply(this.#options, run, reply);
+    const ids = await admit(() => artifactsOf(database, run.id));
+    // If this claim wrote nothing, the message of an earlier claim is the reply.
+    const messageId = reply.messageId ?? run.reply_message_id;
+    const output = {
+      text: textOf(this.#record.steps),
+      ...(messageId !== null && { message_id: messageId }),
+      ...(ids.length > 0 && { artifacts: ids }),
+    };
+    const isEnded = await endClaimed({ database, admit }, run, reply, { move: 'complete', output });
+    if (!isEnded) throw new Stop('lost');
+    return 'completed';
+  }
+
+  /** Runs `work` under the claim, unless a cancel was requested. Throws Stop. */
+  #change<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const { database, run, admit } = this.#options;
+    return admit(() =>
+      database.transaction(async (tx) => {
+        const row = await lockClaimed(tx, run);
+        if (row === undefined) throw new Stop('lost');
+        if (row.cancel_requested_at !== null) throw new Stop('cancelled');
+        return work(tx);
+      }),
+    );
+  }
+}
+
+/** Time limit of one call, in milliseconds. */
+const CALL_MS = 60_000;
+
+/**
+ * Ends a claimed run and its text in one transaction. Returns false if the run does not belong to
+ * the claim any more: nothing was changed then.
+ */
+export async function endClaimed(
+  { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
+  run: RunRow,
+  reply: AgentReply | null,
+  ending: Ending,
+): Promise<boolean> {
+  if (reply !== null) {
+    try {
+      await settleReply({ database, admit }, run, reply);
+    } catch (error) {
+      // The message counts as not begun. A run that fails or is cancelled ends without it.
+      if (ending.move === 'complete') throw error;
+    }
+  }
+  return admit(() =>
+    database.transaction(async (tx) => {
+      const row = await lockClaimed(tx, run);
+      if (row === undefined) return false;
+      await reply?.finish(tx, await unattachedArtifacts(tx, run.id));
+      await endRun(tx, row, ending);
+      return true;
+    }),
+  );
+}
+
+/** Files do not depend on text: they get a message of their own if the run wrote none. */
+async function settleReply(
+  { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
+  run: RunRow,
+  reply: AgentReply,
+): Promise<void> {
+  if (run.conversation_id !== null && reply.messageId === null) {
+    if (await admit(() => hasFilesToShow(database, run))) reply.open();
+  }
+  await reply.settle();
+}
+
+/**
+ * Returns the text of all turns, including those before a pause, within the bounds of a message.
+ */
+function textOf(steps: readonly StepRow[]): string {
+  const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
+  const joined = new ReplyText();
+  joined.append(texts.join(BLANK_LINE));
+  joined.end();
+  return joined.body;
+}

@@ -1,0 +1,115 @@
+/** Reads of the runs that a person started, in pages. */
+
+import { presentRun, RUN_COLUMNS, type ShownRun } from '../../../../core/resources/run.ts';
+import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../../platform/db/tables/touched.ts';
+
+/** A file that an agent made in a run. */
+export interface ArtifactOfPerson {
+  readonly id: string;
+  readonly run_id: string;
+  readonly s3_key: string;
+  readonly filename: string;
+  readonly content_type: string;
+  readonly size_bytes: number;
+  readonly created_at: string;
+}
+
+/** Yields the runs that the actor started, or that a message of it started. */
+export async function* readRunsStartedBy(db: Db, actorId: string): AsyncIterable<object[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_RUNS, actorId, after, PAGE);
+    if (rows.length > 0) yield rows.map((row) => presentRun(row));
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+/** Yields the files of these runs. */
+export async function* readArtifactsOf(db: Db, actorId: string): AsyncIterable<ArtifactOfPerson[]> {
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_ARTIFACTS, actorId, after, PAGE);
+    if (rows.length > 0) yield rows;
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+/** A run that may contain what is known of a person. */
+export interface RunOfErased {
+  readonly id: string;
+  /**
+   * The person started it, or the report of an event about the person: nothing of its texts stays.
+   */
+  readonly whole: boolean;
+}
+
+/**
+ * Yields the ended runs that the actor started, that belong to a conversation of which it is or was
+ * a participant, whose calls name it, or that were started by an event whose report has its id or
+ * one of `texts`, but for those of conversations under legal hold.
+ */
+export async function* readRunsAbout(
+  db: Db,
+  accountId: string,
+  actorId: string,
+  texts: readonly string[],
+): AsyncIterable<RunOfErased[]> {
+  const named = [actorId, ...texts.map((text) => JSON.stringify(text).slice(1, -1))];
+  for (let after = ''; ; ) {
+    const rows = await db.query(READ_ABOUT, accountId, actorId, after, PAGE, named);
+    if (rows.length > 0) yield rows;
+    if (rows.length < PAGE) return;
+    after = rows.at(-1)!.id;
+  }
+}
+
+/** Clears the inputs of runs but for those of chats, which are ids. */
+export async function clearInputs(tx: Tx, runIds: readonly string[]): Promise<void> {
+  if (runIds.length > 0) await tx.query(CLEAR_INPUTS, runIds);
+}
+
+const PAGE = 200;
+
+const READ_RUNS = statement<[actorId: string, after: string, limit: number], ShownRun>({
+  name: 'read-runs-started-by',
+  text: `
+    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r
+    WHERE r.triggered_by = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`,
+});
+
+const READ_ABOUT = statement<
+  [accountId: string, actorId: string, after: string, limit: number, named: readonly string[]],
+  RunOfErased
+>({
+  name: 'read-runs-about-person',
+  text: `
+    SELECT r.id, r.triggered_by IS NOT DISTINCT FROM $2 OR reported.is_about AS whole
+    FROM actors o JOIN agent_runs r ON r.actor_id = o.id LEFT JOIN conversations c ON c.id = r.conversation_id,
+      LATERAL (SELECT r.trigger_type = 'event' AND EXISTS (SELECT FROM unnest($5::text[]) AS named
+        WHERE position(named IN r.input::text) > 0) AS is_about OFFSET 0) AS reported
+    WHERE o.account_id = $1 AND o.type = 'agent' AND r.id > $3 AND r.completed_at IS NOT NULL
+      AND c.legal_hold IS DISTINCT FROM 'held'
+      AND (r.triggered_by = $2
+        OR EXISTS (SELECT FROM participants p WHERE p.conversation_id = r.conversation_id AND p.actor_id = $2)
+        OR EXISTS (SELECT FROM agent_run_actions a
+          WHERE a.run_id = r.id AND position($2 IN concat_ws(' ', a.arguments, a.result::text)) > 0)
+        OR reported.is_about)
+    ORDER BY r.id LIMIT $4`,
+});
+
+const CLEAR_INPUTS = statement<[runIds: readonly string[]]>({
+  name: 'clear-inputs-of-runs',
+  text: `
+    UPDATE agent_runs SET input = NULL, ${setTouched()}
+    WHERE id = ANY($1) AND trigger_type <> 'chat' AND input IS NOT NULL`,
+});
+
+const READ_ARTIFACTS = statement<[actorId: string, after: string, limit: number], ArtifactOfPerson>({
+  name: 'read-artifacts-of-person',
+  text: `
+    SELECT f.id, f.run_id, f.s3_key, f.filename, f.content_type, f.size_bytes, f.created_at
+    FROM agent_runs r JOIN artifacts f ON f.run_id = r.id
+    WHERE r.triggered_by = $1 AND f.id > $2 ORDER BY f.id LIMIT $3`,
+});

@@ -1,0 +1,212 @@
+import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../../platform/db/tables/touched.ts';
+
+/** A run, and what the id of the notification of its end is made of. */
+export interface RunEnding {
+  readonly id: string;
+  /** Actor id; null: there is no notification. */
+  readonly triggered_by: string | null;
+  readonly completed_at: string | null;
+}
+
+/**
+ * Clears what the ended runs that began with one of these messages, or wrote one, quote of the
+ * conversation: their input and output, the texts and calls of their steps, their files; and of its
+ * other ended runs the calls that name one of the messages, as calls that read messages do. The
+ * runs themselves stay. Returns the runs, and the keys of the files.
+ */
+export async function clearRunsOf(
+  tx: Tx,
+  conversationId: string,
+  messageIds: readonly string[],
+): Promise<{ runs: RunEnding[]; keys: string[] }> {
+  if (messageIds.length === 0) return { runs: [], keys: [] };
+  await tx.query(CLEAR_NAMING, conversationId, messageIds);
+  const runs = await tx.query(CLEAR_RUNS, conversationId, messageIds);
+  if (runs.length === 0) return { runs, keys: [] };
+  const ids = runs.map(({ id }) => id);
+  await tx.query(CLEAR_STEPS, ids);
+  await tx.query(CLEAR_ACTIONS, ids);
+  return { runs, keys: keysOf(await tx.query(DELETE_ARTIFACTS, ids)) };
+}
+
+/**
+ * Deletes runs of a conversation with everything of them, `limit` at most. Returns how many, and
+ * the keys of their files. Runs that have not ended are deleted too: what is left of them finds no
+ * row.
+ */
+export async function deleteRunsOf(
+  tx: Tx,
+  conversationId: string,
+  limit: number,
+): Promise<{ deleted: number; keys: string[] }> {
+  const runs = await tx.query(READ_RUN_IDS, conversationId, limit);
+  const ids = runs.map(({ id }) => id);
+  if (ids.length === 0) return { deleted: 0, keys: [] };
+  const keys = keysOf(await tx.query(DELETE_ARTIFACTS, ids));
+  await tx.query(DELETE_RUNS, ids);
+  return { deleted: ids.length, keys };
+}
+
+/**
+ * Deletes runs of an account that ended that long ago with everything of them, `limit` at most, but
+ * not those in held conversations. No hold of theirs is set until the transaction ends. Returns
+ * them, and the keys of their files.
+ */
+export async function deleteEndedRuns(
+  tx: Tx,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<{ deleted: RunEnding[]; keys: string[] }> {
+  const [gone] = await tx.query(DELETE_ENDED_RUNS, accountId, days, limit);
+  return { deleted: gone!.deleted ?? [], keys: gone!.keys ?? [] };
+}
+
+/**
+ * Deletes files of runs that are that old, `limit` at most, but not of runs in held conversations.
+ * Returns their keys.
+ */
+export async function deleteOldArtifacts(
+  tx: Tx,
+  accountId: string,
+  days: number,
+  limit: number,
+): Promise<string[]> {
+  return keysOf(await tx.query(DELETE_OLD_ARTIFACTS, accountId, days, limit));
+}
+
+/** Deletes the files with these keys, which a message showed. */
+export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Promise<void> {
+  if (keys.length > 0) await tx.query(DELETE_ARTIFACTS_BY_KEY, keys);
+}
+
+/**
+ * Returns how old the oldest run and the oldest file of the account are, in seconds, but for those
+ * in held conversations.
+ */
+export async function readRunAges(
+  db: Db,
+  accountId: string,
+): Promise<{ run_age: number | null; file_age: number | null }> {
+  const [ages] = await db.query(READ_RUN_AGES, accountId);
+  return ages!;
+}
+
+function keysOf(rows: readonly { readonly s3_key: string }[]): string[] {
+  return rows.map(({ s3_key }) => s3_key);
+}
+
+const CLEAR_RUNS = statement<[conversationId: string, messageIds: readonly string[]], RunEnding>({
+  name: 'clear-runs-of-messages',
+  text: `
+    UPDATE agent_runs SET input = NULL, output = NULL, error_message = NULL, ${setTouched()}
+    WHERE conversation_id = $1 AND completed_at IS NOT NULL
+      AND (trigger_message_id = ANY($2) OR reply_message_id = ANY($2))
+    RETURNING id, triggered_by, completed_at`,
+});
+
+const CLEAR_NAMING = statement<[conversationId: string, messageIds: readonly string[]]>({
+  name: 'clear-actions-naming-messages',
+  text: `
+    UPDATE agent_run_actions a SET arguments = '{}', result = NULL, error_message = NULL, reason = NULL
+    FROM agent_runs r
+    WHERE r.conversation_id = $1 AND r.completed_at IS NOT NULL AND a.run_id = r.id AND EXISTS (
+      SELECT FROM regexp_matches(concat_ws(' ', a.arguments, a.result::text), '\\mmsg_\\w+', 'g') AS named(id)
+      WHERE named.id[1] = ANY($2)
+    )`,
+});
+
+const CLEAR_STEPS = statement<[runIds: readonly string[]]>({
+  name: 'clear-steps-of-runs',
+  text: `UPDATE agent_run_steps SET text = NULL, calls = '[]', error_message = NULL WHERE run_id = ANY($1)`,
+});
+
+const CLEAR_ACTIONS = statement<[runIds: readonly string[]]>({
+  name: 'clear-actions-of-runs',
+  text: `
+    UPDATE agent_run_actions SET arguments = '{}', result = NULL, error_message = NULL, reason = NULL
+    WHERE run_id = ANY($1)`,
+});
+
+const DELETE_ARTIFACTS = statement<[runIds: readonly string[]], { s3_key: string }>({
+  name: 'delete-artifacts-of-runs',
+  text: 'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING s3_key',
+});
+
+const READ_RUN_IDS = statement<[conversationId: string, limit: number], { id: string }>({
+  name: 'read-runs-to-purge',
+  text: 'SELECT id FROM agent_runs WHERE conversation_id = $1 ORDER BY id LIMIT $2',
+});
+
+const DELETE_RUNS = statement<[runIds: readonly string[]]>({
+  name: 'delete-runs',
+  text: 'DELETE FROM agent_runs WHERE id = ANY($1)',
+});
+
+const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = r.conversation_id AND h.legal_hold = 'held')`;
+const CUTOFF = 'clock_timestamp() - make_interval(days => $2::int)';
+
+/**
+ * Locks the conversations of the rows of `due` that are not held; rows of `due` without one, or in
+ * `released`, may go.
+ */
+const RELEASED = `released AS MATERIALIZED (
+      SELECT c.id FROM conversations c
+      WHERE c.id IN (SELECT conversation_id FROM due) AND c.legal_hold <> 'held' ORDER BY c.id FOR SHARE
+    )`;
+const MAY_GO = '(d.conversation_id IS NULL OR d.conversation_id IN (SELECT id FROM released))';
+
+const DELETE_ENDED_RUNS = statement<
+  [accountId: string, days: number, limit: number],
+  { deleted: RunEnding[] | null; keys: string[] | null }
+>({
+  name: 'delete-ended-runs',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT r.id, r.conversation_id FROM actors a, LATERAL (
+        SELECT r.id, r.conversation_id, r.completed_at FROM agent_runs r
+        WHERE r.actor_id = a.id AND r.completed_at < ${CUTOFF} AND ${NOT_HELD}
+        ORDER BY r.completed_at LIMIT $3
+      ) r
+      WHERE a.account_id = $1 AND a.type = 'agent' LIMIT $3
+    ), ${RELEASED}, files AS (
+      DELETE FROM artifacts f USING due d WHERE f.run_id = d.id AND ${MAY_GO} RETURNING f.s3_key
+    ), gone AS (
+      DELETE FROM agent_runs r USING due d WHERE r.id = d.id AND ${MAY_GO}
+      RETURNING r.id, r.triggered_by, r.completed_at
+    )
+    SELECT (SELECT json_agg(gone) FROM gone) AS deleted, (SELECT array_agg(s3_key) FROM files) AS keys`,
+});
+
+const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { s3_key: string }>({
+  name: 'delete-old-artifacts',
+  text: `
+    WITH due AS MATERIALIZED (
+      SELECT f.id, r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
+      WHERE f.account_id = $1 AND f.created_at < ${CUTOFF} AND ${NOT_HELD}
+      ORDER BY f.created_at LIMIT $3
+    ), ${RELEASED}
+    DELETE FROM artifacts f USING due d WHERE f.id = d.id AND ${MAY_GO} RETURNING f.s3_key`,
+});
+
+const DELETE_ARTIFACTS_BY_KEY = statement<[keys: readonly string[]]>({
+  name: 'delete-artifacts-by-key',
+  text: 'DELETE FROM artifacts WHERE s3_key = ANY($1)',
+});
+
+const READ_RUN_AGES = statement<[accountId: string], { run_age: number | null; file_age: number | null }>({
+  name: 'read-ages-of-runs',
+  text: `
+    SELECT extract(epoch FROM clock_timestamp() - (
+        SELECT min(r.completed_at) FROM actors a, LATERAL (
+          SELECT r.completed_at FROM agent_runs r WHERE r.actor_id = a.id AND r.completed_at IS NOT NULL AND ${NOT_HELD}
+          ORDER BY r.completed_at LIMIT 1
+        ) r WHERE a.account_id = $1 AND a.type = 'agent'
+      ))::float8 AS run_age,
+      extract(epoch FROM clock_timestamp() - (
+        SELECT f.created_at FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
+        WHERE f.account_id = $1 AND ${NOT_HELD} ORDER BY f.created_at LIMIT 1
+      ))::float8 AS file_age`,
+});

@@ -1,0 +1,146 @@
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../../platform/db/tables/touched.ts';
+
+/** A message whose content is removed, as far as runs may contain it. */
+export interface WithdrawnContent {
+  readonly accountId: string;
+  readonly conversationId: string;
+  /**
+   * The ids of the message and of its attachments: a tool that has read them has them in its
+   * arguments or its result.
+   */
+  readonly ids: readonly string[];
+  /** ISO 8601: when the message was written. Runs that had ended by then cannot contain it. */
+  readonly since: string;
+}
+
+/** A run that may contain the content. */
+export interface ReadingRun {
+  readonly id: string;
+  /** It was started by the message, or has read it with a tool: nothing of its texts stays. */
+  readonly whole: boolean;
+  readonly is_open: boolean;
+}
+
+/**
+ * Returns the runs that may contain the content: those that the message started, those whose tools
+ * have read it, and all of its conversation.
+ */
+export function readReadingRuns(
+  tx: Tx,
+  { accountId, conversationId, ids, since }: WithdrawnContent,
+): Promise<ReadingRun[]> {
+  return tx.query(READ_READING, accountId, conversationId, ids, since);
+}
+
+/** A run of which something was blanked. */
+export interface BlankedRun {
+  readonly id: string;
+  readonly triggered_by: string | null;
+  readonly completed_at: string | null;
+}
+
+/**
+ * Blanks the steps, calls, inputs and outputs of these runs that contain one of the texts, and
+ * everything of the runs that are `whole`. Leaves out what the owner of an open run is writing, and
+ * the rows of open runs. Returns the runs of which it blanked something.
+ */
+export async function blankRuns(
+  tx: Tx,
+  runs: readonly Pick<ReadingRun, 'id' | 'whole'>[],
+  texts: readonly string[],
+): Promise<BlankedRun[]> {
+  if (runs.length === 0) return [];
+  const ids = runs.map(({ id }) => id);
+  const whole = runs.flatMap((run) => (run.whole ? run.id : []));
+  const steps = await tx.query(BLANK_STEPS, ids, whole, texts);
+  const actions = await tx.query(BLANK_ACTIONS, ids, whole, texts);
+  const changed = new Set([...steps, ...actions].map(({ run_id }) => run_id));
+  return tx.query(BLANK_RUNS, ids, whole, texts, [...changed]);
+}
+
+/** Deletes the files of these runs that no message shows. Returns their keys in the file store. */
+export async function deleteHiddenArtifacts(tx: Tx, runIds: readonly string[]): Promise<string[]> {
+  if (runIds.length === 0) return [];
+  const deleted = await tx.query(DELETE_HIDDEN, runIds);
+  return deleted.map(({ s3_key }) => s3_key);
+}
+
+function containsAny(texts: string, ...columns: readonly string[]): string {
+  return `EXISTS (SELECT FROM unnest(${texts}::text[]) AS quoted
+        WHERE position(quoted IN concat_ws(' ', ${columns.join(', ')})) > 0)`;
+}
+
+// The index of runs by their actor leads to those that were open since then, whatever the number of
+// earlier ones.
+const READ_READING = statement<
+  [accountId: string, conversationId: string, ids: readonly string[], since: string],
+  ReadingRun
+>({
+  name: 'read-runs-reading-a-message',
+  text: `
+    SELECT id, whole, is_open FROM (
+      SELECT r.id, r.conversation_id, r.completed_at IS NULL AS is_open,
+        r.trigger_message_id = ANY($3) IS TRUE OR ${containsAny('$3', 'r.input::text')}
+          OR EXISTS (SELECT FROM agent_run_actions a
+            WHERE a.run_id = r.id AND ${containsAny('$3', 'a.arguments', 'a.result::text')}) AS whole
+      FROM actors o JOIN agent_runs r ON r.actor_id = o.id
+      WHERE o.account_id = $1 AND o.type = 'agent' AND (r.completed_at IS NULL OR r.completed_at >= $4::timestamptz)
+    ) found
+    WHERE whole OR conversation_id = $2
+    ORDER BY id`,
+});
+
+type BlankParams = [runIds: readonly string[], whole: readonly string[], texts: readonly string[]];
+
+const BLANK_STEPS = statement<BlankParams, { run_id: string }>({
+  name: 'blank-steps-of-runs',
+  text: `
+    UPDATE agent_run_steps SET text = NULL, calls = '[]', error_message = NULL, updated_at = later_than(updated_at)
+    WHERE id IN (
+      SELECT id FROM agent_run_steps
+      WHERE run_id = ANY($1) AND (text IS NOT NULL OR calls <> '[]' OR error_message IS NOT NULL)
+        AND (run_id = ANY($2) OR ${containsAny('$3', 'text', 'calls::text', 'error_message')})
+      FOR UPDATE SKIP LOCKED)
+    RETURNING run_id`,
+});
+
+const BLANK_ACTIONS = statement<BlankParams, { run_id: string }>({
+  name: 'blank-actions-of-runs',
+  text: `
+    UPDATE agent_run_actions
+    SET arguments = '{}', result = NULL, error_message = NULL, reason = NULL, updated_at = later_than(updated_at)
+    WHERE id IN (
+      SELECT id FROM agent_run_actions
+      WHERE run_id = ANY($1)
+        AND (arguments <> '{}' OR result IS NOT NULL OR error_message IS NOT NULL OR reason IS NOT NULL)
+        AND (run_id = ANY($2) OR ${containsAny('$3', 'arguments', 'result::text', 'error_message', 'reason')})
+      FOR UPDATE SKIP LOCKED)
+    RETURNING run_id`,
+});
+
+// The input of a chat run is two ids. A run of which a step was blanked counts as changed too.
+const BLANK_RUNS = statement<[...BlankParams, changed: readonly string[]], BlankedRun>({
+  name: 'blank-runs',
+  text: `
+    UPDATE agent_runs r SET
+      output = CASE WHEN is_blank THEN NULL ELSE r.output END,
+      error_message = CASE WHEN is_blank THEN NULL ELSE r.error_message END,
+      input = CASE WHEN ${containsAny('$3', 'r.input::text')} THEN NULL ELSE r.input END,
+      ${setTouched('later_than(r.updated_at)')}
+    FROM (
+      SELECT id, id = ANY($2) OR ${containsAny('$3', 'input::text', 'output::text', 'error_message')} AS is_blank
+      FROM agent_runs WHERE id = ANY($1) AND completed_at IS NOT NULL ORDER BY id FOR UPDATE
+    ) AS found
+    WHERE r.id = found.id AND (is_blank OR r.id = ANY($4))
+    RETURNING r.id, r.triggered_by, r.completed_at`,
+});
+
+const DELETE_HIDDEN = statement<[runIds: readonly string[]], { s3_key: string }>({
+  name: 'delete-hidden-artifacts',
+  text: `
+    DELETE FROM artifacts f
+    WHERE run_id = ANY($1) AND NOT EXISTS (SELECT FROM attachments a WHERE a.s3_key = f.s3_key)
+    RETURNING s3_key`,
+});

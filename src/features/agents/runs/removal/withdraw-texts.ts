@@ -1,0 +1,45 @@
+import { withdrawUploads } from '../../../../core/attachments/uploads.ts';
+import { enqueueChanged } from '../../../../core/events/changes.ts';
+import { clearBodies } from '../../../../core/notifications/feed/store.ts';
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import { endedKey } from '../effects/on-run-ended.ts';
+import { enqueueRunUpdated } from '../state/start.ts';
+import type { RunEnding } from './purge-store.ts';
+import { blankRuns, deleteHiddenArtifacts, type ReadingRun } from './withdraw-store.ts';
+
+/**
+ * Removes from these runs what repeats one of the texts, and everything from the runs that are
+ * `whole`: steps, calls, inputs, outputs, the previews in the notifications of their ends, and
+ * files that no message shows. Returns the ids of the runs and notifications that it changed.
+ */
+export async function withdrawRunTexts(
+  tx: Tx,
+  runs: readonly Pick<ReadingRun, 'id' | 'whole'>[],
+  texts: readonly string[],
+): Promise<{ readonly runIds: string[]; readonly notificationIds: string[] }> {
+  const blanked = await blankRuns(tx, runs, texts);
+  const runIds = blanked.map(({ id }) => id);
+  await withdrawUploads(tx, await deleteHiddenArtifacts(tx, runIds));
+  for (const run of blanked) await enqueueRunUpdated(tx, run);
+  return { runIds, notificationIds: await clearEndings(tx, blanked) };
+}
+
+/**
+ * Removes the previews of their outputs from the notifications of the ends of these runs. Returns
+ * the ids of the notifications.
+ */
+export async function clearEndings(tx: Tx, runs: readonly RunEnding[]): Promise<string[]> {
+  const cleared = await clearBodies(
+    tx,
+    runs.flatMap(({ id, triggered_by, completed_at }) =>
+      triggered_by === null || completed_at === null
+        ? []
+        : { key: endedKey(id), at: completed_at, recipient_id: triggered_by },
+    ),
+  );
+  await enqueueChanged(
+    tx,
+    cleared.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),
+  );
+  return cleared.map(({ id }) => id);
+}

@@ -1,0 +1,202 @@
+import { sql } from 'kysely';
+import { newId } from '../../../../contract/protocol/ids.ts';
+import { ACTION_MOVES, APPROVAL_MS } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { transition } from '../../../../contract/protocol/states/transitions.ts';
+import type { ActionRow, RunRow, StepRow } from '../../../../core/resources/run.ts';
+import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
+import type { RunTool } from '../../tools/tool.ts';
+
+/**
+ * A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool.
+ */
+export interface ReadyCall {
+  readonly tool: RunTool;
+  readonly needsReview: boolean;
+  /** Position in the step's `calls`. */
+  readonly position: number;
+  readonly callId: string;
+  /** JSON text, byte for byte what a person sees and what is executed. */
+  readonly arguments: string;
+}
+
+/**
+ * Inserts the calls of a turn, in the transaction that ends the turn. Calls that need review wait
+ * for it, the others are allowed.
+ */
+export async function insertActions(
+  tx: Tx,
+  step: StepRow,
+  calls: readonly ReadyCall[],
+): Promise<ActionRow[]> {
+  if (calls.length === 0) return [];
+  return tx.kysely
+    .insertInto('agent_run_actions')
+    .values(
+      calls.map(({ tool, needsReview, position, callId, arguments: text }) => ({
+        id: newId('agentAction'),
+        run_id: step.run_id,
+        step_id: step.id,
+        position,
+        call_id: callId,
+        tool: tool.slug,
+        category: tool.category,
+        status: needsReview ? ACTION_MOVES.propose.to : ACTION_MOVES.allow.to,
+        arguments: text,
+        expires_at: needsReview
+          ? sql<string>`clock_timestamp() + ${sql.lit(`${APPROVAL_MS} ms`)}::interval`
+          : null,
+      })),
+    )
+    .returningAll()
+    .execute();
+}
+
+/** Marks the action as begun. Rejects if it was begun before. `tx` holds the run's lock. */
+export function beginAction(tx: Tx, { id }: Pick<ActionRow, 'id'>): Promise<ActionRow> {
+  return tx.kysely
+    .updateTable('agent_run_actions')
+    .set({
+      status: ACTION_MOVES.execute.to,
+      started_at: sql<string>`clock_timestamp()`,
+      updated_at: LATER,
+    })
+    .where('id', '=', id)
+    .where('status', 'in', [...ACTION_MOVES.execute.from])
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** The outcome of an action: a JSON value, or an error. */
+export type ActionOutcome =
+  | { readonly move: 'complete'; readonly result: unknown }
+  | { readonly move: 'fail'; readonly error: string };
+
+export function endAction(db: Db, action: ActionRow, outcome: ActionOutcome): Promise<ActionRow> {
+  return db.kysely
+    .updateTable('agent_run_actions')
+    .set({
+      status: transition(ACTION_MOVES, outcome.move, action.status),
+      ...(outcome.move === 'complete'
+        ? { result: JSON.stringify(outcome.result ?? null) }
+        : { error_message: outcome.error }),
+      completed_at: sql<string>`clock_timestamp()`,
+      updated_at: LATER,
+    })
+    .where('id', '=', action.id)
+    .where('status', '=', action.status)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** An action of a run that waits for people. */
+export type WaitingAction = Pick<ActionRow, 'id' | 'tool' | 'status' | 'arguments'> & {
+  readonly is_overdue: boolean | null;
+};
+
+/** Returns all actions of a run. The rows cannot change while their run is locked and waits. */
+export function readWaitingActions(tx: Tx, runId: string): Promise<WaitingAction[]> {
+  return tx.kysely
+    .selectFrom('agent_run_actions')
+    .select([
+      'id',
+      'tool',
+      'status',
+      'arguments',
+      sql<boolean | null>`expires_at <= clock_timestamp()`.as('is_overdue'),
+    ])
+    .where('run_id', '=', runId)
+    .execute();
+}
+
+/** A person's decision about an action. */
+export interface Review {
+  readonly status: ActionRow['status'];
+  /** Actor id. */
+  readonly by: string;
+  readonly reason: string | null;
+}
+
+/** Stores a decision. `tx` holds the run's lock. */
+export async function decideAction(tx: Tx, id: string, { status, by, reason }: Review): Promise<void> {
+  await tx.kysely
+    .updateTable('agent_run_actions')
+    .set({
+      status,
+      reviewed_by: by,
+      reviewed_at: sql<string>`clock_timestamp()`,
+      reason,
+      updated_at: LATER,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Returns whether an action of the run waits for a decision. */
+export async function hasPendingActions(tx: Tx, runId: string): Promise<boolean> {
+  const waiting = await tx.kysely
+    .selectFrom('agent_run_actions')
+    .select('id')
+    .where('run_id', '=', runId)
+    .where('status', '=', 'pending_review')
+    .limit(1)
+    .executeTakeFirst();
+  return waiting !== undefined;
+}
+
+/** Locks and returns a run with an action that was not decided in time. */
+export function lockUndecided(tx: Tx): Promise<RunRow | undefined> {
+  return tx.kysely
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('status', '=', 'awaiting_approval')
+    .where('id', 'in', ({ selectFrom }) =>
+      selectFrom('agent_run_actions')
+        .select('run_id')
+        .where('status', '=', 'pending_review')
+        .where('expires_at', '<=', NOW),
+    )
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}
+
+/** Marks the actions of a locked run that were not decided in time. */
+export async function expireActions(tx: Tx, runId: string): Promise<void> {
+  await tx.kysely
+    .updateTable('agent_run_actions')
+    .set({ status: ACTION_MOVES.expire.to, updated_at: LATER })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'pending_review')
+    .where('expires_at', '<=', NOW)
+    .execute();
+}
+
+/**
+ * Ends the open actions of a run that ends. Waiting ones will never be executed; the result of
+ * begun ones is unknown.
+ */
+export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
+  await tx.kysely
+    .updateTable('agent_run_actions')
+    .set({ status: 'cancelled', updated_at: LATER })
+    .where('run_id', '=', runId)
+    .where('status', 'in', ['pending_review', 'approved'])
+    .execute();
+  await tx.kysely
+    .updateTable('agent_run_actions')
+    .set({
+      status: 'failed',
+      error_message: 'The run ended before the result of the action was known.',
+      completed_at: sql<string>`clock_timestamp()`,
+      updated_at: LATER,
+    })
+    .where('run_id', '=', runId)
+    .where('status', '=', 'executing')
+    .execute();
+}
+
+/** The time of the statement: unlike clock_timestamp(), it can be used in an index condition. */
+const NOW = sql<string>`statement_timestamp()`;
+
+const LATER = sql<string>`later_than(updated_at)`;

@@ -1,0 +1,73 @@
+import { IS_MEMBER } from '../../../../core/resources/participant.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
+import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+
+/** Returns the ids of the files that a run has made, oldest first. */
+export async function artifactsOf(db: Db, runId: string): Promise<string[]> {
+  const rows = await db.kysely
+    .selectFrom('artifacts')
+    .select('id')
+    .where('run_id', '=', runId)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Returns those files of the run that no message shows yet. A draft that was replaced by another
+ * does not count as showing them.
+ */
+export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string[]> {
+  const rows = await tx.kysely
+    .selectFrom('artifacts')
+    .select('id')
+    .where('run_id', '=', runId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('attachments')
+            .innerJoin('messages', (join) =>
+              join
+                .onRef('messages.id', '=', 'attachments.message_id')
+                .onRef('messages.conversation_id', '=', 'attachments.conversation_id'),
+            )
+            .select('attachments.id')
+            .whereRef('attachments.s3_key', '=', 'artifacts.s3_key')
+            .where('messages.status', '<>', 'superseded'),
+        ),
+      ),
+    )
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Returns whether this claim of a run has made files that the agent may still show in the
+ * conversation. Files of earlier claims were shown when the run paused: if a person deleted that
+ * message, it is not posted again.
+ */
+export async function hasFilesToShow(
+  db: Db,
+  { id, updated_at: claimedAt }: Pick<RunRow, 'id' | 'updated_at'>,
+): Promise<boolean> {
+  const rows = await db.query(READ_NEW_FILE, id, claimedAt);
+  return rows.length > 0;
+}
+
+// A run may end because its agent has lost its place: the text that is there stays, and nothing new
+// is added.
+const READ_NEW_FILE = statement<[id: string, claimedAt: string]>({
+  name: 'read-new-file-of-run',
+  text: `
+    SELECT f.id
+    FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
+      JOIN conversations c ON c.id = r.conversation_id AND c.status <> 'archived'
+      JOIN participants p ON p.conversation_id = c.id AND p.actor_id = r.actor_id
+        AND p.${IS_MEMBER} AND p.role <> 'viewer'
+      JOIN actors a ON a.id = r.actor_id AND a.deactivated_at IS NULL
+      JOIN accounts o ON o.id = r.account_id AND o.subscription = 'active'
+    WHERE f.run_id = $1 AND f.created_at >= $2::timestamptz
+    LIMIT 1`,
+});

@@ -1,0 +1,151 @@
+import { sql } from 'kysely';
+import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
+import type { Database } from '../../../../platform/db/connection/database.ts';
+import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+import { LeasedRows } from '../../../../platform/db/queue/leased-rows.ts';
+import { setTouched } from '../../../../platform/db/tables/touched.ts';
+import type { RunDue } from './outbox-topics.ts';
+import { enqueueRunUpdated } from './start.ts';
+
+/**
+ * How long a run belongs to its owner without renewal, in milliseconds. The runs of a killed node
+ * end within this time and one round of another node's sweep.
+ */
+const LEASE_MS = 6_000;
+
+/**
+ * After this many milliseconds any node may take a run that the node that created it has not
+ * claimed.
+ */
+const UNCLAIMED_MS = 1_000;
+
+/** Runs that one sweep takes. */
+const MAX_AT_ONCE = 100;
+
+/** Runs that a node has or may have. One whose lease has run out is ended, and not taken again. */
+export const RUNS = new LeasedRows<
+  Pick<RunRow, 'id' | 'fence'>,
+  RunRow,
+  [ids: readonly string[], node: string],
+  object,
+  { readonly cancel_requested: boolean }
+>({
+  name: 'agent-runs',
+  table: 'agent_runs',
+  key: ['id'],
+  due: 'lease_until',
+  fence: 'fence',
+  owner: 'owner',
+  open: `q.status = 'running' AND q.owner IS NOT NULL`,
+  take: {
+    from: `agent_runs q WHERE q.id = ANY($2) AND q.owner IS NULL AND q.status IN ('pending', 'running')`,
+    set: `owner = $3, status = 'running', started_at = coalesce(q.started_at, clock_timestamp()),
+      ${setTouched('later_than(q.updated_at)')}`,
+    returning: 'q.*',
+  },
+  shown: 'q.cancel_requested_at IS NOT NULL AS cancel_requested',
+});
+
+/**
+ * Takes a run that waits for a node. The row's `owner` and `fence` name the claim until the lease
+ * runs out. Returns undefined if the run does not wait any more.
+ */
+export function takeRun(database: Database, node: string, id: string): Promise<RunRow | undefined> {
+  return database.transaction(async (tx) => {
+    const [taken] = await RUNS.take(tx, LEASE_MS, [id], node);
+    if (taken !== undefined) await enqueueRunUpdated(tx, taken);
+    return taken;
+  });
+}
+
+/**
+ * Renews the leases of runs that this node has. Those that are missing from the result it has not.
+ */
+export function renewRuns(db: Db, runs: readonly RunRow[]) {
+  return RUNS.renew(db, runs, LEASE_MS);
+}
+
+/** The identity of a claim. A node with another fence, or none, must not change the run. */
+export type RunClaim = Pick<RunRow, 'id' | 'owner' | 'fence'>;
+
+/** Returns the run, locked, if the claim still holds. */
+export function lockClaimed(tx: Tx, { id, owner, fence }: RunClaim): Promise<RunRow | undefined> {
+  return tx.kysely
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('id', '=', id)
+    .where('owner', '=', owner)
+    .where('fence', '=', fence)
+    .where('status', '=', RUN_MOVES.start.to)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** What the runs of this database wait for. */
+export interface Overdue {
+  /**
+   * Runs that were not claimed in time: the node that created them died or was full. Oldest first
+   * within an account, the accounts in turn.
+   */
+  readonly unclaimed: readonly RunDue[];
+  /** Whether a run's lease has run out. */
+  readonly dead: boolean;
+  /** Whether a call was not decided in time. */
+  readonly undecided: boolean;
+}
+
+/** One statement for everything that a round looks for, because it nearly always finds nothing. */
+export async function findOverdue(db: Db): Promise<Overdue> {
+  const [overdue] = await db.query(FIND_OVERDUE);
+  return overdue!;
+}
+
+/**
+ * Locks and returns a run whose owner has let its lease run out, until the end of `tx`. `alive`:
+ * runs that this node knows to be running.
+ */
+export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | undefined> {
+  return tx.kysely
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('status', '=', RUN_MOVES.start.to)
+    .where('owner', 'is not', null)
+    .where('lease_until', '<', sql<string>`clock_timestamp()`)
+    .where('id', '<>', sql<string>`ALL(${[...alive]})`)
+    .orderBy('created_at')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}
+
+const UNCLAIMED = `status IN ('pending', 'running') AND owner IS NULL
+            AND updated_at < statement_timestamp() - interval '${UNCLAIMED_MS} ms'`;
+
+const HAS_DEAD = `EXISTS (
+      SELECT FROM agent_runs
+      WHERE status IN ('pending', 'running') AND owner IS NOT NULL AND lease_until < statement_timestamp()
+    )`;
+
+const HAS_UNDECIDED = `coalesce((
+      SELECT expires_at FROM agent_run_actions WHERE status = 'pending_review' ORDER BY expires_at LIMIT 1
+    ) <= statement_timestamp(), false)`;
+
+/** SQL: whether `findOverdue` would find any. */
+export const HAS_OVERDUE = `EXISTS (SELECT FROM agent_runs WHERE ${UNCLAIMED}) OR ${HAS_DEAD} OR ${HAS_UNDECIDED}`;
+
+const FIND_OVERDUE = statement<[], Overdue>({
+  name: 'find-overdue-agent-runs',
+  text: `
+    SELECT (
+      SELECT coalesce(jsonb_agg(due), '[]') FROM (
+        SELECT jsonb_build_object('run_id', id, 'account_id', account_id) AS due FROM (
+          SELECT id, account_id, row_number() OVER (PARTITION BY account_id ORDER BY created_at, id) AS place
+          FROM agent_runs
+          WHERE ${UNCLAIMED}
+        ) AS waiting ORDER BY place, id LIMIT ${MAX_AT_ONCE}
+      ) AS first
+    ) AS unclaimed, ${HAS_DEAD} AS dead, ${HAS_UNDECIDED} AS undecided`,
+});

@@ -1,0 +1,31 @@
+/**
+ * Outbox topics of runs (platform/db/queue/topic.ts). Each is handled once its transaction has
+ * committed.
+ */
+
+import { defineTopic } from '../../../../platform/db/queue/topic.ts';
+
+/** A run waits to be claimed (runner.ts). */
+export const RUN_DUE = defineTopic<RunDue>('agent_runs.due');
+
+export interface RunDue {
+  readonly run_id: string;
+  readonly account_id: string;
+}
+
+/**
+ * A run has ended, in whatever way: notifications and triggers follow (on-run-ended.ts,
+ * triggers/triggers.ts).
+ */
+export const RUN_ENDED = defineTopic<RunEnded>('agent_runs.ended');
+
+export interface RunEnded {
+  readonly run_id: string;
+}
+
+/** A run waits for approval, or does not any more (approval-notifications.ts). */
+export const RUN_APPROVAL = defineTopic<RunApproval>('agent_runs.approval');
+
+export interface RunApproval {
+  readonly run_id: string;
+}

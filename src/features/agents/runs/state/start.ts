@@ -1,0 +1,76 @@
+import { newId } from '../../../../contract/protocol/ids.ts';
+import type { RunTrigger } from '../../../../contract/protocol/resources/agent-run.ts';
+import { formatTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import { enqueueChanged } from '../../../../core/events/changes.ts';
+import type { AgentRow } from '../../../../core/resources/agent.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
+import type { Tx } from '../../../../platform/db/connection/handle.ts';
+import { enqueue } from '../../../../platform/db/queue/outbox.ts';
+import { RUN_DUE } from './outbox-topics.ts';
+import { insertRun } from './store.ts';
+
+/** The cause of a run. */
+export interface Trigger {
+  readonly type: RunTrigger;
+  /**
+   * Identifies what started the run, unique to the agent: a message, an event, an occurrence. The
+   * same key starts a run only once.
+   */
+  readonly key: string;
+  /** Any JSON value; for chats `{conversation_id, message_id}` (docs/contract.md#runs). */
+  readonly input: unknown;
+  /** Actor id; null for schedules and events. */
+  readonly by: string | null;
+  /**
+   * The conversation that the text is written to, or null if it goes into the run's output alone.
+   */
+  readonly conversationId: string | null;
+  readonly messageId: string | null;
+  /** Number of runs that led to this one. */
+  readonly depth: number;
+  /** The first of those runs; null if there is none. */
+  readonly rootId: string | null;
+  /** The trace of what started the run. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/**
+ * Inserts a run, which the first free node begins once `tx` has committed. Returns undefined if the
+ * same key has started a run before. Enqueues `agent_run.updated` for the actor that triggered it.
+ */
+export async function startRun(
+  tx: Tx,
+  { id: agentId, account_id, actor_id }: Pick<AgentRow, 'id' | 'account_id' | 'actor_id'>,
+  trigger: Trigger,
+): Promise<RunRow | undefined> {
+  const row = await insertRun(tx, {
+    id: newId('agentRun'),
+    account_id,
+    agent_id: agentId,
+    actor_id,
+    trigger_type: trigger.type,
+    trigger_key: trigger.key,
+    input: JSON.stringify(trigger.input ?? null),
+    triggered_by: trigger.by,
+    conversation_id: trigger.conversationId,
+    trigger_message_id: trigger.messageId,
+    depth: trigger.depth,
+    root_id: trigger.rootId,
+    traceparent: trigger.trace === undefined ? null : formatTraceparent(trigger.trace),
+  });
+  if (row === undefined) return undefined;
+  await enqueue(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id });
+  await enqueueRunUpdated(tx, row);
+  return row;
+}
+
+/**
+ * Enqueues `agent_run.updated` for the actor that triggered the run; it is published after the
+ * commit (docs/realtime.md#events).
+ */
+export async function enqueueRunUpdated(
+  tx: Tx,
+  { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,
+): Promise<void> {
+  if (stream !== null) await enqueueChanged(tx, [{ event: 'agent_run.updated', id, stream }]);
+}

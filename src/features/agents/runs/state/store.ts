@@ -1,0 +1,286 @@
+import type { Insertable, UpdateObject } from 'kysely';
+import { type ApiError, notFound } from '../../../../contract/protocol/errors.ts';
+import type { RunTrigger } from '../../../../contract/protocol/resources/agent-run.ts';
+import { OPEN_STATUSES, type RunStatus } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { IS_MEMBER } from '../../../../core/resources/participant.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
+import { type Principal, seesWholeAccount } from '../../../../platform/access/principal.ts';
+import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
+import { type KeysetPage, keysetList } from '../../../../platform/db/connection/keyset.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../../platform/db/tables/schema.ts';
+import { touched } from '../../../../platform/db/tables/touched.ts';
+
+/** Returns a run of this account. Throws ApiError `resource_not_found` (param id). */
+export async function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {
+  const row = await ofAccount(db, accountId, id).executeTakeFirst();
+  if (row === undefined) throw runNotFound();
+  return row;
+}
+
+/** Like `findRun`, locked until the end of `tx`: decisions about a run are made one at a time. */
+export async function lockRun(tx: Tx, accountId: string, id: string): Promise<RunRow> {
+  const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
+  if (row === undefined) throw runNotFound();
+  return row;
+}
+
+/** Inserts a run. Returns undefined if the same key has started a run of the agent before. */
+export function insertRun(tx: Tx, run: Insertable<Schema['agent_runs']>): Promise<RunRow | undefined> {
+  return tx.kysely
+    .insertInto('agent_runs')
+    .values(run)
+    .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** Updates a locked run. `updated_at` grows, and the change is part of catch-up. */
+export function updateRun(
+  tx: Tx,
+  id: string,
+  fields: Omit<UpdateObject<Schema, 'agent_runs'>, 'updated_at' | 'changed_in'>,
+): Promise<RunRow> {
+  return tx.kysely
+    .updateTable('agent_runs')
+    .set({
+      ...fields,
+      ...touched(),
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Locks the runs of an agent that have not ended, in the order of their ids. */
+export function lockOpenRuns(tx: Tx, actorId: string): Promise<Pick<RunRow, 'id' | 'cancelled_by'>[]> {
+  return tx.kysely
+    .selectFrom('agent_runs')
+    .select(['id', 'cancelled_by'])
+    .where('actor_id', '=', actorId)
+    .where('completed_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
+/** Locks those of these runs that have not ended, in the order of their ids. */
+export function lockOpenRunsById(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<Pick<RunRow, 'id' | 'cancelled_by'>[]> {
+  return tx.kysely
+    .selectFrom('agent_runs')
+    .select(['id', 'cancelled_by'])
+    .where('id', 'in', ids)
+    .where('completed_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
+/** Locks the runs of an account that have not ended, in the order of their ids. */
+export function lockOpenRunsOfAccount(
+  tx: Tx,
+  accountId: string,
+): Promise<Pick<RunRow, 'id' | 'actor_id' | 'cancelled_by'>[]> {
+  return tx.query(LOCK_OPEN_OF_ACCOUNT, accountId);
+}
+
+/** Returns the runs of a conversation that have not ended. */
+export async function readOpenRunsOf(
+  db: Db,
+  { id, account_id }: { readonly id: string; readonly account_id: string },
+): Promise<string[]> {
+  const rows = await db.query(READ_OPEN_OF_CONVERSATION, account_id, id);
+  return rows.map((row) => row.id);
+}
+
+/** Returns whether a run of the agent has not ended. */
+export async function hasOpenRun(tx: Tx, actorId: string): Promise<boolean> {
+  const open = await tx.kysely
+    .selectFrom('agent_runs')
+    .select('id')
+    .where('actor_id', '=', actorId)
+    .where('completed_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return open !== undefined;
+}
+
+/** Filters for runs; absent ones match all. */
+export interface RunFilters {
+  readonly statuses?: readonly RunStatus[] | undefined;
+  readonly triggerType?: RunTrigger | undefined;
+  readonly agentId?: string | undefined;
+  readonly conversationId?: string | undefined;
+}
+
+/** Returns the runs of the account that the caller may read, newest first. */
+export function readRunPage(
+  db: Db,
+  principal: Principal,
+  { statuses, triggerType, agentId, conversationId }: RunFilters,
+  page: KeysetPage,
+): Promise<RunRow[]> {
+  const values = [
+    principal.accountId,
+    seesWholeAccount(principal),
+    principal.actor.id,
+    statuses ?? null,
+    triggerType ?? null,
+  ] as const;
+  if (conversationId !== undefined) {
+    return OF_CONVERSATION.readPage(db, [...values, conversationId, agentId ?? null], page);
+  }
+  if (agentId !== undefined) return OF_AGENT.readPage(db, [...values, agentId], page);
+  const areOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
+  return (areOpen ? OPEN : OF_ACCOUNT).readPage(db, values, page);
+}
+
+/** A run that has ended, with what its notification and its alert contain. */
+export interface EndedRun {
+  readonly id: string;
+  readonly account_id: string;
+  readonly agent_id: string;
+  readonly actor_id: string;
+  /** The agent's name. */
+  readonly name: string | null;
+  readonly status: RunStatus;
+  readonly error_message: string | null;
+  /** The output's `text`, if it has one. */
+  readonly text: string | null;
+  readonly conversation_id: string | null;
+  readonly completed_at: string;
+  /** The user to notify; null if there is none. */
+  readonly notified_id: string | null;
+}
+
+/** Returns undefined if the run has not ended. */
+export async function readEndedRun(db: Db, id: string): Promise<EndedRun | undefined> {
+  const [run] = await db.query(READ_ENDED, id);
+  return run;
+}
+
+export interface CompletedRun {
+  readonly account_id: string;
+  readonly actor_id: string;
+  readonly conversation_id: string | null;
+  readonly completed_at: string;
+}
+
+/** Returns undefined if the run is not completed. */
+export async function readCompletedRun(db: Db, id: string): Promise<CompletedRun | undefined> {
+  const [run] = await db.query(READ_COMPLETED, id);
+  return run;
+}
+
+/**
+ * SQL: the rule of `mayReadRun` (access.ts) for a run `r` and an actor that does not see the whole
+ * account.
+ */
+export function isReadableBy(actor: string): string {
+  return `(r.conversation_id IS NULL OR EXISTS (
+      SELECT FROM participants p
+      WHERE p.conversation_id = r.conversation_id AND p.actor_id = ${actor}
+        AND p.${IS_MEMBER}))`;
+}
+
+/**
+ * The same rule for an actor of which only the id is known: the user who triggered the run is
+ * notified only while this holds.
+ */
+export function mayReceiveEvents(actor: string): string {
+  return `(${isReadableBy(actor)} OR EXISTS (
+      SELECT FROM actors o JOIN roles ON roles.id = o.role_id WHERE o.id = ${actor} AND roles.type = 'admin'))`;
+}
+
+function ofAccount(db: Db, accountId: string, id: string) {
+  return db.kysely
+    .selectFrom('agent_runs')
+    .selectAll()
+    .where('id', '=', id)
+    .where('account_id', '=', accountId);
+}
+
+export function runNotFound(): ApiError {
+  return notFound('run', 'id');
+}
+
+type ListValues = readonly [
+  accountId: string,
+  seesWholeAccount: boolean,
+  actorId: string,
+  statuses: readonly string[] | null,
+  triggerType: string | null,
+];
+
+/**
+ * A statement for each index that leads to runs: a condition that may be null would not be looked
+ * up in it.
+ */
+const OF_ACCOUNT = runList<ListValues>('account', 'true');
+const OPEN = runList<ListValues>('account-open', 'r.completed_at IS NULL');
+const OF_AGENT = runList<readonly [...ListValues, agentId: string]>('agent', 'r.agent_id = $6');
+const OF_CONVERSATION = runList<readonly [...ListValues, conversationId: string, agentId: string | null]>(
+  'conversation',
+  'r.conversation_id = $6 AND ($7::text IS NULL OR r.agent_id = $7)',
+);
+
+function runList<Values extends ListValues | readonly [...ListValues, ...(string | null)[]]>(
+  what: string,
+  condition: string,
+) {
+  return keysetList<Values, RunRow>({
+    name: `list-runs-of-${what}`,
+    columns: 'r.*',
+    from: 'agent_runs r',
+    where: `r.account_id = $1 AND ${condition}
+      AND ($2::boolean OR ${isReadableBy('$3')})
+      AND NOT EXISTS (SELECT FROM conversations c WHERE c.id = r.conversation_id AND c.deleted_at IS NOT NULL)
+      AND ($4::text[] IS NULL OR r.status = ANY($4))
+      AND ($5::text IS NULL OR r.trigger_type = $5)`,
+    key: [
+      ['r.created_at', 'timestamptz'],
+      ['r.id', 'text'],
+    ],
+  });
+}
+
+// The index of runs by their actor leads to the open ones, whatever the number of others.
+const LOCK_OPEN_OF_ACCOUNT = statement<[accountId: string], Pick<RunRow, 'id' | 'actor_id' | 'cancelled_by'>>(
+  {
+    name: 'lock-open-runs-of-account',
+    text: `
+    SELECT r.id, r.actor_id, r.cancelled_by
+    FROM actors a JOIN agent_runs r ON r.actor_id = a.id AND r.completed_at IS NULL
+    WHERE a.account_id = $1 AND a.type = 'agent' ORDER BY r.id FOR UPDATE OF r`,
+  },
+);
+
+const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: string], { id: string }>({
+  name: 'read-open-runs-of-conversation',
+  text: `
+    SELECT r.id FROM actors a JOIN agent_runs r ON r.actor_id = a.id AND r.completed_at IS NULL
+    WHERE a.account_id = $1 AND a.type = 'agent' AND r.conversation_id = $2 ORDER BY r.id`,
+});
+
+// Only users of the account get notifications, and not of their own actions.
+const READ_ENDED = statement<[runId: string], EndedRun>({
+  name: 'read-ended-run',
+  text: `
+    SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
+      r.conversation_id, r.completed_at,
+      CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayReceiveEvents('t.id')}
+        THEN t.id END AS notified_id
+    FROM agent_runs r JOIN actors a ON a.id = r.actor_id
+      LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer
+    WHERE r.id = $1 AND r.completed_at IS NOT NULL`,
+});
+
+const READ_COMPLETED = statement<[runId: string], CompletedRun>({
+  name: 'read-completed-run',
+  text: `
+    SELECT account_id, actor_id, conversation_id, completed_at FROM agent_runs
+    WHERE id = $1 AND status = 'completed'`,
+});
