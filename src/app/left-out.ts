@@ -15,6 +15,8 @@ export const TOPICS_OF_FEATURES: readonly string[] = [
   'platform_events.raised',
 ];
 export const TASKS_OF_FEATURES: readonly string[] = ['compliance_job', 'finish_redaction'];
+/** The settings by which triggers know that a node has their feature. */
+export const SETTINGS_OF_FEATURES: readonly string[] = ['feature_search'];
 
 /**
  * Adds handlers for those of the names that have none: they drop the rows, with one log line each.

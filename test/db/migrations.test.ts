@@ -58,7 +58,7 @@ const CHECKSUMS: Readonly<Record<string, string>> = {
   '0031_replaying.ts': '7811aa21a11da2b0',
   '0032_tokens_ended.ts': 'a7b32538ff309884',
   '0034_search_waits.ts': '2c9b6127201088af',
-  '0038_left_out.ts': 'd425768555d8f576',
+  '0035_left_out.ts': 'd425768555d8f576',
 };
 
 /**

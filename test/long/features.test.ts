@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { FEATURES } from '../../src/app/features.ts';
-import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
+import { SETTINGS_OF_FEATURES, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
 import { WEBHOOK_EVENTS } from '../../src/contract/protocol/event-areas.ts';
 import { copyWithout } from '../support/copy-without.ts';
 import type { Teardown } from '../support/teardown.ts';
@@ -44,6 +44,10 @@ t.test('what a feature handles is dropped by name in a build without it', async 
   // The core enqueues it.
   const expected = [...defined, 'messages.email_due'];
   t.strictSame([...TOPICS_OF_FEATURES, ...TASKS_OF_FEATURES].sort(), expected.sort());
+  t.strictSame(
+    FEATURES.flatMap(({ setting }) => setting ?? []),
+    SETTINGS_OF_FEATURES,
+  );
 });
 
 t.test('each event of webhooks that is none of a conversation has a feature that reads it', async (t) => {

@@ -55,8 +55,8 @@ export interface Feature {
   /** Outbox topics whose rows become account events, for the proof of completeness. */
   readonly eventTopics?: readonly string[];
   readonly holdings?: Holdings;
-  /** Has triggers in Postgres, which drop their notes where no node has a feature of this name. */
-  readonly triggers?: 'search';
+  /** Its name in `settings`, for triggers that leave notes only where a node has the feature. */
+  readonly setting?: string;
   /** Reads a mail for the model of a run that the mail started; without it the run has its id. */
   mailContent?(db: Db, id: string): Promise<MailContent | undefined>;
   /** Returns the digest that waits for a user; without it there is none. */

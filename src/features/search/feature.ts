@@ -4,7 +4,7 @@ import { searchRoutes } from './search-routes.ts';
 
 /** Messages by their words. */
 export const search: Feature = {
-  triggers: 'search',
+  setting: 'feature_search',
   open: ({ database, watch, store, directory, metrics, log, disposer }) => ({
     join() {
       disposer.add('search index', new Indexer({ database, watch, metrics, log }), (it) => it.close());

@@ -1,9 +1,7 @@
 import type { Feature } from '../core/features/feature.ts';
 import type { Database } from '../platform/db/connection/database.ts';
 import { statement } from '../platform/db/connection/statement.ts';
-
-/** Features whose triggers leave notes in Postgres. */
-const WITH_TRIGGERS = ['search'] as const;
+import { SETTINGS_OF_FEATURES } from './left-out.ts';
 
 /**
  * Writes into `settings` which features with triggers this node has; called at the start and every
@@ -11,9 +9,9 @@ const WITH_TRIGGERS = ['search'] as const;
  * said for three minutes that it is there (docs/decisions.md#what-is-left-out-is-said-in-settings).
  */
 export async function noteFeatures(database: Database, features: readonly Feature[]): Promise<void> {
-  for (const name of WITH_TRIGGERS) {
-    const isThere = features.some(({ triggers }) => triggers === name);
-    await database.query(isThere ? NOTE_THERE : NOTE_LEFT_OUT, `feature_${name}`);
+  for (const name of SETTINGS_OF_FEATURES) {
+    const isThere = features.some(({ setting }) => setting === name);
+    await database.query(isThere ? NOTE_THERE : NOTE_LEFT_OUT, name);
   }
 }
 
