@@ -149,8 +149,8 @@ class Lease {
 }
 
 /**
- * One directory per user, checkout and state of the migrations: changed migrations use another
- * server with another template. The supervisor removes the directories of earlier states.
+ * One directory per user, checkout and state of what makes the template: changed migrations use
+ * another server with another template. The supervisor removes the directories of earlier states.
  */
 async function sharedDirectory(): Promise<string> {
   const root = resolve(import.meta.dirname, '../..');
@@ -161,6 +161,7 @@ async function sharedDirectory(): Promise<string> {
     ...files,
     join(root, 'src/platform/db/migration/migrate.ts'),
     join(root, 'src/platform/db/migration/indexes.ts'),
+    join(import.meta.dirname, 'postgres-supervisor.ts'),
   ])
     hash.update(await readFile(file));
   const checkout = createHash('sha256').update(root).digest('hex').slice(0, 8);
