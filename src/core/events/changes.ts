@@ -3,34 +3,26 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 
-/** Durable events are published (app/jobs/changed-effects.ts). */
+/** Durable events are published by app/jobs/changed-effects.ts. */
 export const RESOURCES_CHANGED = defineTopic<ResourcesChanged>('changed');
 
 export interface ResourcesChanged {
   readonly changes: readonly Change[];
 }
 
-/**
- * A durable event, named by its resource: the resource is read in its current state when the event
- * is published.
- */
+/** A durable event, named by its resource, which is read in its current state for publication. */
 export interface Change<Event extends ChangeEventName = ChangeEventName> {
   readonly event: Event;
   /** The id of the resource: a message, participant, conversation, notification or run. */
   readonly id: string;
-  /**
-   * The channel the event travels on: the conversation's id, or the actor's for events of a feed.
-   */
+  /** The channel of the event: the conversation's id, or the actor's id for events of a feed. */
   readonly stream: string;
   /**
-   * The actor that changed a conversation: triggers use it to start once an act (agents/triggers/).
-   * Null or absent: none.
+   * The actor that changed a conversation, or null or absent if no actor did. Triggers use it to
+   * start at most once for an act (agents/triggers/).
    */
   readonly by?: string | null;
-  /**
-   * Set when a text is complete: the attempt that completed it, from 1. The event then contains the
-   * seal of the text.
-   */
+  /** The attempt that completed a text, from 1. The event then contains the seal of the text. */
   readonly attempt?: number;
 }
 

@@ -4,7 +4,6 @@ import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { Downloads } from '../resources/attachment.ts';
 import type { Change } from './changes.ts';
 
-/** The dependencies of sources. */
 export interface EventReads {
   readonly database: Db;
   readonly files: Downloads;
@@ -13,32 +12,26 @@ export interface EventReads {
 /**
  * A family of durable events: how they are read for publication, and how readers that may have
  * missed them catch up. core/features/event-sources.ts lists all of them. Resources are read in
- * their current state. Resources that are deleted, or do not match any more, are left out: the
- * change that made them so has an event of its own.
+ * their current state. Deleted ones, and those that do not match any more, are left out, because
+ * the change that made them so has its own event.
  */
 export interface EventSource<Event extends ChangeEventName = ChangeEventName> {
   readonly events: readonly Event[];
   /** Returns the events of these changes, which all have the same event name. */
   read(from: EventReads, changes: readonly Change<Event>[]): Promise<readonly DomainEvent[]>;
-  /** By the kind of stream that the events travel on. */
+  /** Keyed by the kind of stream that the events travel on. */
   readonly changed: Readonly<Partial<Record<Stream, CatchUp>>>;
 }
 
 export interface CatchUp {
   readonly arm: ChangedArm;
-  /**
-   * Returns the events that readers of these streams may have missed since then, oldest changes
-   * first.
-   */
+  /** Returns the events that readers of these streams may have missed, oldest changes first. */
   since(from: EventReads, streamIds: readonly string[], since: Since): Promise<readonly DomainEvent[]>;
 }
 
-/** The moment from which on readers may have missed something. */
+/** The moment from which readers may have missed something. */
 export interface Since {
-  /**
-   * The transaction, an xid8 as decimal text: the changes of this one and of later ones may have
-   * been missed.
-   */
+  /** A transaction, an xid8 as decimal text. Its changes and later ones may have been missed. */
   readonly xid: string;
   /** ISO 8601, by the clock of Postgres: all of these transactions began later. */
   readonly began: string;
@@ -54,9 +47,8 @@ export function earlier(one: Since, other: Since): Since {
 
 /**
  * A part of the one statement that finds the streams in which something changed
- * (edge/gateway/catch-up/changes.ts). It requires an index that leads from the stream to its
- * changes, however many other rows there are. Sources whose events come from the same rows share an
- * arm.
+ * (edge/gateway/catch-up/changes.ts). It requires an index that leads from a stream to its changes,
+ * however many other rows there are. Sources whose events come from the same rows share an arm.
  */
 export interface ChangedArm {
   readonly part: string;
@@ -71,10 +63,7 @@ export interface ChangedArm {
 
 export type Stream = 'conversation' | 'actor';
 
-/**
- * A source that can catch up on every kind of stream that contract/protocol/socket/events.ts names
- * for its events.
- */
+/** A source that can catch up on each kind of stream that EVENTS names for its events. */
 export interface CompleteSource<Event extends ChangeEventName> extends EventSource<Event> {
   readonly changed: Readonly<
     Record<(typeof EVENTS)[Event]['stream'], CatchUp> & Partial<Record<Stream, CatchUp>>
