@@ -28,9 +28,8 @@ function isReader(principal: Principal, facts: ConversationFacts): boolean {
 }
 
 /**
- * Returns the conversation if the caller may read it. Otherwise throws `resource_not_found`, the
- * same for a conversation of another account and a missing one, or `resource_gone` for a deleted
- * one.
+ * Returns the conversation if the caller may read it. Otherwise throws `resource_gone` if it was
+ * deleted, or `resource_not_found`, which does not tell another account's conversation from none.
  */
 export async function readableConversation(
   directory: ConversationDirectory,
@@ -44,7 +43,7 @@ export async function readableConversation(
   return facts;
 }
 
-/** Viewers cannot send, nor can actors that are blocked: `insufficient_permissions`. */
+/** Throws `insufficient_permissions` for viewers and for blocked actors. */
 export function requireSender(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.role === 'viewer') {
     throw forbidden('Viewers of a conversation cannot send to it.');
@@ -52,21 +51,18 @@ export function requireSender(principal: Principal, facts: ConversationFacts): v
   requireUnblocked(principal, facts);
 }
 
-/**
- * Actors that are blocked show nothing new to those that they are blocked from
- * (docs/contract.md#blocks).
- */
+/** Blocked actors show nothing new to those they are blocked from (docs/contract.md#blocks). */
 export function requireUnblocked(principal: Principal, facts: ConversationFacts): void {
   if (facts.members.get(principal.actor.id)?.blocked) throw customerBlocked();
   if (facts.isBlocked) throw directBlocked();
 }
 
-/** The team has blocked the customer (docs/contract.md#blocks). */
+/** The refusal when the team has blocked the customer (docs/contract.md#blocks). */
 export function customerBlocked(): ApiError {
   return forbidden('The team has blocked this customer, who can only read.');
 }
 
-/** One of the two users of a direct message has blocked the other (docs/contract.md#blocks). */
+/** The refusal when one of the two users has blocked the other (docs/contract.md#blocks). */
 export function directBlocked(): ApiError {
   return forbidden('One of the two users has blocked the other, so neither can write to the other.');
 }
@@ -79,10 +75,7 @@ export function requireWriter(own: OwnRole): void {
   if (own?.role === 'viewer') throw forbidden('Viewers of a conversation cannot change it.');
 }
 
-/**
- * Renaming, archiving, adding and removing require an owner or admin of the conversation, or access
- * to the whole account.
- */
+/** Required to rename, archive, add and remove: owner, admin or access to the whole account. */
 export function requireManager(principal: Principal, own: OwnRole): void {
   if (!isManager(principal, own)) throw forbidden('Only owners and admins of the conversation can do this.');
 }
@@ -91,10 +84,7 @@ function isManager(principal: Principal, own: OwnRole): boolean {
   return isOwner(principal, own) || own?.role === 'admin';
 }
 
-/**
- * Deleting and restoring the conversation, and changing the roles of owners and admins, require an
- * owner of it, or access to the whole account.
- */
+/** Required to delete, to restore, and to change the roles of owners and admins. */
 export function requireOwner(principal: Principal, own: OwnRole): void {
   if (!isOwner(principal, own)) throw forbidden('Only owners of the conversation can do this.');
 }
@@ -107,7 +97,7 @@ function forbidden(message: string): ApiError {
   return new ApiError('insufficient_permissions', message);
 }
 
-/** The conversation was deleted (docs/contract.md#deleting-a-conversation). */
+/** The refusal of a deleted conversation (docs/contract.md#deleting-a-conversation). */
 export function conversationGone(param = 'id'): ApiError {
   return new ApiError('resource_gone', 'The conversation was deleted.', { param });
 }
@@ -117,8 +107,8 @@ export function conversationNotFound(param = 'id'): ApiError {
 }
 
 /**
- * Requires that the parameter `conversation_id` of a list names a conversation that the caller may
- * read. Throws ApiError `parameter_invalid`, or `resource_gone` if it was deleted.
+ * Requires that `conversation_id` of a list names a conversation that the caller may read. Throws
+ * ApiError `parameter_invalid`, or `resource_gone` if it was deleted.
  */
 export async function requireConversationFilter(
   directory: ConversationDirectory,

@@ -4,9 +4,8 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 
 /**
- * Returns the actor that is to own conversations: an active user or a group of the account, by its
- * own id or that of the group. Throws `resource_not_found` or `validation_failed` (param
- * assignee_id).
+ * Returns the actor to assign: an active user or a group, by its own id or that of the group.
+ * Throws `resource_not_found` or `validation_failed` (param assignee_id).
  */
 export async function findAssignable(tx: Tx, accountId: string, id: string): Promise<NamedActor> {
   const param = 'assignee_id';
@@ -24,10 +23,7 @@ export async function findAssignable(tx: Tx, accountId: string, id: string): Pro
   return actor;
 }
 
-/**
- * A group that is being deleted waits until it is assigned, and is then found to be in use
- * (core/accounts/groups.ts).
- */
+/** The deletion of a group waits, and then finds the group in use (core/accounts/groups.ts). */
 const LOCK_GROUP_ACTOR = statement<[id: string], { id: string }>({
   name: 'lock-assigned-group',
   text: 'SELECT id FROM actors WHERE id = $1 AND deactivated_at IS NULL FOR SHARE',

@@ -6,18 +6,14 @@ import { readActorFilter } from '../resources/actor-filter.ts';
 /** The value for conversations without an assignee. */
 export const UNASSIGNED = 'none';
 
-/**
- * The query parameter `assignee_id` of lists: the id of a user or group, or one of two keywords.
- */
+/** The query parameter `assignee_id` of lists: a user's or group's id, or a keyword. */
 export const AssigneeFilter = Type.String({
   minLength: 1,
   maxLength: 64,
   description: `Id of a user or a group; \`me\` is the caller, \`${UNASSIGNED}\` are conversations without an assignee.`,
 });
 
-/**
- * Returns the filter's value for the list (core/inbox/list-store.ts). Throws as readActorFilter.
- */
+/** Returns the value for the list (core/inbox/list-store.ts). Throws like readActorFilter. */
 export async function readAssigneeFilter(db: Db, principal: Principal, given: string): Promise<string> {
   if (given === UNASSIGNED) return given;
   const [id] = await readActorFilter(db, principal, 'assignee_id', [given], `me or ${UNASSIGNED}`);

@@ -16,7 +16,6 @@ import { isBlockedByTeam, type NamedActor, readActors, readNamedActors } from '.
 import { IS_MEMBER } from '../resources/participant.ts';
 import { directKeyOf, lockConversationsOfMember } from './conversation-store.ts';
 
-/** What became of a request. */
 export interface Blocked {
   readonly row: BlockRow;
   readonly isNew: boolean;
@@ -26,8 +25,8 @@ export interface Blocked {
 
 /**
  * Blocks an actor (docs/contract.md#blocks): a customer for the team, in all its cases, or a user
- * for the caller, in their direct message. A send that sees the state before is committed before;
- * every later one is refused. Throws ApiError.
+ * for the caller, in their direct message. A send that sees the state before the block commits
+ * before it; every later send is refused. Throws ApiError.
  */
 export async function blockActor(tx: Tx, principal: Principal, id: string): Promise<Blocked> {
   const { accountId, actor } = principal;
@@ -53,7 +52,7 @@ export async function blockActor(tx: Tx, principal: Principal, id: string): Prom
   return { row, isNew: true, subjects: await follow(tx, principal, key, locked, true) };
 }
 
-/** Ends a block. Throws ApiError, `resource_not_found` where the actor is not blocked. */
+/** Ends a block. Throws ApiError `resource_not_found` if the actor is not blocked. */
 export async function unblockActor(tx: Tx, principal: Principal, id: string): Promise<Blocked> {
   const key = keyOf(principal, await blockable(tx, principal, id));
   const locked = await lockSubjects(tx, principal.accountId, key);
@@ -67,10 +66,7 @@ export async function unblockActor(tx: Tx, principal: Principal, id: string): Pr
   return { row, isNew: false, subjects: await follow(tx, principal, key, locked, false) };
 }
 
-/**
- * Customers are the team's to block, as far as the caller may see them; users block users for
- * themselves.
- */
+/** The team blocks customers, as far as the caller may see them. Users block for themselves. */
 async function blockable(tx: Tx, principal: Principal, id: string): Promise<NamedActor> {
   const actor = (await readNamedActors(tx, principal.accountId, [id])).get(id);
   if (actor === undefined) throw notFound('actor', 'id');
@@ -94,8 +90,8 @@ function keyOf({ actor }: Principal, { id, customer }: NamedActor): BlockKey {
 }
 
 /**
- * Locks what the block decides about: the cases of a customer, whose messages enter under that
- * lock, or the two users. Returns the ids of those cases.
+ * Locks the subject of the block: the two users, or the cases of a customer, whose messages enter
+ * under that lock. Returns the ids of those cases.
  */
 async function lockSubjects(
   tx: Tx,
@@ -109,7 +105,7 @@ async function lockSubjects(
   return (await lockConversationsOfMember(tx, actorId)).map(({ id }) => id);
 }
 
-/** Writes what follows from the change. Returns the subjects of the rights that changed. */
+/** Writes the consequences of a change. Returns the subjects of the rights that changed. */
 async function follow(
   tx: Tx,
   principal: Principal,
@@ -118,7 +114,7 @@ async function follow(
   isBlocked: boolean,
 ): Promise<readonly string[]> {
   if (blockerId === null) {
-    // Nodes read again which members may write.
+    // Makes nodes read again which members may write.
     await tx.query(RAISE_ROSTER_VERSIONS, caseIds);
     const action = isBlocked ? 'customer.blocked' : 'customer.unblocked';
     await auditAccount(tx, principal, action, { actor_id: actorId });
@@ -134,13 +130,13 @@ async function follow(
 
 export type BlockRow = Selectable<Schema['blocks']>;
 
-/** Which block. `blockerId` is null for the team. */
+/** `blockerId` is null for a block by the team. */
 export interface BlockKey {
   readonly actorId: string;
   readonly blockerId: string | null;
 }
 
-/** Removes what a person has blocked, and that the person is blocked, for its erasure. */
+/** Deletes the blocks by a person and of a person, for its erasure. */
 export async function deleteBlocksOf(tx: Tx, actorId: string): Promise<void> {
   await tx.kysely
     .deleteFrom('blocks')
@@ -148,10 +144,7 @@ export async function deleteBlocksOf(tx: Tx, actorId: string): Promise<void> {
     .execute();
 }
 
-/**
- * Yields what a person has blocked, and the team's block of it. Other users' blocks of it are
- * theirs.
- */
+/** Yields the blocks by a person and the team's block of it. Blocks by other users are theirs. */
 export async function* readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {
   for (let after = ''; ; ) {
     const rows = await db.query(READ_BLOCKS_OF, actorId, after, BLOCKS_AT_ONCE);
@@ -163,10 +156,7 @@ export async function* readBlocksOf(db: Db, actorId: string): AsyncIterable<Bloc
 
 const BLOCKS_AT_ONCE = 500;
 
-/**
- * Holds a lock on the two users until the transaction ends: one of them blocks the other, or begins
- * a direct message.
- */
+/** Locks the two users until the transaction ends, for a block or a new direct message. */
 export async function lockPair(tx: Tx, accountId: string, directKey: string): Promise<void> {
   await tx.query(LOCK_PAIR, `blocks ${accountId} ${directKey}`);
 }
@@ -178,8 +168,8 @@ export async function isPairBlocked(tx: Tx, directKey: string): Promise<boolean>
 }
 
 /**
- * Opens or closes the direct message of two users, who are locked, as their blocks say. Returns its
- * id if it changed; undefined if it did not, or there is none.
+ * Opens or closes the direct message of two locked users, as their blocks say. Returns its id, or
+ * undefined if nothing changed or there is no such message.
  */
 export async function followBlocks(
   tx: Tx,
@@ -196,20 +186,17 @@ export async function isCustomerBlocked(tx: Tx, actorId: string): Promise<boolea
   return row!.blocked;
 }
 
-/** Returns those of the conversations in which one of the two users has blocked the other. */
+/** Returns the conversations in which one of the two users has blocked the other. */
 export async function readBlockedIds(db: Querier, ids: readonly string[]): Promise<ReadonlySet<string>> {
   return new Set((await db.query(READ_BLOCKED_IDS, ids)).map(({ id }) => id));
 }
 
-/**
- * Returns what the caller has blocked, and the customers that the team has, as far as the caller
- * may see them.
- */
+/** Returns the caller's own blocks, and the team's of customers that the caller may see. */
 export function readBlocks(db: Db, principal: Principal, page: KeysetPage): Promise<BlockRow[]> {
   return BLOCKS.readPage(db, [principal.accountId, principal.actor.id, seesWholeAccount(principal)], page);
 }
 
-/** Returns the resource of each row, in their order. */
+/** Returns one resource for each row, in the same order. */
 export async function presentBlocks(db: Db, rows: readonly BlockRow[]): Promise<Block[]> {
   const actors = await readActors(db, [
     ...new Set(rows.flatMap(({ actor_id, created_by }) => [actor_id, created_by])),
@@ -224,7 +211,7 @@ export async function presentBlocks(db: Db, rows: readonly BlockRow[]): Promise<
   }));
 }
 
-/** SQL: a conversation that both actors are members of. */
+/** Returns SQL that finds a conversation of which both actors are members. */
 function commonConversation(one: string, other: string): string {
   return `SELECT FROM participants o JOIN participants t ON t.conversation_id = o.conversation_id
         WHERE o.actor_id = ${one} AND o.${IS_MEMBER} AND t.actor_id = ${other} AND t.${IS_MEMBER}`;

@@ -9,8 +9,8 @@ import type { ConversationFacts } from './directory.ts';
 import type { RosterEntry } from './roster.ts';
 
 /**
- * Returns whether the conversation is a case with an inbox: e-mail to the inbox becomes messages of
- * the case, and replies can be sent as e-mail.
+ * Returns whether the conversation is a case with an inbox. Mail to the inbox becomes messages of
+ * the case, and replies can be sent as mail.
  */
 export function isBridged({
   audience,
@@ -19,21 +19,21 @@ export function isBridged({
   return audience === 'customer' && mailboxId !== null;
 }
 
-/** How a reply to the customer travels unless it states a channel. */
+/** Returns the channel of a reply to the customer that states none. */
 export function replyChannel(facts: Pick<ConversationFacts, 'audience' | 'mailboxId'>): Channel {
   return isBridged(facts) ? 'email' : 'message';
 }
 
-/** What a new case has of its inbox. */
+/** The fields and participants that a new case takes from its inbox. */
 export interface Bridge {
   readonly columns: Required<Pick<NewConversation, 'mailboxId' | 'assigneeId'>>;
-  /** Beside those that the caller names: the assignee, who could not read the case otherwise. */
+  /** In addition to those of the body: the assignee, who could not read the case otherwise. */
   readonly participants: readonly RosterEntry[];
 }
 
 /**
- * Returns what a case that is made with `inbox_id` has of it. `listed` are the participants of the
- * body, in its order. Throws ApiError unless the inbox exists and mail can reach every customer.
+ * Returns the bridge of a case created with `inbox_id`. `listed` are the participants of the body,
+ * in its order. Throws ApiError unless the inbox exists and mail can reach every customer.
  */
 export async function bridgeOf(
   tx: Tx,
@@ -62,10 +62,7 @@ export interface MailboxAssignee {
   readonly type: 'user' | 'group';
 }
 
-/**
- * Returns the actor that new cases of the inbox are assigned to; undefined if there is none, or it
- * cannot act any more.
- */
+/** Returns the assignee of the inbox's new cases, or undefined if none is set or it cannot act. */
 export async function assigneeOfMailbox(
   tx: Tx,
   { assignee_id: id }: Pick<MailboxRow, 'assignee_id'>,

@@ -6,8 +6,8 @@ import { enqueueChanged } from '../events/changes.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 /**
- * Sends an actor with its new name or image to the readers of all of its conversations, as
- * `participant.updated`. May run twice: readers then receive it twice.
+ * Publishes `participant.updated`, with the actor's new name or image, in all of its conversations.
+ * May run twice: readers then receive the event twice.
  */
 export async function showChangedActor(
   database: Database,

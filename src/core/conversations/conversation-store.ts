@@ -16,7 +16,7 @@ import { addParticipant, type NewParticipant } from './participant-store.ts';
 export interface NewConversation {
   readonly accountId: string;
   readonly type: ConversationType;
-  /** Default internal. A customer conversation is a case: its workflow begins with `new`. */
+  /** Default `internal`. A `customer` conversation is a case: its workflow begins with `new`. */
   readonly audience?: ConversationAudience;
   readonly title?: string | null;
   readonly groupId?: string | null;
@@ -25,12 +25,12 @@ export interface NewConversation {
   /** A user that can read the conversation, or a group. */
   readonly assigneeId?: string | null;
   readonly topic?: { readonly type: 'account' | 'actor' | 'entity'; readonly id: string } | null;
-  /** The key of a direct message: see directKeyOf. */
+  /** The key of a direct message, from directKeyOf. */
   readonly directKey?: string;
   readonly participants: readonly NewParticipant[];
 }
 
-/** Two users have one direct message, because a key is unique within the account. */
+/** Returns a key that is unique within the account, so two users have one direct message. */
 export function directKeyOf(actorIds: readonly [string, string]): string {
   return actorIds.toSorted().join(' ');
 }
@@ -42,7 +42,7 @@ export interface CreatedConversation {
 
 /**
  * Inserts a conversation and its participants, in the given order. The caller has validated them.
- * Rejects if a conversation with the same direct key exists.
+ * Throws if a conversation with the same direct key exists.
  */
 export async function createConversation(tx: Tx, input: NewConversation): Promise<CreatedConversation> {
   const created = await createUnlessThere(tx, input);
@@ -51,8 +51,8 @@ export async function createConversation(tx: Tx, input: NewConversation): Promis
 }
 
 /**
- * Like `createConversation`, but returns undefined if a conversation with the same direct key
- * exists, after waiting for its transaction.
+ * Like `createConversation`, but returns undefined if the direct key exists. Waits for a concurrent
+ * transaction that inserts it.
  */
 export async function createUnlessThere(
   tx: Tx,
@@ -82,7 +82,7 @@ export async function createUnlessThere(
     .executeTakeFirst();
   if (created === undefined) return undefined;
   const { id: conversation_id, account_id, inbox_id } = created;
-  // What the next mail of a bridged case begins with.
+  // The next mail of a bridged case begins with the state of this row.
   if (inbox_id !== null) {
     await tx.kysely.insertInto('mail_threads').values({ conversation_id, account_id }).execute();
   }
@@ -93,7 +93,7 @@ export async function createUnlessThere(
   return { conversation: created, participants };
 }
 
-/** Returns the conversation, which exists. */
+/** Throws if there is no such conversation. */
 export function readConversation(tx: Tx, id: string): Promise<ConversationRow> {
   return conversation(tx, id).executeTakeFirstOrThrow();
 }
@@ -102,7 +102,7 @@ function conversation(tx: Tx, id: string) {
   return tx.kysely.selectFrom('conversations').selectAll().where('id', '=', id);
 }
 
-/** Returns the account's conversation; undefined if the account has no such conversation. */
+/** Returns undefined if the account has no such conversation. */
 export function findConversation(
   tx: Tx,
   accountId: string,
@@ -111,7 +111,7 @@ export function findConversation(
   return conversation(tx, id).where('account_id', '=', accountId).executeTakeFirst();
 }
 
-/** Like `findConversation`; the row is locked until the transaction ends. */
+/** Like `findConversation`, but locks the row until the transaction ends. */
 export function lockConversationOf(
   tx: Tx,
   accountId: string,
@@ -128,7 +128,6 @@ export function lockConversation(tx: Tx, id: string): Promise<ConversationRow> {
   return conversation(tx, id).forUpdate().executeTakeFirstOrThrow();
 }
 
-/** Locks and returns the conversations of which the actor is a member. */
 export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<ConversationRow[]> {
   const memberships = tx.kysely
     .selectFrom('participants')
@@ -139,7 +138,7 @@ export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<Conv
       .selectFrom('conversations')
       .selectAll()
       .where('id', 'in', memberships.select('conversation_id'))
-      // One fixed order, so that two such transactions cannot deadlock.
+      // The order is fixed, so that two such transactions cannot deadlock.
       .orderBy('id')
       .forUpdate()
       .execute()
@@ -148,18 +147,16 @@ export function lockConversationsOfMember(tx: Tx, actorId: string): Promise<Conv
 
 /**
  * Returns whether the conversation is under legal hold, and locks that state until the transaction
- * ends. Code that deletes, edits or purges its messages calls this first
- * (docs/contract.md#legal-hold). Throws ApiError `resource_gone` if the conversation was deleted,
- * and throws if there is no such conversation.
+ * ends. Code that deletes, edits or purges messages calls this first (docs/contract.md#legal-hold).
+ * Throws ApiError `resource_gone` if the conversation was deleted, or an error if it never existed.
  */
 export async function lockAgainstHold(tx: Tx, conversationId: string): Promise<boolean> {
   return (await shareConversation(tx, conversationId)) === 'held';
 }
 
 /**
- * Locks the conversation against `lockConversation` and changes until the transaction ends, as
- * other such calls may at the same time, and returns its legal hold. Throws ApiError
- * `resource_gone` if it was deleted.
+ * Locks the conversation against `lockConversation` and changes until the transaction ends, and
+ * returns its legal hold. The lock is shared. Throws ApiError `resource_gone` if it was deleted.
  */
 export async function shareConversation(
   tx: Tx,
@@ -175,7 +172,7 @@ export async function shareConversation(
   return legal_hold;
 }
 
-/** Makes a locked conversation a tombstone, which is in no list and has no direct key any more. */
+/** Makes a locked conversation a tombstone, which is in no list and has no direct key. */
 export async function writeDeleted(tx: Tx, id: string, by: string): Promise<void> {
   await tx.kysely
     .updateTable('conversations')
@@ -190,7 +187,7 @@ export async function writeDeleted(tx: Tx, id: string, by: string): Promise<void
     .execute();
 }
 
-/** Rejects if a direct message of the same two users was begun meanwhile. */
+/** Throws if the same two users have begun another direct message in the meantime. */
 export async function writeRestored(tx: Tx, id: string): Promise<void> {
   await tx.kysely
     .updateTable('conversations')
@@ -205,15 +202,12 @@ export async function writeRestored(tx: Tx, id: string): Promise<void> {
     .execute();
 }
 
-/** Returns whether the conversation was deleted more than so many days ago, by Postgres' clock. */
+/** Returns whether the conversation was deleted more than `days` days ago, by Postgres' clock. */
 export async function isDeletedSince(tx: Tx, id: string, days: number): Promise<boolean> {
   return (await tx.query(DELETED_SINCE, id, days)).length > 0;
 }
 
-/**
- * Returns conversations that were deleted more than so many days ago and are not held, the oldest
- * first.
- */
+/** Returns conversations deleted more than `days` days ago and not held, oldest first. */
 export async function readExpiredConversations(db: Db, days: number, limit: number): Promise<string[]> {
   const rows = await db.query(READ_EXPIRED, days, limit);
   return rows.map(({ id }) => id);
@@ -231,10 +225,7 @@ export async function readHeldIdsOf(db: Db, accountId: string, limit: number): P
   return rows.map(({ id }) => id);
 }
 
-/**
- * Locks a conversation that was deleted more than so many days ago. Returns undefined if it was
- * not, or is held.
- */
+/** Locks a conversation deleted more than `days` days ago; undefined if it was not, or is held. */
 export async function lockExpired(
   tx: Tx,
   id: string,
@@ -244,15 +235,15 @@ export async function lockExpired(
   return locked;
 }
 
-/** Deletes the row of a locked conversation, which has only its participants any more. */
+/** Deletes a locked conversation of which only the participants remain. */
 export async function deleteEmptyConversation(tx: Tx, id: string): Promise<void> {
   await tx.kysely.deleteFrom('participants').where('conversation_id', '=', id).execute();
   await tx.kysely.deleteFrom('conversations').where('id', '=', id).execute();
 }
 
 /**
- * Returns the conversation with this direct key, which exists, locked until the transaction ends.
- * Rows that refer to it can be inserted meanwhile.
+ * Locks and returns the conversation with this direct key, and throws if there is none. Rows that
+ * refer to it can be inserted meanwhile.
  */
 export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): Promise<ConversationRow> {
   return tx.kysely
@@ -267,8 +258,8 @@ export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): P
 export type ConversationChange = Omit<Updateable<Schema['conversations']>, 'updated_at' | 'changed_in'>;
 
 /**
- * Writes columns of a locked conversation: its time grows, and readers that were away find it
- * changed. Returns when the present assignee was set.
+ * Writes columns of a locked conversation, and marks it as changed for readers that catch up.
+ * Returns when the present assignee was set.
  */
 export async function writeConversation(
   tx: Tx,
@@ -288,10 +279,7 @@ export async function writeConversation(
   return assigned_at;
 }
 
-/**
- * Returns the highest number that the reader may see, at least the last that was purged; 0 if there
- * is none.
- */
+/** Returns the highest number that the reader may see, at least the last purged one; 0 if none. */
 export async function readHeadOfReader(
   tx: Tx,
   conversationId: string,
@@ -301,10 +289,7 @@ export async function readHeadOfReader(
   return row?.head ?? 0;
 }
 
-/**
- * Returns whether the account has a group with this id, which cannot be deleted until the
- * transaction ends.
- */
+/** Returns whether the account has the group, and prevents its deletion in this transaction. */
 export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<boolean> {
   const group = await tx.kysely
     .selectFrom('messaging_groups')
@@ -316,10 +301,7 @@ export async function hasGroup(tx: Tx, accountId: string, id: string): Promise<b
   return group !== undefined;
 }
 
-/**
- * Returns the present version of each conversation's roster, by conversation id
- * (ConversationFacts.rosterVersion).
- */
+/** Returns each roster's current version (ConversationFacts.rosterVersion) by conversation id. */
 export async function readRosterVersions(
   db: Db,
   ids: readonly string[],

@@ -14,10 +14,7 @@ import { CUSTOMER_SERVICE } from '../accounts/groups.ts';
 import { isBlockedByTeam } from '../resources/actor.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
-/**
- * The facts of a conversation that every send, subscription and notification needs; cached until
- * they change.
- */
+/** The cached facts of a conversation that each send, subscription and notification needs. */
 export interface ConversationFacts {
   readonly id: string;
   readonly accountId: string;
@@ -25,32 +22,28 @@ export interface ConversationFacts {
   readonly audience: ConversationAudience;
   readonly status: 'active' | 'archived';
   readonly title: string | null;
-  /** One of the two users of this direct message has blocked the other. */
+  /** Whether one of the two users of a direct message has blocked the other. */
   readonly isBlocked: boolean;
   /** ISO 8601; null unless the conversation was deleted. */
   readonly deletedAt: string | null;
   /** The active participants by actor id, including those that have hidden the conversation. */
   readonly members: ReadonlyMap<string, Member>;
-  /**
-   * Whether a member has hidden the conversation from its list; the next message shows it again
-   * (own-state.ts).
-   */
+  /** Whether a member has hidden the conversation; the next message shows it again. */
   readonly hasHidden: boolean;
-  /** The agents among the members. */
   readonly agents: readonly AgentMember[];
   /**
-   * The name under which the team writes to the customer: the group of the inbox where it has one,
-   * else Customer Service; null on team conversations.
+   * The author that customers see: the group of the inbox, else Customer Service. Null on team
+   * conversations.
    */
   readonly persona: Actor | null;
-  /** The inbox of a bridged case; null where there is none, or it was removed. */
+  /** The inbox of a bridged case; null without one, or if it was removed. */
   readonly mailboxId: string | null;
   /**
-   * The version of the roster in Postgres that `members` and `agents` have at least. A send
+   * The least version of the roster in Postgres that `members` and `agents` reflect. A send
    * compares it with the version at its commit (docs/architecture.md#recipients).
    */
   readonly rosterVersion: number;
-  /** The messages up to this number were purged. */
+  /** The number of the last message that was purged. */
   readonly purgedThrough: number;
 }
 
@@ -58,24 +51,21 @@ export interface Member {
   readonly participantId: string;
   readonly type: Participant['type'];
   readonly role: Participant['role'];
-  /** Until when the member has muted the conversation, in milliseconds since 1970; 0: not muted. */
+  /** The end of the member's mute, in milliseconds since 1970; 0 if it is not muted. */
   readonly mutedUntilMs: number;
-  /** The actor cannot act until it is activated again. */
+  /** Whether the actor cannot act until it is activated again. */
   readonly deactivated: boolean;
-  /** The team has blocked this customer. */
+  /** Whether the team has blocked this customer. */
   readonly blocked: boolean;
   readonly actor: Actor;
 }
 
-/**
- * An agent of the conversation, with the settings that decide what starts it
- * (docs/contract.md#participants).
- */
+/** An agent, with the settings that decide what starts it (docs/contract.md#participants). */
 export interface AgentMember {
   readonly actorId: string;
   /** The agent's own id, `agt_…`; null if the agent was deleted. */
   readonly id: string | null;
-  /** Texts mention the agent by its slug. Slugs never change; null if the agent was deleted. */
+  /** The name by which texts mention the agent. It never changes; null if the agent was deleted. */
   readonly slug: string | null;
   readonly policy: NonNullable<Participant['agent_trigger_policy']>;
   readonly keywords: readonly string[];
@@ -84,9 +74,9 @@ export interface AgentMember {
 const MAX_CACHED = 50_000;
 
 /**
- * Cache of conversations by id. A change of a conversation or of its participants is announced with
- * the conversation's id, a change of an actor or an inbox with its own id; every node then reads
- * the affected conversations again.
+ * Cache of conversations by id. A change of a conversation or its participants is announced with
+ * the conversation's id, one of an actor or an inbox with its own id. Every node then reads the
+ * affected conversations again.
  */
 export class ConversationDirectory {
   readonly #cache: RevocableCache<ConversationFacts | undefined>;
@@ -102,14 +92,14 @@ export class ConversationDirectory {
     });
   }
 
-  /** Synchronous if cached. Returns undefined if there is no such conversation in any account. */
+  /** Synchronous if cached. Returns undefined if no account has such a conversation. */
   facts(conversationId: string): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
     return this.#cache.get(conversationId);
   }
 
   /**
-   * Like `facts`, for a caller that saw this version of the roster in Postgres: facts that are
-   * older are read again. The announcement of that change may still be on its way to this node.
+   * Like `facts`, but reads again if the cached roster is older than this version, which the caller
+   * saw in Postgres: the announcement of that change may still be on its way to this node.
    */
   factsSince(
     conversationId: string,
@@ -170,12 +160,12 @@ interface MemberRow extends ActorFields {
   agent_slug: string | null;
 }
 
-/** Returns the facts of each conversation; undefined where there is none. */
+/** Returns the facts of each conversation, or undefined for one that does not exist. */
 export async function loadFacts(
   reader: Querier,
   ids: readonly string[],
 ): Promise<(ConversationFacts | undefined)[]> {
-  // The version is read before the members, which are therefore never older than it says.
+  // The version is read before the members, so they are never older than it says.
   const conversations = await reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
   const members = await reader.query(
     READ_MEMBERS,

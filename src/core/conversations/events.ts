@@ -18,7 +18,7 @@ const CONVERSATION_ARM: ChangedArm = {
 };
 
 /**
- * `conversation.updated`, for team subscribers: fields that differ by reader are left out
+ * `conversation.updated`, for team subscribers, without the fields that differ by reader
  * (docs/realtime.md#events).
  */
 export const conversationEvents = eventSource({
@@ -43,8 +43,8 @@ export const conversationEvents = eventSource({
 });
 
 /**
- * `messages.purged`, for every subscriber. A purge leaves `updated_at` as it is, so the event has a
- * time of its own; its rows are those of `conversation.updated`.
+ * `messages.purged`, for every subscriber. A purge does not change `updated_at`, so the event has
+ * its own time. Its rows are those of `conversation.updated`.
  */
 export const purgeEvents = eventSource({
   events: ['messages.purged'],
@@ -112,7 +112,7 @@ async function conversationUpdates(db: Db, ids: readonly string[]): Promise<Doma
   });
 }
 
-/** Events of participants that are added, changed or removed, for team subscribers. */
+/** Events of participants that were added, changed or removed, for team subscribers. */
 export const participantEvents = eventSource({
   events: ['participant.added', 'participant.updated', 'participant.removed'],
   read: ({ database }, changes) => participantUpdates(database, changes),
@@ -166,9 +166,8 @@ async function participantUpdates(db: Db, changes: readonly ParticipantChange[])
 }
 
 /**
- * `conversation.added` and `conversation.removed` on the actor's own feed: the conversation as REST
- * shows it to that actor. If the actor cannot read the conversation any more, only its id is
- * included.
+ * `conversation.added` and `conversation.removed` on the actor's own feed, with the conversation as
+ * REST shows it to that actor, or only its id if the actor cannot read it any more.
  */
 export const membershipEvents = eventSource({
   events: ['conversation.added', 'conversation.removed'],
@@ -222,10 +221,7 @@ async function membershipUpdates(db: Db, changes: readonly MembershipChange[]): 
   return events;
 }
 
-/**
- * Whether the actor can read the conversation: it is a member, and the conversation was not
- * deleted.
- */
+/** Returns whether the actor is a member and the conversation was not deleted. */
 function isIn({ membership, deleted_at }: Pick<Membership, 'membership' | 'deleted_at'>): boolean {
   return deleted_at === null && isMember({ membership });
 }
@@ -238,7 +234,7 @@ function lostConversation(
   return { id, object: 'conversation', reason };
 }
 
-/** `conversation.removed` for the subscribers of a conversation that was deleted. */
+/** Returns `conversation.removed` for the subscribers of a deleted conversation. */
 export function deletedEvent(id: string, deletedAt: string): DomainEvent<'conversation.removed'> {
   const data = lostConversation(id, { membership: 'active', deleted_at: deletedAt });
   return {
@@ -253,10 +249,7 @@ export function deletedEvent(id: string, deletedAt: string): DomainEvent<'conver
   };
 }
 
-/**
- * A viewer without a membership that has read nothing: it sees the fields that are the same for the
- * whole team.
- */
+/** A viewer without a membership sees the fields that are the same for the whole team. */
 const TEAM_VIEWER = { customer: false, actor: { id: '' } };
 
 interface StreamedParticipant extends ShownParticipant {

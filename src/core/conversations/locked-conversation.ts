@@ -7,16 +7,16 @@ import { conversationGone, conversationNotFound } from './access.ts';
 import { findConversation, lockConversationOf } from './conversation-store.ts';
 import { lockMemberByActor } from './participant-store.ts';
 
-/** A conversation, and the caller's own row in it if it is a member. */
+/** A conversation, and the caller's own row in it, or undefined if it is not a member. */
 export interface LockedConversation {
   readonly conversation: ConversationRow;
   readonly own: ParticipantRow | undefined;
 }
 
 /**
- * Returns the conversation, locked until the transaction ends: changes of one conversation, its
- * workflow and its participants are made one at a time. Throws `resource_not_found` if the caller
- * may not read it (core/conversations/access.ts), `resource_gone` if it was deleted.
+ * Returns the conversation, locked until the transaction ends: changes of it, its workflow and its
+ * participants are made one at a time. Throws `resource_not_found` if the caller may not read it
+ * (core/conversations/access.ts), `resource_gone` if it was deleted.
  */
 export async function lockConversationAsMember(
   tx: Tx,
@@ -28,7 +28,7 @@ export async function lockConversationAsMember(
   return locked;
 }
 
-/** Like `lockConversationAsMember`, also for a conversation that was deleted. */
+/** Like `lockConversationAsMember`, but does not throw for a deleted conversation. */
 export async function lockAlsoDeleted(
   tx: Tx,
   principal: Principal,
@@ -39,9 +39,8 @@ export async function lockAlsoDeleted(
 }
 
 /**
- * Returns the caller's own row, locked, for changes of its own state alone. Throws
- * `resource_not_found` as above, and `resource_conflict` if the caller reads the conversation
- * without being a participant.
+ * Returns the caller's own row, locked, for changes of its own state. Throws like
+ * `lockConversationAsMember`, and `resource_conflict` if the caller is no participant.
  */
 export async function lockOwnParticipant(
   tx: Tx,

@@ -1,7 +1,4 @@
-/**
- * Outbox topics of this slice (platform/db/queue/topic.ts). Each is handled once its transaction
- * has committed.
- */
+/** Outbox topics of this slice. Each is handled after its transaction has committed. */
 
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
@@ -45,8 +42,8 @@ export async function enqueueCreated(
 type CreatedRow = Pick<ConversationRow, 'id' | 'account_id' | 'created_at' | 'assigned_at'>;
 
 /**
- * A conversation was deleted: its open runs are cancelled, and what its participants were notified
- * of is withdrawn (features/compliance/conversation-removal.ts).
+ * A conversation was deleted: its open runs are cancelled, and the notifications of its
+ * participants are withdrawn (features/compliance/conversation-removal.ts).
  */
 export const CONVERSATION_DELETED = defineTopic<ConversationDeleted>('conversations.deleted');
 
@@ -57,21 +54,18 @@ export interface ConversationDeleted {
   readonly by: string;
 }
 
-/**
- * A participant was added or came back: the user gets a notification
- * (core/notifications/causes/added.ts).
- */
+/** A participant was added or came back, and is notified (core/notifications/causes/added.ts). */
 export const PARTICIPANT_ADDED = defineTopic<ParticipantAdded>('participants.added');
 
 export interface ParticipantAdded {
   readonly participant_id: string;
-  /** The time of the participant's row when it was added: being added again is another cause. */
+  /** The time of the row when the participant was added: another addition is another cause. */
   readonly at: string;
   /** The actor that added the participant, or null if no actor did. */
   readonly by: string | null;
 }
 
-/** May be called for every participant: only users whom another actor added are notified. */
+/** May be called for every participant; only users that another actor added are notified. */
 export async function enqueueAdded(
   tx: Tx,
   { id, updated_at: at }: Pick<ParticipantRow, 'id' | 'updated_at'>,
@@ -80,9 +74,7 @@ export async function enqueueAdded(
   await enqueue(tx, PARTICIPANT_ADDED, { participant_id: id, at, by });
 }
 
-/**
- * A conversation was assigned, or its assignee was removed (core/notifications/causes/assigned.ts).
- */
+/** The assignee was set or removed (core/notifications/causes/assigned.ts). */
 export const CONVERSATION_ASSIGNED = defineTopic<ConversationAssigned>('conversations.assigned');
 
 export interface ConversationAssigned {
@@ -94,22 +86,19 @@ export interface ConversationAssigned {
 }
 
 /**
- * A user has read a conversation: its notifications of these messages are read
+ * A user has read a conversation: its notifications of these messages are marked as read
  * (core/notifications/feed/mark-conversation.ts).
  */
 export const CONVERSATION_READ = defineTopic<ConversationRead>('conversations.read');
 
-/**
- * A user has read many conversations at once, as above. A row of its own for each would be the
- * longest transaction of all.
- */
+/** Many `conversations.read` at once: one row for each would be the longest transaction of all. */
 export const CONVERSATIONS_READ = defineTopic<ConversationsRead>('conversations.all_read');
 
 export interface ConversationsRead {
   readonly read: readonly ConversationRead[];
 }
 
-/** The position has moved from `after` to `through`, the numbers of messages. */
+/** The read position moved from `after` to `through`, the numbers of messages. */
 export interface ConversationRead {
   readonly conversation_id: string;
   readonly actor_id: string;
@@ -117,17 +106,11 @@ export interface ConversationRead {
   readonly through: number;
 }
 
-/**
- * The timeline gets a message that describes a change of the conversation
- * (core/messages/sending/system-messages.ts).
- */
+/** The timeline gets a message about a change (core/messages/sending/system-messages.ts). */
 export const SYSTEM_EVENT = defineTopic<SystemEvent>('messages.system');
 
 export interface SystemEvent {
-  /**
-   * The message's id, created with the change, so that it is written once however often it is
-   * tried.
-   */
+  /** The message's id, created with the change, so that retries write the message once. */
   readonly id: string;
   readonly account_id: string;
   readonly conversation_id: string;

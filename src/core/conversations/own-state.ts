@@ -42,8 +42,8 @@ export async function setHidden(
 }
 
 /**
- * Shows conversations again to the members that had hidden them before these messages were sent.
- * System events do not count. Only conversations with hidden members cost a query.
+ * Shows conversations again to the members that hid them before these messages. System events do
+ * not count. Only conversations with hidden members cost a query.
  */
 export async function showAgain(
   database: Database,
@@ -71,9 +71,9 @@ export async function showAgain(
 }
 
 /**
- * Snoozes the conversation for the caller: until a time, or without one (`until` null) until the
- * next message of another author, which ends either (isSnoozed in core/resources/participant.ts).
- * Throws as setHidden.
+ * Snoozes the conversation for the caller until a time, or without one if `until` is null. The next
+ * message of another author ends both (isSnoozed in core/resources/participant.ts). Throws like
+ * setHidden.
  */
 export async function snooze(
   tx: Tx,
@@ -87,9 +87,7 @@ export async function snooze(
   return conversation;
 }
 
-/**
- * Ends the caller's snooze of the conversation; one that has ended stays so. Throws as setHidden.
- */
+/** Ends the caller's snooze of the conversation, if any. Throws like setHidden. */
 export async function unsnooze(
   tx: Tx,
   principal: Principal,
@@ -100,32 +98,25 @@ export async function unsnooze(
   return conversation;
 }
 
-/**
- * Throws `validation_failed` for a time that has passed or is more than a year away, by the clock
- * of Postgres.
- */
+/** Throws `validation_failed` for a time in the past or over a year away, by Postgres' clock. */
 export async function requireComing(db: Db, time: string, param: string): Promise<void> {
   if (!(await isComing(db, time))) throw notComing(param);
 }
 
-/** Returns the refusal of a time that has passed or is more than a year away. */
 export function notComing(param: string): ApiError {
   return invalid(param, 'Must be a time within the next year.');
 }
 
 export interface MarkedRead {
   readonly conversation: ConversationRow;
-  /**
-   * When the caller's read position moved, by Postgres' clock; undefined if it was there or further
-   * already.
-   */
+  /** When the read position moved, by Postgres' clock; undefined if it was not behind. */
   readonly movedAt: string | undefined;
 }
 
 /**
  * Moves the caller's read position forward, never back (docs/contract.md#own-state): at most to the
- * highest number that it may see. The notifications of what a user has read follow the commit.
- * Throws as setHidden, and `validation_failed` (param sequence) beyond that.
+ * highest number that it may see. A user's notifications of these messages follow the commit.
+ * Throws like setHidden, and `validation_failed` (param sequence) beyond that number.
  */
 export async function markRead(
   tx: Tx,
@@ -148,9 +139,7 @@ export async function markRead(
   return { conversation, movedAt };
 }
 
-/**
- * Throws ApiError `validation_failed` (param sequence) beyond the highest that the caller may see.
- */
+/** Throws `validation_failed` (param sequence) beyond the highest number the caller may see. */
 export async function requireThere(
   tx: Tx,
   { customer }: Principal,
@@ -161,10 +150,7 @@ export async function requireThere(
   throw invalid('sequence', 'There is no such message yet.');
 }
 
-/**
- * An ephemeral event: a reader that misses it sees the position move with the next one
- * (docs/realtime.md#events).
- */
+/** Ephemeral: a reader that misses it sees the next position instead (docs/realtime.md#events). */
 export function publishRead(engine: Engine, conversationId: string, data: Read, at: string): void {
   publish(engine, {
     event: 'read',

@@ -185,8 +185,7 @@ export function participantRoutes({
         response: Conversation,
         async change(tx, { principal, params, query, afterCommit }) {
           const row = await setHidden(tx, principal, params.id!, move);
-          // This precedes the answer, so that a message sent after the answer shows the
-          // conversation again.
+          // Before the answer, so that a message sent after it shows the conversation again.
           afterCommit(() => rights.announce(row.id));
           return show(tx, principal, row, query['include[]']);
         },

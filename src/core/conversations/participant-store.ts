@@ -22,7 +22,7 @@ export interface NewParticipant {
   readonly type: Participant['type'];
   /** Null only for the system participant. */
   readonly actorId: string | null;
-  /** Default member. */
+  /** Default `member`. */
   readonly role?: Participant['role'];
   /** For agents only; default `mention`. */
   readonly triggerPolicy?: NonNullable<Participant['agent_trigger_policy']>;
@@ -52,7 +52,7 @@ export function addParticipant(
 
 export type ParticipantChange = Omit<Updateable<Schema['participants']>, 'updated_at' | 'changed_in'>;
 
-/** Writes columns of a participant: its time grows, and readers that were away find it changed. */
+/** Writes columns of a participant, and marks it as changed for readers that catch up. */
 export function writeParticipant(
   tx: Tx,
   participantId: string,
@@ -69,7 +69,7 @@ export function writeParticipant(
     .executeTakeFirstOrThrow();
 }
 
-/** Returns the member of the conversation with this id; undefined for former members too. */
+/** Returns undefined for former members too. */
 export function readMember(
   tx: Tx,
   conversationId: string,
@@ -86,7 +86,7 @@ function members(tx: Tx, conversationId: string) {
     .where('membership', 'in', MEMBER);
 }
 
-/** Returns the actor's own row in the conversation, locked; undefined if it is not a member. */
+/** Locks and returns the actor's own row, or undefined if it is not a member. */
 export function lockMemberByActor(
   tx: Tx,
   conversationId: string,
@@ -95,7 +95,7 @@ export function lockMemberByActor(
   return members(tx, conversationId).where('actor_id', '=', actorId).forUpdate().executeTakeFirst();
 }
 
-/** Returns the actor's membership in the conversation; undefined if it is not a member. */
+/** Returns undefined if the actor is not a member. */
 export function readMembership(
   tx: Tx,
   actorId: string,
@@ -109,8 +109,8 @@ export interface ListedParticipant extends ShownParticipant {
 }
 
 /**
- * Returns participants of a conversation with one of these memberships, in the order in which they
- * were added. A customer sees only itself.
+ * Returns participants with one of these memberships, in the order in which they were added. A
+ * customer sees only itself.
  */
 export function readParticipants(
   db: Db,
@@ -122,10 +122,7 @@ export function readParticipants(
   return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null, memberships], page);
 }
 
-/**
- * Returns a participant of the conversation, also a former one, where `readParticipants` shows it
- * to the caller.
- */
+/** Returns a participant, present or former, if `readParticipants` shows it to the caller. */
 export async function readParticipant(
   db: Db,
   { customer, actor }: Principal,
@@ -136,9 +133,7 @@ export async function readParticipant(
   return row;
 }
 
-/**
- * Returns every participant that the conversation has had, in the order in which they were added.
- */
+/** Returns all participants, former ones too, in the order in which they were added. */
 export function readAllParticipants(db: Db, conversationId: string): Promise<ParticipantRow[]> {
   return db.kysely
     .selectFrom('participants')
@@ -149,7 +144,7 @@ export function readAllParticipants(db: Db, conversationId: string): Promise<Par
     .execute();
 }
 
-/** Yields the actor's participants, former ones too, with what their conversations are. */
+/** Yields the actor's participants, former ones too, with facts of their conversations. */
 export async function* readMembershipsOf(db: Db, actorId: string): AsyncIterable<MembershipOf[]> {
   for (let after = ''; ; ) {
     const rows = await db.query(READ_MEMBERSHIPS_OF, actorId, after, MEMBERSHIPS_AT_ONCE);
@@ -170,7 +165,7 @@ export interface MembershipOf
 
 /**
  * Mutes the actor in a locked conversation, and marks its participant as changed, for readers that
- * show its actor. Returns the participant's id; undefined if it never was one.
+ * show its actor. Returns the participant's id, or undefined if it never was one.
  */
 export async function muteErased(
   tx: Tx,
@@ -212,18 +207,15 @@ const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: nu
     WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`,
 });
 
-/**
- * Returns whether the user can read the conversation: as a member of it, or as an admin of the
- * account.
- */
+/** Returns whether the user is a member of the conversation or an admin of the account. */
 export async function isReader(tx: Tx, actorId: string, conversationId: string): Promise<boolean> {
   const [reader] = await tx.query(FIND_READER, actorId, conversationId);
   return reader !== undefined;
 }
 
 /**
- * Shows conversations again to the members that had hidden them before these numbers, one for each
- * conversation. Returns the rows that it changed.
+ * Shows each conversation again to the members that hid it before the number at the same index.
+ * Returns the changed rows.
  */
 export function writeShownAgain(
   tx: Tx,
@@ -234,8 +226,8 @@ export function writeShownAgain(
 }
 
 /**
- * Snoozes the conversation for a participant. Its resource shows no change to other readers, so no
- * event follows. Null ends the snooze.
+ * Snoozes the conversation for a participant; null ends the snooze. No event follows, because other
+ * readers do not see it.
  */
 export async function writeSnooze(
   tx: Tx,
@@ -249,7 +241,7 @@ export async function writeSnooze(
     .execute();
 }
 
-/** Moves a read position. Returns when, by Postgres' clock. */
+/** Moves a read position. Returns the time by Postgres' clock. */
 export async function writeReadPosition(
   tx: Tx,
   participantId: string,
@@ -260,8 +252,8 @@ export async function writeReadPosition(
 }
 
 /**
- * Has readers that were away find the conversation added or removed. Returns the actors of its
- * members.
+ * Marks the members as changed, so that readers catch up on a conversation that was added or
+ * removed. Returns their actors.
  */
 export async function touchMembers(tx: Tx, conversationId: string): Promise<string[]> {
   const rows = await tx.kysely
@@ -274,9 +266,7 @@ export async function touchMembers(tx: Tx, conversationId: string): Promise<stri
   return rows.flatMap(({ actor_id }) => actor_id ?? []);
 }
 
-/**
- * Returns the active admins of the conversation's account that have never been participants of it.
- */
+/** Returns the account's active admins that have never been participants of the conversation. */
 export async function readAdminsOutside(
   tx: Tx,
   { id, account_id }: Pick<ConversationRow, 'id' | 'account_id'>,
@@ -304,10 +294,7 @@ export async function readAdminsOutside(
   return rows.map((row) => row.id);
 }
 
-/**
- * Returns the users and agents of a group in its order; deactivated ones and customers are left
- * out.
- */
+/** Returns the active users and agents of a group in its order, without customers. */
 export function readGroupMembers(
   tx: Tx,
   groupId: string,
@@ -360,7 +347,7 @@ const FIND_READER = statement<[actorId: string, conversationId: string]>({
     WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
 });
 
-// Locked in one fixed order, so that two such transactions cannot deadlock.
+// Rows are locked in one fixed order, so that two such transactions cannot deadlock.
 const SHOW_AGAIN = statement<
   [conversationIds: readonly string[], sequences: readonly number[]],
   { id: string; conversation_id: string }
@@ -379,8 +366,7 @@ const SHOW_AGAIN = statement<
     RETURNING p.id, p.conversation_id`,
 });
 
-// Other readers do not see the position in the participant's resource, so no participant event is
-// published.
+// No event is published, because other readers do not see the position.
 const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>({
   name: 'move-read-position',
   text: 'UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at',

@@ -30,7 +30,7 @@ import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 
 /**
  * Add Participant (docs/contract.md#participants). A former member returns as the same participant.
- * Throws ApiError, `resource_exists` (param actor_id) for a current member.
+ * Throws ApiError, such as `resource_exists` (param actor_id) for a current member.
  */
 export async function joinConversation(
   tx: Tx,
@@ -60,10 +60,7 @@ export async function joinConversation(
   return participant;
 }
 
-/**
- * Checks what Update Participant demands of its body whatever the participant. Throws ApiError
- * `missing_field` or `validation_failed`.
- */
+/** Checks a body of Update Participant alone. Throws `missing_field` or `validation_failed`. */
 export function checkParticipantChange(
   db: Db,
   {
@@ -206,15 +203,13 @@ export async function removeEverywhere(
   await enqueueChanged(tx, changes);
 }
 
-/** Both users of a direct message have the role member. Throws ApiError `validation_failed`. */
+/** Throws `validation_failed` for a direct message, in which both users have the role member. */
 export function refuseDirectRole({ type }: Pick<ConversationRow, 'type'>, param: string): void {
   if (type !== 'direct_message') return;
   throw invalid(param, 'A direct message has no roles: both of its users are members.');
 }
 
-/**
- * Returns the participant if it is a member. Throws `resource_not_found` (param participant_id).
- */
+/** Throws `resource_not_found` (param participant_id) if the participant is not a member. */
 export async function findMember(
   tx: Tx,
   conversationId: string,
@@ -246,7 +241,7 @@ async function join(tx: Tx, conversation: ConversationRow, entry: RosterEntry): 
   });
 }
 
-/** Absent fields stay; keywords are removed together with a policy that uses them. */
+/** Absent fields keep their value; keywords are removed together with a policy that uses them. */
 function triggerChange(
   participant: ParticipantRow,
   { agent_trigger_policy, agent_trigger_keywords }: UpdateParticipantBody,
@@ -262,9 +257,7 @@ function triggerChange(
   return isSame ? {} : { agent_trigger_policy: policy, agent_trigger_keywords: [...keywords] };
 }
 
-/**
- * Only participants themselves mute. A setting of another one that is so already may be repeated.
- */
+/** Only participants themselves mute. A repetition of the present setting is no error. */
 function refuseMute(
   participant: ParticipantRow,
   { notifications, muted_until: until }: UpdateParticipantBody,
@@ -305,9 +298,7 @@ async function checkRole(
   if (role !== 'owner') await requireAnotherOwner(tx, conversation, participant);
 }
 
-/**
- * A group with active users keeps an active owner: the last one makes another user an owner first.
- */
+/** A group with active users keeps an active owner: the last one must appoint another first. */
 async function requireAnotherOwner(
   tx: Tx,
   { id, type }: ConversationRow,

@@ -13,16 +13,15 @@ import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
 import { type NewParticipant, readGroupMembers } from './participant-store.ts';
 
-/** A future participant, whose actor was checked. */
+/** A future participant whose actor was checked. */
 export interface RosterEntry extends NewParticipant {
   readonly actorId: string;
 }
 
 /**
- * Returns the participants that a body names and `checkInput` accepts, each with an actor of the
- * account that matches the body. A customer whose address is not known is created here. `prefixOf`
- * makes the params: `participants[0].`, or an empty prefix if the body is one participant. Throws
- * the first problem.
+ * Returns the participants of a body that `checkInput` accepts, each with an actor of the account
+ * that matches the body. Creates customers with unknown addresses. `prefixOf` makes the params:
+ * `participants[0].`, or an empty prefix if the body is one participant. Throws the first problem.
  */
 export async function readRoster(
   tx: Tx,
@@ -56,10 +55,7 @@ export async function readRoster(
   return entries;
 }
 
-/**
- * Returns the members of a group as participants, in the group's order; deactivated users are left
- * out.
- */
+/** Returns the active members of a group as participants, in the group's order. */
 export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
   const members = await readGroupMembers(tx, groupId);
   return members.map(({ id, type }) => ({ type: type === 'agent' ? 'agent' : 'user', actorId: id }));
@@ -99,7 +95,6 @@ export function checkInput(input: ParticipantInput, prefix = ''): void {
   }
 }
 
-/** Returns the refusal of a customer in a conversation of the team. */
 export function internalOnly(prefix: string): ApiError {
   return invalid(`${prefix}type`, 'Only a conversation with the audience customer has customers.');
 }
@@ -117,7 +112,7 @@ function fittingActor(actor: NamedActor | undefined, { type }: ParticipantInput,
 }
 
 /**
- * Returns the customer with the address, whose name stays as it is, or creates one. Throws
+ * Returns the customer with the address, under its present name, or creates one. Throws
  * `missing_field` (param name).
  */
 async function customerOf(

@@ -118,7 +118,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
       response: Conversation,
       async change(tx, { principal, params, query, body }) {
         const row = await setLegalHold(tx, principal, params.id!, body.legal_hold);
-        // The topic is included whenever there is one, and participants' actors never are
+        // The topic is always included, and participants' actors never are
         // (docs/contract.md#expansion).
         const include = ['topic', ...(query['include[]'] ?? [])] as const;
         const shown = await expandConversations(tx, principal, [row], include);
@@ -130,7 +130,7 @@ export function conversationRoutes({ database, directory }: ConversationRoutesOp
 
 export const ConversationQuery = Body({ 'include[]': Include(CONVERSATION_INCLUDES) });
 
-/** Returns a conversation as the companions show it. */
+/** Returns the conversation with the actors of its participants. */
 export async function show(
   db: Db,
   principal: Principal,
@@ -141,7 +141,6 @@ export async function show(
   return shown.get(row.id)!;
 }
 
-/** Companions show the actors of participants. */
 export const ACTORS = { participantActors: true };
 
 const AUDIT = defineList('audit events', ['time', 'text']);

@@ -21,10 +21,7 @@ import { setHidden } from './own-state.ts';
 import { checkInput, internalOnly, type RosterEntry, readGroupRoster, readRoster } from './roster.ts';
 import { findTopic, updateConversation } from './update-conversation.ts';
 
-/**
- * Checks what Create Conversation demands of its body and of the kind of its caller. Throws
- * ApiError `missing_field` or `validation_failed`.
- */
+/** Checks the body and the kind of the caller. Throws `missing_field` or `validation_failed`. */
 export function checkNewConversation(principal: Principal, body: CreateConversationBody): void {
   if (body.type === 'direct_message') checkDirect(principal, body);
   else checkGroup(body);
@@ -32,9 +29,8 @@ export function checkNewConversation(principal: Principal, body: CreateConversat
 
 /**
  * Create Conversation: writes the rows of a body that `checkNewConversation` accepts and enqueues
- * the events for its members. The user or agent that creates a group owns it. Where the two users
- * of a direct message have one already, `isNew` is false and the existing one is active again.
- * Throws ApiError.
+ * the events for its members. The user or agent that creates a group owns it. If the two users have
+ * a direct message already, that one is made active and `isNew` is false. Throws ApiError.
  */
 export async function startConversation(
   tx: Tx,
@@ -53,8 +49,8 @@ export async function startConversation(
 }
 
 /**
- * Enqueues the events of a new conversation, and audits that `by` created it. Null: no actor did,
- * and what made it notifies its participants by itself.
+ * Enqueues the events of a new conversation, and audits that `by` created it. If `by` is null, no
+ * actor did, and the creating code notifies the participants itself.
  */
 export async function announceCreated(
   tx: Tx,
@@ -99,9 +95,7 @@ async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promis
   };
 }
 
-/**
- * Requires exactly two users, both members, one of them the caller unless the caller is an API key.
- */
+/** Requires two users, both members, one of them the caller unless the caller is an API key. */
 async function directInput(tx: Tx, principal: Principal, body: DirectBody): Promise<NewConversation> {
   const { accountId } = principal;
   const listed = await readRoster(tx, { accountId, audience: 'internal' }, body.participants, prefixOf);
@@ -135,7 +129,7 @@ function checkDirect({ actor }: Principal, { participants }: DirectBody): void {
   }
   requireDistinct(participants);
   const others = participants.filter(({ actor_id }) => actor_id !== actor.id);
-  // A user takes part, an API key does not.
+  // A user takes part, but an API key does not.
   if (others.length !== (actor.type === 'user' ? 1 : 2)) throw notTwo();
 }
 
@@ -149,10 +143,7 @@ function notTwo(): ApiError {
   return invalid('participants', 'A direct message is between two users, and one of them is the caller.');
 }
 
-/**
- * The caller becomes the first participant and owner. An API key does not take part: then a user
- * owns the group.
- */
+/** Makes the caller the first participant and owner. An API key does not take part. */
 function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): RosterEntry[] {
   if (actor.type !== 'user' && actor.type !== 'agent') return [...entries];
   const listed = entries.find(({ actorId }) => actorId === actor.id);
@@ -161,7 +152,7 @@ function withCreator({ actor }: Principal, entries: readonly RosterEntry[]): Ros
 }
 
 /**
- * A group has an owner: if none is named, the first user for whom the body states no role
+ * Makes the first user without a stated role the owner if none is named
  * (docs/decisions.md#owner-of-a-group-that-an-api-key-begins).
  */
 function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
@@ -170,10 +161,7 @@ function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
   return entries.map((entry) => (entry === owner ? { ...entry, role: 'owner' } : entry));
 }
 
-/**
- * Keeps the first entry of each actor: the body's settings of a participant win over a roster that
- * contains it.
- */
+/** Keeps the first entry of each actor: the body's settings override those of a roster. */
 function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
   const byActor = new Map<string, RosterEntry>();
   for (const entry of entries) if (!byActor.has(entry.actorId)) byActor.set(entry.actorId, entry);
@@ -185,10 +173,7 @@ async function requireGroup(tx: Tx, accountId: string, id: string): Promise<void
   throw notFound('group', 'group_id');
 }
 
-/**
- * Returns the existing direct message of the two users, active again and visible in the caller's
- * list.
- */
+/** Makes the existing direct message active again and visible in the caller's list. */
 async function openDirect(
   tx: Tx,
   principal: Principal,

@@ -7,8 +7,8 @@ import { addParticipant, readAdminsOutside } from './participant-store.ts';
 
 /**
  * Returns the account's one `system` conversation, for automated alerts
- * (docs/contract.md#system-messages), and creates it at first use. The account's current admins are
- * added to it; an admin that has left it is not added again.
+ * (docs/contract.md#system-messages), and creates it at first use. Adds the account's current
+ * admins, but not again those that have left it.
  */
 export async function systemConversation(tx: Tx, accountId: string): Promise<ConversationRow> {
   const created = await createUnlessThere(tx, {
@@ -18,7 +18,7 @@ export async function systemConversation(tx: Tx, accountId: string): Promise<Con
     directKey: KEY,
     participants: [],
   });
-  // Locked until the end of `tx`: two concurrent transactions would both add the same admin.
+  // Locked until `tx` ends, because two concurrent transactions would both add the same admin.
   const conversation = created?.conversation ?? (await lockByDirectKey(tx, accountId, KEY));
   const { id } = conversation;
   const missing = await readAdminsOutside(tx, conversation);
@@ -33,5 +33,5 @@ export async function systemConversation(tx: Tx, accountId: string): Promise<Con
   return conversation;
 }
 
-/** Differs from all keys of two actors' ids: a key is unique within the account. */
+/** Differs from every key of two actors' ids: a key is unique within the account. */
 const KEY = 'system';

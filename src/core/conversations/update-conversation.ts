@@ -45,9 +45,9 @@ export async function updateConversation(
 }
 
 /**
- * Set Legal Hold (docs/contract.md#legal-hold): audited and published if it changes. Every team
- * reader of the conversation may set it, except viewers. On a deleted conversation, whose purge it
- * stops, those that may delete it.
+ * Set Legal Hold (docs/contract.md#legal-hold), audited and published if it changes. Team readers
+ * except viewers may set it. If the conversation was deleted, only those that may delete it may,
+ * because the hold stops its purge.
  */
 export async function setLegalHold(
   tx: Tx,
@@ -66,12 +66,11 @@ export async function setLegalHold(
   return readConversation(tx, id);
 }
 
-/** The change of one field, with its audit and its system message. */
 interface FieldChange {
   readonly set: ConversationChange;
   readonly action: AuditAction;
   readonly details: Readonly<Record<string, unknown>>;
-  /** Text of the system message after the name of the actor. */
+  /** The text of the system message after the actor's name. */
   readonly says?: string;
 }
 
@@ -119,7 +118,7 @@ async function changesOf(
     });
   }
   if (status !== undefined && status !== conversation.status) {
-    // Both users of a direct message have equal rights, whichever of them began it.
+    // Both users of a direct message have equal rights.
     if (conversation.type !== 'direct_message') requireManager(principal, own);
     const action = status === 'archived' ? 'conversation.archived' : 'conversation.unarchived';
     changes.push({ set: { status }, action, details: {} });
@@ -152,7 +151,7 @@ async function write(
   }
 }
 
-/** A case cannot be moved by hand to `new` or `needs_approval`, nor out of the latter. */
+/** A case cannot be moved by hand to `new` or `needs_approval`, nor out of `needs_approval`. */
 async function moveByHand(
   tx: Tx,
   principal: Principal,
@@ -177,8 +176,8 @@ function requireGroupOf({ type }: ConversationRow, param: string): void {
 }
 
 /**
- * Returns the future assignee: a user that can read the conversation, or a group. Throws
- * `resource_not_found` or `validation_failed`.
+ * Returns a user that can read the conversation, or a group. Throws `resource_not_found` or
+ * `validation_failed`.
  */
 async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): Promise<NamedActor> {
   const actor = await findAssignable(tx, conversation.account_id, id);
@@ -188,10 +187,7 @@ async function findAssignee(tx: Tx, conversation: ConversationRow, id: string): 
   return actor;
 }
 
-/**
- * Returns the ref of the resource that a body names as topic. Throws `resource_not_found` (param
- * topic.id) if the account has no such resource.
- */
+/** Returns the ref of the topic. Throws `resource_not_found` (param topic.id) if there is none. */
 export async function findTopic(tx: Tx, accountId: string, topic: EntityRef): Promise<EntityRef> {
   const found = await readEntities(tx, accountId, [topic]);
   const resource = found.get(refKey(topic));

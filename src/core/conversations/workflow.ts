@@ -11,10 +11,10 @@ import { enqueueSystemEvent } from './outbox-topics.ts';
 /**
  * Moves a case to another `workflow_status` (docs/contract.md#workflow), with its event, its audit
  * and, if it is resolved or reopened, a system message. The caller has locked the row with FOR
- * UPDATE; the status is read again, so that consecutive moves need only the row. `by` is the actor
- * that caused the move. For `drafts_decided` the decided draft is written before. No-op for a
- * conversation that is not a case. Throws ApiError `resource_conflict` (param workflow_status) if
- * the table has no such move.
+ * UPDATE; the status is read again, so consecutive moves need only the row. `by` is the actor that
+ * caused the move. For `drafts_decided` the decided draft is written before. No-op for other
+ * conversations. Throws ApiError `resource_conflict` (param workflow_status) if the table has no
+ * such move.
  */
 export async function moveWorkflow(
   tx: Tx,
@@ -30,13 +30,13 @@ export async function moveWorkflow(
   const isVisible = next.shown !== before.shown;
   await tx.kysely
     .updateTable('conversations')
-    // A change that no resource shows leaves the time of the row as it is.
+    // A change that no resource shows does not change the time of the row.
     .set({ workflow_status: next.shown, lane_behind: next.behind, ...(isVisible && touched()) })
     .where('id', '=', id)
     .execute();
   if (isVisible) await enqueueChanged(tx, [{ event: 'conversation.updated', id, stream: id, by }]);
 
-  // Drafts in between neither resolve nor reopen a case: customers would learn that drafts exist.
+  // Drafts neither resolve nor reopen a case: customers would learn that drafts exist.
   const [from, to] = [before.behind ?? before.shown, next.behind ?? next.shown];
   if (from === to) return;
   const isEnd = from === 'resolved' || to === 'resolved';
@@ -56,7 +56,7 @@ export async function moveWorkflow(
 
 const BY_HAND: ReadonlySet<WorkflowMove> = new Set(Object.values(MOVES_BY_HAND));
 
-/** The visible status, and while drafts are open the status behind it. */
+/** The visible status, and the status behind it while drafts are open. */
 interface WorkflowState {
   readonly shown: WorkflowStatus;
   readonly behind: WorkflowStatus | null;
@@ -84,7 +84,6 @@ async function decide(
   }
 }
 
-/** Whether a draft of the conversation waits for a decision. */
 async function hasOpenDraft(tx: Tx, conversationId: string): Promise<boolean> {
   const draft = await tx.kysely
     .selectFrom('messages')
