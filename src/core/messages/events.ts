@@ -15,8 +15,8 @@ import {
 } from '../resources/message.ts';
 
 /**
- * Changed messages of a conversation, inside its timeline and outside. The condition is that of the
- * index messages_changed.
+ * Changed messages of a conversation, in its timeline or not. The condition is that of the index
+ * messages_changed.
  */
 const MESSAGES_ARM: ChangedArm = {
   part: 'messages',
@@ -26,8 +26,8 @@ const MESSAGES_ARM: ChangedArm = {
 };
 
 /**
- * `message.updated` of sent messages: edits, tombstones, completed streams. Customers get those
- * that they may see.
+ * `message.updated` of sent messages: edits, tombstones, completed streams. Customers receive the
+ * events of messages that they may see.
  */
 export const messageEvents = eventSource({
   events: ['message.updated'],
@@ -50,9 +50,9 @@ const OUTSIDE_EVENTS = ['draft.created', 'draft.updated', 'scheduled.updated'] a
 type OutsideEvent = (typeof OUTSIDE_EVENTS)[number];
 
 /**
- * Messages that are, or were, outside the timeline: drafts, for the team; schedules, for readers
- * that may see the message before it is sent: on a case the team, elsewhere the author on its own
- * feed.
+ * Messages that are or were outside the timeline. Drafts are for the team. Schedules are for
+ * readers that see the message before it is sent: the team of a case, otherwise the author on its
+ * own feed.
  */
 export const unsentEvents = eventSource({
   events: OUTSIDE_EVENTS,
@@ -86,15 +86,12 @@ export const unsentEvents = eventSource({
   },
 });
 
-/** Returns the event for a change of a row that began outside the timeline. */
+/** Returns the event for a change of a row that was created outside the timeline. */
 export function outsideUpdateOf({ kind }: Pick<MessageRow, 'kind'>): 'draft.updated' | 'scheduled.updated' {
   return kind === 'scheduled' ? 'scheduled.updated' : 'draft.updated';
 }
 
-/**
- * A draft that waits, and was not there before, is new to a reader that missed something since
- * then.
- */
+/** A waiting draft that is newer than `since` is new to the reader. */
 function missedEventOf(row: MessageRow, since: Since): OutsideEvent {
   const isNewDraft = row.kind !== 'scheduled' && row.outcome === null;
   return isNewDraft && Date.parse(row.created_at) >= Date.parse(since.began)
@@ -145,7 +142,7 @@ interface ScheduleRow extends MessageRow {
   readonly by_customer: boolean;
 }
 
-/** Events on the authors' own feeds, which the conversation's subscribers do not get. */
+/** Events on the authors' own feeds, which subscribers of the conversation do not receive. */
 async function authorEvents(
   { database, files }: EventReads,
   rows: readonly ScheduleRow[],
@@ -203,7 +200,7 @@ const READ_SENT = statement<[ids: readonly string[]], SentRow>({
     ORDER BY m.conversation_id, m.sequence`,
 });
 
-// Messages that were only created are caught up by their numbers.
+// New messages without a change are caught up by their numbers.
 const READ_CHANGED_SENT = statement<[conversationIds: readonly string[], sinceXid: string], SentRow>({
   name: 'read-changed-messages',
   text: `
@@ -239,8 +236,8 @@ const READ_CHANGED_SCHEDULES = statement<[authorIds: readonly string[], sinceXid
     ORDER BY m.updated_at`,
 });
 
-// The first condition is that of the index. An approved draft and a delivered schedule count as
-// changes too.
+// The first condition is that of the index. An approved draft or a delivered schedule is a change
+// too.
 const READ_CHANGED_OUTSIDE = statement<[conversationIds: readonly string[], sinceXid: string], MessageRow>({
   name: 'read-changed-outside',
   text: `

@@ -1,33 +1,29 @@
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** What was withdrawn of the mail that carried a message. */
 export interface WithdrawnMail {
   readonly id: string;
   readonly source_key: string | null;
-  /** The mail had not left yet, and does not any more. */
+  /** Whether the mail had not left yet, and now never does. */
   readonly is_canceled: boolean;
 }
 
-/**
- * The subject of the mails of a case of which nothing else is known, with the name of the account
- * behind it.
- */
+/** The start of a neutral subject for mails of a case; the name of the account follows. */
 export const NEUTRAL_SUBJECT = 'Your message to ';
 
 /**
- * Removes the content of the mail of a locked message: its texts, its recipients and the reference
- * to its source. Where the thread has the subject of it, the thread and our answers get a neutral
- * one, so that it does not leave again. A mail that waits does not leave any more. The sender, the
- * ids by which mails are threaded and the outcome stay. Returns undefined if there is no mail.
+ * Removes the content of the mail of a locked message: its texts, recipients and the reference to
+ * its source. If the thread has its subject, the thread and our answers get a neutral one, so that
+ * the subject is not sent again. A waiting mail is not sent. The sender, the ids by which mails are
+ * threaded and the outcome stay. Returns undefined if there is no mail.
  */
 export async function withdrawMail(tx: Tx, messageId: string): Promise<WithdrawnMail | undefined> {
   const [withdrawn] = await tx.query(WITHDRAW, messageId);
   return withdrawn;
 }
 
-// An answer of ours takes its subject from the mail that it answers, so withdrawing the answer
-// leaves that of the others.
+// Our answers take their subject from the mail that they answer, so withdrawing one of them does
+// not change the subject of the others.
 const WITHDRAW = statement<[messageId: string], WithdrawnMail>({
   name: 'withdraw-mail-of-message',
   text: `

@@ -1,7 +1,4 @@
-/**
- * Outbox topics of this slice (platform/db/queue/topic.ts). Each is handled once its transaction
- * has committed.
- */
+/** Outbox topics of this slice. Each is handled after its transaction has committed. */
 
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 
@@ -16,8 +13,8 @@ export interface MessagesSent {
 }
 
 /**
- * A message was edited: its notifications get the new text (core/notifications/feed/refresh.ts) and
- * follow its mentions.
+ * A message was edited: its notifications get the new text and follow its mentions
+ * (core/notifications/feed/refresh.ts).
  */
 export const MESSAGE_EDITED = defineTopic<MessageEdited>('messages.edited');
 export const MESSAGE_DELETED = defineTopic<ContentChanged>('messages.deleted');
@@ -28,13 +25,13 @@ export interface ContentChanged {
 }
 
 export interface MessageEdited extends ContentChanged {
-  /** The actors that it mentions now and did not before, or the other way round. Absent: none. */
+  /** The actors whose mention was added or removed; absent if there are none. */
   readonly mentions?: readonly string[];
 }
 
 /**
- * A schedule ended without being sent, and not by a person's decision: its author gets a
- * notification (core/notifications/causes/not-sent.ts).
+ * A schedule ended without being sent, and not by a person's decision: its author is notified
+ * (core/notifications/causes/not-sent.ts).
  */
 export const SCHEDULE_NOT_SENT = defineTopic<NotSent>('scheduled.not_sent');
 
@@ -42,12 +39,12 @@ export interface NotSent {
   readonly message_id: string;
 }
 
-/** A message was sent by mail: its mail goes out (mail/outgoing.ts). */
+/** A message was sent by mail, which goes out next (mail/outgoing.ts). */
 export const EMAIL_DUE = defineTopic<EmailDue>('messages.email_due');
 
 export interface EmailDue {
   readonly message_id: string;
-  /** The actor by whose act it was sent: the person that approved a draft, otherwise its author. */
+  /** The actor that sent it: the person that approved a draft, otherwise its author. */
   readonly by: string | null;
   /** `traceparent` of the request that sent it. */
   readonly traceparent?: string | null;

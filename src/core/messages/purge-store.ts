@@ -2,17 +2,16 @@ import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { SET_CHANGED_IN, setTouched } from '../../platform/db/tables/touched.ts';
 
-/** A message that was purged, and the moment from which the ids of its notifications are made. */
+/** A purged message, and the moment from which the ids of its notifications are made. */
 export interface PurgedMessage {
   readonly id: string;
   readonly at: string;
 }
 
 /**
- * Deletes the messages of a conversation up to this number, and records that they are gone, in one
- * statement that leaves a held conversation alone. Returns undefined where the conversation is held
- * or does not exist. The conversation stays locked until the transaction ends: no hold is set
- * meanwhile.
+ * Deletes the messages of a conversation up to this number and records the purge, in one statement.
+ * Returns undefined if the conversation is held or does not exist. It stays locked until the
+ * transaction ends, so that no hold is set meanwhile.
  */
 export async function deletePrefix(
   tx: Tx,
@@ -24,8 +23,8 @@ export async function deletePrefix(
 }
 
 /**
- * Deletes messages of a conversation that are outside its timeline, and returns them; none where
- * the conversation is held. No hold is set until the transaction ends.
+ * Deletes messages outside the timeline of a conversation and returns them; none if it is held. No
+ * hold is set until the transaction ends.
  */
 export function deleteOutside(
   tx: Tx,
@@ -35,16 +34,13 @@ export function deleteOutside(
   return tx.query(DELETE_OUTSIDE, conversationId, ids);
 }
 
-/** Deletes what else is stored of these messages. Returns the keys of their files. */
+/** Deletes the other rows of these messages. Returns the keys of their files. */
 export async function deletePartsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {
   for (const deletion of DELETE_PARTS) await tx.query(deletion, messageIds);
   return (await tx.query(DELETE_ATTACHMENTS, messageIds)).map(({ s3_key }) => s3_key);
 }
 
-/**
- * Returns the number of the `limit`th message of a conversation, or of its last one; undefined
- * where it has none.
- */
+/** Returns the number of the `limit`th or last message; undefined if there is none. */
 export async function readBatchEnd(
   tx: Tx,
   conversationId: string,
@@ -60,8 +56,8 @@ export async function readOutsideIds(tx: Tx, conversationId: string, limit: numb
 }
 
 /**
- * How old the oldest of a conversation's messages and files are that were not purged, in seconds,
- * or null.
+ * The ages in seconds of the oldest messages and files of a conversation that were not purged; null
+ * if there are none.
  */
 export interface ConversationAges {
   readonly id: string;
@@ -73,10 +69,7 @@ export interface ConversationAges {
   readonly file_age: number | null;
 }
 
-/**
- * Returns the account's conversations that are not held, in the order of their creation, after this
- * one.
- */
+/** Returns the account's conversations that are not held, by creation, after the given one. */
 export function readConversationAges(
   db: Db,
   accountId: string,
@@ -87,9 +80,8 @@ export function readConversationAges(
 }
 
 /**
- * Returns the last number of the conversation's messages that were sent that long ago, with all
- * before them, and that no run of an agent is still at; undefined where there is none. Of `limit`
- * messages at most.
+ * Returns the number up to which all messages, `limit` at most, were sent at least that long ago
+ * and are used by no open run of an agent; undefined if there is none.
  */
 export async function readDueEnd(
   tx: Tx,
@@ -115,14 +107,13 @@ export async function readEndedIds(
 export interface RemovedFiles {
   readonly keys: readonly string[];
   readonly messageIds: readonly string[];
-  /** There may be more. */
+  /** Whether there may be more. */
   readonly more: boolean;
 }
 
 /**
- * Marks the files of messages that were sent that long ago as removed, and changes the messages.
- * Returns undefined where nothing is that old, or the conversation is held. Of `limit` messages at
- * most.
+ * Marks the files of at most `limit` messages that were sent that long ago as removed, and changes
+ * the messages. Returns undefined if nothing is that old, or the conversation is held.
  */
 export async function markFilesRemoved(
   tx: Tx,

@@ -6,7 +6,7 @@ import type { Sender } from './sending/send.ts';
 import type { LockedWrites } from './timeline/locked-write.ts';
 import type { Timeline } from './timeline/timeline.ts';
 
-/** What the routes of messages need; each takes its part. */
+/** The dependencies of message routes. */
 export interface MessageRoutesOptions {
   readonly sender: Sender;
   readonly lockedWrites: LockedWrites;

@@ -42,8 +42,8 @@ export async function openDraft(
 }
 
 /**
- * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if it is
- * not an open draft, or is still being written.
+ * Discards an open draft (docs/contract.md#drafts). Throws ApiError `resource_conflict` if the
+ * message is not an open draft, or is still being written.
  */
 export async function rejectDraft(
   tx: Tx,
@@ -61,7 +61,7 @@ export async function rejectDraft(
 
 /**
  * Sends an open draft, once even if several people approve it at the same moment. Returns the
- * result of `follow` for the sent message, from the same transaction. What the approver has seen
+ * result of `follow`, from the same transaction. The state that the approver has seen
  * (`if_version`, `if_last_sequence`) must still be current (docs/contract.md#drafts). Throws
  * ApiError `resource_conflict`.
  */
@@ -81,21 +81,20 @@ export function approveDraft<Followed>(
   });
 }
 
-/** How an open draft is sent, and by whose act. */
 interface DraftSending<Followed> {
   readonly move: 'approve' | 'reply';
   /** Actor id. */
   readonly by: string;
   readonly audited: 'draft.approved' | 'draft.sent_by_agent';
-  /** Checks the draft under the conversation's lock; throws to refuse it. May be called again. */
+  /** Throws to refuse the draft, under the conversation's lock. May be called again. */
   readonly require: (tx: Tx, draft: MessageRow) => Promise<void>;
-  /** Runs in the transaction in which the draft is sent, after everything else. */
+  /** Runs last in the transaction that sends the draft. */
   readonly follow: (tx: Tx, sent: MessageRow) => Promise<Followed>;
 }
 
 /**
- * Returns the result of `follow`. Throws ApiError `resource_conflict` if it is not an open draft,
- * or is still being written; or what `require` throws.
+ * Returns the result of `follow`. Throws what `require` throws, and ApiError `resource_conflict` if
+ * the message is not an open draft or is still being written.
  */
 export async function sendDraft<Followed>(
   lockedWrites: LockedWrites,
@@ -125,8 +124,8 @@ export async function sendDraft<Followed>(
 }
 
 /**
- * Supersedes open drafts that answer the same message, and the earlier drafts of the same agent: an
- * agent's newest draft answers everything that the customer has written.
+ * Supersedes open drafts that answer the same message, and earlier ones of the same agent, whose
+ * newest draft answers everything that the customer has written.
  */
 async function supersedeOlder(
   tx: Tx,
@@ -182,8 +181,7 @@ function caseOf({ conversation_id: id, account_id }: MessageRow) {
   return { id, account_id, audience: 'customer' as const };
 }
 
-// Every message of a customer takes its number under the lock that the reader of this statement
-// holds.
+// Every customer message takes its number under the lock that the reader holds.
 const READ_CUSTOMER_SINCE = statement<[conversationId: string, sequence: number]>({
   name: 'read-customer-message-since',
   text: `

@@ -30,8 +30,8 @@ export interface EditRequest extends Readable {
 }
 
 /**
- * Fields that are absent from the body stay, "" and [] clear; an edit that changes nothing leaves
- * no trace. While the conversation is on legal hold, the previous content is kept as a revision
+ * Absent fields of the body stay, "" and [] clear. An edit that changes nothing leaves no trace.
+ * While the conversation is on legal hold, the previous content is kept as a revision
  * (docs/contract.md#legal-hold). Throws ApiError.
  */
 export async function editMessage(
@@ -74,10 +74,7 @@ export async function editMessage(
   return moved;
 }
 
-/**
- * Replaces the message by a tombstone: its content is removed, its place in the timeline stays.
- * Throws ApiError.
- */
+/** Replaces the message by a tombstone, which keeps its place in the timeline. Throws ApiError. */
 export async function deleteMessage(tx: Tx, { principal, facts, row }: EditRequest): Promise<MessageRow> {
   const held = await lockAgainstHold(tx, row.conversation_id);
   const current = await lockMessage(tx, row);
@@ -98,7 +95,6 @@ export async function cancelMessage(tx: Tx, { principal, facts, row }: EditReque
   // The conversation is locked before the message, in the same order as by a delivery.
   await lockConversation(tx, row.conversation_id);
   const current = await lockMessage(tx, row);
-  // The state that the caller asks for.
   if (current.status === 'canceled') return current;
   const canceled = await cancelScheduled(tx, current);
   await auditOf(tx, principal, row, 'message.canceled', {});
@@ -118,7 +114,7 @@ function changedContent(
   { body, subject, cc, mentions }: EditMessageBody,
   facts: ConversationFacts,
 ): Content | undefined {
-  // Those of a sent message change where the edit says so: their notifications exist already.
+  // Mentions of a sent message change only if the edit states them: notifications exist already.
   const isMentioning = mentions !== undefined || (row.status !== 'sent' && body !== undefined);
   const listed = mentions ?? row.mentions ?? [];
   const named = isMentioning
@@ -127,7 +123,7 @@ function changedContent(
   const content: Content = {
     ...(body !== undefined && { body: body || null }),
     ...(subject !== undefined && { subject: subject || null }),
-    // A mail without copies goes to none; one that does not state them goes to those of the thread.
+    // A mail with empty copies goes to none; one without stated copies goes to those of the thread.
     ...(cc !== undefined && { cc: cc.length === 0 && row.channel !== 'email' ? null : uniqueAddresses(cc) }),
     ...(differenceOf(row.mentions, named).length > 0 && { mentions: named }),
   };
@@ -137,16 +133,13 @@ function changedContent(
   return changes ? content : undefined;
 }
 
-/** Returns the ids that are in one of the two. */
+/** Returns the ids that are in exactly one of the two. */
 function differenceOf(one: readonly string[] | null, other: readonly string[] | null): string[] {
   const [ids, others] = [one ?? [], other ?? []];
   return [...ids.filter((id) => !others.includes(id)), ...others.filter((id) => !ids.includes(id))];
 }
 
-/**
- * Edits of sent messages are audited only under a legal hold: all participants receive the event
- * anyway.
- */
+/** Audits edits of sent messages only on legal hold: all participants receive the event anyway. */
 async function auditEdit(
   tx: Tx,
   principal: Principal,
@@ -176,9 +169,8 @@ function auditOf(
 }
 
 /**
- * Checks what an edit demands of its body whatever the message
- * (docs/contract.md#editing-and-deleting). A time that has passed is refused unless the message has
- * it already, which is no change. Throws ApiError.
+ * Checks what depends only on the body (docs/contract.md#editing-and-deleting). A past time is
+ * refused unless the message has that time already, which is no change. Throws ApiError.
  */
 export function checkEditBody(
   db: Db,

@@ -54,7 +54,7 @@ export function editRoutes({ database, files, directory }: MessageRoutesOptions)
       rules: ({ params, body }) => checkEditBody(database, params.id!, body),
       async prepare({ principal, params, body }) {
         const readable = await readableMessage(sources, principal, params.id!);
-        // Asks the store of files, so it stands before the transaction.
+        // This reads the store of files, so it precedes the transaction.
         return { ...readable, attachments: await claimEdited(database, files, principal, body) };
       },
       async change(tx, { principal, query, body }, { row, facts, attachments }) {
@@ -100,9 +100,8 @@ const OWN_MESSAGES = { permission: 'messaging:create', of: 'your own messages' }
 const IncludeQuery = Body({ 'include[]': IncludeInMessage });
 
 /**
- * Routes of revisions, for people that may set the legal hold, under which revisions are kept.
- * Agents are refused: what an author took back would stay in their runs
- * (docs/decisions.md#revisions).
+ * Routes of revisions, for people that may set the legal hold. Agents are refused, because content
+ * that an author took back would stay in their runs (docs/decisions.md#revisions).
  */
 export function revisionRoutes({ database, directory }: MessageRoutesOptions): Route[] {
   return [

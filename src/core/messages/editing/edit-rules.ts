@@ -10,9 +10,9 @@ import { checkMentions, notMail } from '../sending/send-rules.ts';
 
 /**
  * Checks whether the caller may make this edit (docs/contract.md#editing-and-deleting): authors may
- * edit what they have sent or scheduled, and an open draft may be edited by everyone who may send
- * here. Throws ApiError `insufficient_permissions`, `resource_gone`, `resource_conflict`, or an
- * error of a field.
+ * edit what they sent or scheduled, and everyone who may send here may edit an open draft. Throws
+ * ApiError `insufficient_permissions`, `resource_gone`, `resource_conflict`, or an error of a
+ * field.
  */
 export function checkEdit(
   principal: Principal,
@@ -37,8 +37,8 @@ export function checkEdit(
 }
 
 /**
- * A person has approved what customers read, unless the agent's role allows it to send unapproved,
- * as with Send Message (docs/contract.md#sending-a-message).
+ * A person approves text for customers unless the agent's role allows it to send unapproved
+ * (docs/contract.md#sending-a-message).
  */
 function requireApprovedEditor(principal: Principal, { visibility, status }: MessageRow): void {
   if (principal.actor.type !== 'agent' || visibility !== 'external' || status === 'draft') return;
@@ -50,9 +50,9 @@ function requireApprovedEditor(principal: Principal, { visibility, status }: Mes
 }
 
 /**
- * Checks whether the caller may delete this message: its author may, owners and admins of the
- * conversation, and admins and keys of the account. A message that was never sent is rejected or
- * canceled instead. Throws like checkEdit.
+ * Checks whether the caller may delete the message: as its author, owner or admin of the
+ * conversation, or admin or key of the account. An unsent message is rejected or canceled instead.
+ * Throws like checkEdit.
  */
 export function checkDelete(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
   requireWriter(facts.members.get(principal.actor.id));
@@ -65,8 +65,8 @@ export function checkDelete(principal: Principal, facts: ConversationFacts, row:
 }
 
 /**
- * Checks whether this message may be redacted: a sent one whose content is there. What was never
- * sent is rejected or canceled instead. Throws like checkEdit.
+ * Checks whether the message is sent and has its content, so that it may be redacted. An unsent
+ * message is rejected or canceled instead. Throws like checkEdit.
  */
 export function checkRedact(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
   requireWriter(facts.members.get(principal.actor.id));
@@ -78,9 +78,9 @@ export function checkRedact(principal: Principal, facts: ConversationFacts, row:
 }
 
 /**
- * Returns for the author of a message, and for callers that may take back what others have sent or
- * scheduled: with messaging:update, as owner or admin of the conversation or with access to the
- * whole account. Throws ApiError `insufficient_permissions` for all others.
+ * Requires the author of a message, or a caller that may take back messages of others: with
+ * messaging:update, as owner or admin of the conversation or with access to the whole account.
+ * Throws ApiError `insufficient_permissions`.
  */
 export function requireAuthority(principal: Principal, facts: ConversationFacts, row: MessageRow): void {
   if (row.author_id === principal.actor.id) return;
@@ -94,15 +94,12 @@ export function requireAuthority(principal: Principal, facts: ConversationFacts,
   );
 }
 
-/** A deleted message cannot change any more: ApiError `resource_gone`. */
+/** Throws ApiError `resource_gone` for a deleted message, which cannot change any more. */
 export function requireThere({ deleted_at }: MessageRow): void {
   if (deleted_at !== null) throw new ApiError('resource_gone', 'The message was deleted.', { param: 'id' });
 }
 
-/**
- * Only the agent that streams a message may write it until it is complete: ApiError
- * `resource_conflict`.
- */
+/** Throws ApiError `resource_conflict` while a message streams: only its agent may write it. */
 export function requireFinished({ streaming_state }: MessageRow): void {
   if (streaming_state !== 'streaming') return;
   throw new ApiError('resource_conflict', 'The message is still being written.');
@@ -135,7 +132,7 @@ function checkFields(
   });
 }
 
-/** The subject and recipients of a reply that was sent cannot change. */
+/** The subject and recipients of a sent reply cannot change. */
 function requireUnsent({ visibility, status }: MessageRow, param: 'subject' | 'cc', value: unknown): void {
   if (value === undefined || visibility !== 'external' || status !== 'sent') return;
   throw new ApiError('resource_conflict', 'The subject and cc of a reply cannot change after it was sent.', {

@@ -11,18 +11,15 @@ import { resolveAttachments } from '../sending/resolve.ts';
 import { checkAttachment } from '../sending/send-rules.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 
-/**
- * The attachments that an edit gives a message, in their order: those that it keeps, by id, and new
- * ones.
- */
+/** The attachments of an edited message, in their order: kept ones by id, and new ones. */
 export type EditedAttachments = readonly (
   | { readonly keeps: string; readonly at: number }
   | { readonly adds: NewAttachment }
 )[];
 
 /**
- * Returns the attachments that the body asks for, after claiming the uploads among the new ones;
- * undefined where it leaves them as they are. Throws ApiError as Send Message does.
+ * Claims the uploads among the new attachments. Returns the attachments of the body, or undefined
+ * if it does not change them. Throws ApiError like Send Message.
  */
 export async function claimEdited(
   db: Db,
@@ -41,14 +38,11 @@ export async function claimEdited(
 
 interface EditedInputs {
   readonly added: readonly AttachmentInput[];
-  /** Where each of them stands in the body. */
+  /** The index of each attachment in the body. */
   readonly places: readonly number[];
 }
 
-/**
- * Returns the attachments that a body adds, after checking each entry. Throws ApiError
- * `missing_field` or `validation_failed`.
- */
+/** Checks and returns the new attachments. Throws `missing_field` or `validation_failed`. */
 export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachments']>): EditedInputs {
   const places: number[] = [];
   const added: AttachmentInput[] = [];
@@ -67,8 +61,8 @@ export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachment
 }
 
 /**
- * Replaces the attachments of a locked message. Under legal hold none may go. The files of those
- * that go are withdrawn. Returns whether anything changed. Throws ApiError `resource_not_found`,
+ * Replaces the attachments of a locked message and withdraws the files of removed ones. Under legal
+ * hold none may be removed. Returns whether anything changed. Throws ApiError `resource_not_found`,
  * `validation_failed` or `resource_conflict`.
  */
 export async function replaceAttachments(

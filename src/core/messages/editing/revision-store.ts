@@ -31,12 +31,11 @@ export async function keepRevision(
   return revision;
 }
 
-/** The revisions of a deleted message are deleted with its content. */
+/** Deletes the revisions of a message together with its content. */
 export async function removeRevisions(tx: Tx, messageId: string): Promise<void> {
   await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', messageId).execute();
 }
 
-/** Returns the revisions of a message, newest first. */
 export function readRevisions(db: Db, messageId: string, page: KeysetPage): Promise<RevisionRow[]> {
   return REVISIONS.readPage(db, [messageId], page);
 }

@@ -14,18 +14,18 @@ import { removeReactions } from '../reactions/reactions.ts';
 import { deleteAttachments, updateMessage } from '../store.ts';
 import { removeRevisions } from './revision-store.ts';
 
-/** Why a message was redacted, and by which actor. */
+/** The reason for which a message was redacted, and the actor that redacted it. */
 export interface RedactedBy {
   readonly by: string;
   readonly reason: string;
 }
 
 /**
- * Replaces a locked message that was sent by a tombstone: its content, revisions, reactions, pin
- * and attachments are removed, also from the answers stored for its own requests and from its mail;
- * its place in the timeline stays. Publishes that, and has its notifications withdrawn. With
- * `redacted`, the tombstone says by whom and why. The caller has checked that the conversation is
- * not under legal hold.
+ * Replaces a locked, sent message by a tombstone in the same place of the timeline. Removes its
+ * content, revisions, reactions, pin and attachments, also from the stored answers of its own
+ * requests and from its mail. Publishes the change and has its notifications withdrawn. With
+ * `redacted`, the tombstone shows by whom and why. The caller has checked that there is no legal
+ * hold.
  */
 export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: RedactedBy): Promise<MessageRow> {
   await removeParts(tx, row);
@@ -46,8 +46,8 @@ export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: Redact
 }
 
 /**
- * Removes the content of a locked message outside the timeline that has ended. The caller has
- * checked that the conversation is not under legal hold.
+ * Removes the content of a locked message that ended outside the timeline. The caller has checked
+ * that the conversation is not under legal hold.
  */
 export async function withdrawOutside(tx: Tx, row: MessageRow): Promise<void> {
   await removeParts(tx, row);
@@ -56,7 +56,7 @@ export async function withdrawOutside(tx: Tx, row: MessageRow): Promise<void> {
   await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
 }
 
-/** Removes what belongs to a message and stands in other tables. */
+/** Removes the rows of other tables that belong to a message. */
 async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
   await withdrawUploads(tx, await deleteAttachments(tx, row));
   await removeRevisions(tx, row.id);
@@ -85,5 +85,5 @@ const NO_CONTENT = {
   has_attachments: false,
 } as const;
 
-/** In the form in which db/ reads times. */
+/** The format in which db/ reads times. */
 const NOW = sql<string>`to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -26,7 +26,7 @@ export function forwardRoutes({ sender, database, files, directory }: MessageRou
       body: ForwardMessageBody,
       status: 201,
       response: ChatMessage,
-      // The text of the message comes to what the caller writes.
+      // The text of the message is added to the caller's own words.
       rules: ({ principal, body: { conversation_id, ...body } }) =>
         sender.check(principal, conversation_id, body, true),
       commits:

@@ -16,14 +16,13 @@ import type { MessageRow } from '../../resources/message.ts';
 import { requireFinished, requireThere } from '../editing/edit-rules.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
 
-/** What is sent when a message is forwarded. */
 export interface Forwarded {
   readonly body: SendMessageBody;
   readonly attachments: readonly NewAttachment[];
 }
 
 /**
- * Returns the content of a message that the caller may read, as a new message of the caller
+ * Returns the content of a readable message as a new message of the caller
  * (docs/contract.md#forwarding): the caller's own words, then the text, with link and attachments.
  * It is for the team unless the caller states the audience. Throws ApiError.
  */
@@ -62,7 +61,7 @@ export async function forwarded(
   };
 }
 
-/** Undefined also where the resource was deleted. */
+/** Returns undefined also if the resource was deleted. */
 async function linkOf(
   database: Database,
   { account_id, resource_type: type, resource_id: id }: MessageRow,
@@ -75,10 +74,9 @@ async function linkOf(
 type StoredAttachment = Omit<NewAttachment, 'position' | 'download_url' | 'resource'>;
 
 /**
- * Returns the attachments of a message as another message carries them. They refer to the same
- * files: no bytes are copied, and a file stays while either message has it
- * (core/attachments/uploads.ts). Files that were purged, and resources that were deleted, are left
- * out.
+ * Returns the attachments of a message for another one. They refer to the same files: no bytes are
+ * copied, and a file stays while either message has it (core/attachments/uploads.ts). Purged files
+ * and deleted resources are left out.
  */
 export async function carryAttachments(
   db: Db,

@@ -4,7 +4,7 @@ import { partOf } from '../../../platform/engine/frame.ts';
 import type { DomainEvent } from '../../../platform/engine/publish.ts';
 import { eventSource } from '../../events/event-source.ts';
 
-/** `message.pinned`: whether a message is pinned, for the team. */
+/** `message.pinned`, for the team: whether a message is pinned. */
 export const pinEvents = eventSource({
   events: ['message.pinned'],
   async read({ database }, changes) {

@@ -34,7 +34,7 @@ export function pinRoutes({ database, files, directory }: MessageRoutesOptions):
         );
         const shown = await expandMessages(database, files, principal, rows, query['include[]'] ?? []);
         const messages = new Map([...shown].map(([{ id }, message]) => [id, message]));
-        // A message that was purged between the two reads is gone with its pin.
+        // A message that was purged between the two reads has no pin any more.
         const there = pins.filter(({ message_id }) => messages.has(message_id));
         const present = (pin: PinState & { message_id: string }) =>
           presentPin(pin, messages.get(pin.message_id)!);

@@ -13,7 +13,7 @@ import { requireThere } from '../editing/edit-rules.ts';
 import type { Readable } from '../reading/readable-message.ts';
 import { lockMessage } from '../store.ts';
 
-/** Pins a message that was sent; a second time changes nothing. Throws ApiError. */
+/** Pins a sent message. No-op if it is pinned already. Throws ApiError. */
 export async function pinMessage(tx: Tx, principal: Principal, message: Readable): Promise<PinState> {
   requireUnblocked(principal, message.facts);
   const current = await lockForPin(tx, principal, message);
@@ -28,7 +28,7 @@ export async function pinMessage(tx: Tx, principal: Principal, message: Readable
   return writePin(tx, current, principal.actor.id);
 }
 
-/** Unpins a message; where it is not pinned, nothing changes. Throws ApiError. */
+/** Unpins a message. No-op if it is not pinned. Throws ApiError. */
 export async function unpinMessage(tx: Tx, principal: Principal, message: Readable): Promise<PinState> {
   const current = await lockForPin(tx, principal, message);
   const state = await readPin(tx, current);
@@ -52,13 +52,12 @@ function tooManyPins(used: number): ApiError {
   });
 }
 
-/** What is known of the pin of a message. Both are null where it is not pinned. */
+/** Both fields are null if the message is not pinned. */
 export interface PinState {
   readonly pinned_by: string | null;
   readonly pinned_at: string | null;
 }
 
-/** A pinned message of a conversation. */
 export interface PinRow extends PinState {
   readonly message_id: string;
   readonly pinned_at: string;
@@ -66,16 +65,13 @@ export interface PinRow extends PinState {
 
 type MessageKey = Pick<MessageRow, 'id' | 'conversation_id'>;
 
-/** The conversation is locked. */
+/** The caller has locked the conversation. */
 export async function readPin(tx: Tx, { id }: MessageKey): Promise<PinState> {
   const [state] = await tx.query(READ, id);
   return state ?? NOT_PINNED;
 }
 
-/**
- * Pins a message that is not pinned, or unpins it with null. The change reaches readers behind the
- * commit.
- */
+/** Pins a message that is not pinned, or unpins it with null. The event follows the commit. */
 export async function writePin(
   tx: Tx,
   { id, conversation_id: stream }: MessageKey,

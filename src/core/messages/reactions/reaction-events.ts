@@ -7,7 +7,7 @@ import { type EventReads, eventSource } from '../../events/event-source.ts';
 import { type MessageRow, visibleToCustomers } from '../../resources/message.ts';
 import { countReactions, presentCounts } from '../../resources/reaction.ts';
 
-/** `message.reacted`: all reactions of a message, for customers where they see the message. */
+/** `message.reacted`: all reactions of a message, for customers only if they see the message. */
 export const reactionEvents = eventSource({
   events: ['message.reacted'],
   async read(from, changes) {

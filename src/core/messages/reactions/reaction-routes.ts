@@ -28,7 +28,7 @@ export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
         const filters = {
           messageId: row.id,
           emoji: emoji === undefined ? null : requireEmoji(emoji),
-          // The team is counted and not named (core/resources/reaction.ts).
+          // Reactions of the team are counted and not named (core/resources/reaction.ts).
           ofCustomers: principal.customer,
         };
         const rows = await readReactionPage(sources.database, filters, page);

@@ -14,17 +14,17 @@ import { type MessageRow, visibleToCustomers } from '../../resources/message.ts'
 import { REACTION_COLUMNS, type ReactionRow, readReactions } from '../../resources/reaction.ts';
 import type { Readable } from '../reading/readable-message.ts';
 
-/** The reactions of a message, as far as they decide about another one. */
+/** The facts of a message's reactions that decide whether another one is allowed. */
 interface Standing {
-  /** Number of different emojis. */
+  /** The number of different emojis. */
   readonly kinds: number;
   /** Whether anyone has reacted with the emoji. */
   readonly is_known: boolean;
-  /** Whether the actor has. */
+  /** Whether the actor has reacted with the emoji. */
   readonly is_own: boolean;
 }
 
-/** Returns whether the message is there: it may have been deleted or purged meanwhile. */
+/** Returns false if the message was deleted or purged meanwhile. */
 export async function lockReactions(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -34,7 +34,7 @@ export async function lockReactions(
   return message !== undefined;
 }
 
-/** Under `lockReactions`. */
+/** The caller holds the lock of `lockReactions`. */
 export async function insertReaction(
   tx: Tx,
   { messageId, emoji, actorId }: { messageId: string; emoji: string; actorId: string },
@@ -53,7 +53,7 @@ export async function removeReactions(
   if (removed.length > 0) await announce(tx, [id], conversation_id);
 }
 
-/** Removes the reactions of an actor in a conversation, which is locked. */
+/** Removes the reactions of an actor in a locked conversation. */
 export async function removeReactionsOf(tx: Tx, conversationId: string, actorId: string): Promise<void> {
   const locked = await tx.query(LOCK_OF_ACTOR, conversationId, actorId);
   if (locked.length === 0) return;
@@ -70,16 +70,14 @@ export async function conversationsOfReactor(db: Db, actorId: string): Promise<s
   return (await db.query(READ_CONVERSATIONS, actorId)).map(({ conversation_id }) => conversation_id);
 }
 
-/** Which reactions of a message. */
 export interface ReactionFilters {
   readonly messageId: string;
-  /** Null: any emoji. */
+  /** Null for any emoji. */
   readonly emoji: string | null;
-  /** Only those of customers. */
+  /** Whether only those of customers are read. */
   readonly ofCustomers: boolean;
 }
 
-/** Returns the reactions of a message, the oldest first. */
 export function readReactionPage(
   db: Db,
   { messageId, emoji, ofCustomers }: ReactionFilters,
@@ -96,14 +94,14 @@ async function announce(tx: Tx, messageIds: readonly string[], conversationId: s
   );
 }
 
-// KEY SHARE waits for a deletion, which locks the row FOR UPDATE, and for nothing else.
+// KEY SHARE waits only for a deletion, which locks the row FOR UPDATE.
 const LOCK_MESSAGE = statement<[id: string, conversationId: string]>({
   name: 'lock-message-for-reaction',
   text: `
     SELECT FROM messages WHERE id = $1 AND conversation_id = $2 AND deleted_at IS NULL FOR KEY SHARE`,
 });
 
-// A row that is there already is locked, although nothing is written to it.
+// An existing row is locked, although nothing is written to it.
 const LOCK_REACTIONS = statement<[messageId: string, conversationId: string]>({
   name: 'lock-reactions',
   text: `
@@ -174,9 +172,9 @@ const REACTIONS = keysetList<[messageId: string, emoji: string | null, ofCustome
 });
 
 /**
- * Reacts as the caller, or takes its reaction back; what is so already stays. The reactions of the
- * message are locked until the transaction ends, and the message against its deletion; the change
- * reaches readers behind the commit. Throws ApiError.
+ * Reacts as the caller, or takes its reaction back; no-op if that is so already. Until the
+ * transaction ends, the reactions are locked, and the message against its deletion. The event
+ * follows the commit. Throws ApiError.
  */
 export async function react(
   tx: Tx,
@@ -214,9 +212,9 @@ export function requireEmoji(text: string): string {
 }
 
 /**
- * Returns the emoji if the caller may react to this message with it (docs/contract.md#reactions):
- * what was sent, to all that may post in the conversation. Customers see reactions to what they
- * see, so an agent needs the right to send to them.
+ * Returns the emoji if the caller may post in the conversation and the message was sent
+ * (docs/contract.md#reactions). Customers see reactions to messages that they see, so an agent
+ * needs the right to send to them.
  */
 function checkReaction(
   principal: Principal,

@@ -41,10 +41,9 @@ export function conversationFileRoutes({ database, files, directory }: MessageRo
 
 const FILES = defineList('files of a conversation', ['text', 'integer']);
 
-/** A file or image of a sent message. */
 interface FileRow extends Omit<ConversationFile, 'object' | 'url' | 'sender'> {
   readonly position: number;
-  /** Null once its bytes were purged. */
+  /** Null after its bytes were purged. */
   readonly s3_key: string | null;
   readonly sender_id: string | null;
 }
@@ -65,9 +64,9 @@ async function presentFiles(
   return new Map(await Promise.all(shown));
 }
 
-// The key is no time: cursors can be read, and customers do not get to know when a draft was
-// written (docs/decisions.md#times-and-names-of-a-message-for-customers). OFFSET 0: messages are
-// looked up one by one.
+// The key contains no time, because cursors can be read and customers must not learn when a draft
+// was written (docs/decisions.md#times-and-names-of-a-message-for-customers). OFFSET 0 makes
+// Postgres look messages up one by one.
 const FILE_PAGES = keysetList<[conversationId: string, forCustomer: boolean], FileRow>({
   name: 'list-conversation-files',
   columns: `t.id, t.message_id, t.position, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.removed_at,

@@ -35,7 +35,7 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
     defineRoute({
       name: 'list_messages',
       frequent: true,
-      // What customers may see can be far apart: it is looked for in the pool.
+      // Messages that customers may see can be far apart, so they are read over the pool.
       isUnpooled: ({ status = 'sent', 'include[]': include = [] }, { customer }) =>
         status === 'sent' && include.length === 0 && !customer,
       method: 'GET',
@@ -115,10 +115,7 @@ const SequenceBound = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGE
 const TIMELINE = defineList('messages', ['integer']);
 const byNumber = ({ key }: { readonly key: TimelineKey }) => [key.sequence];
 
-/**
- * Messages that are not sent have no number: they are listed by the time at which they were
- * created.
- */
+/** Messages that are not sent have no number, so they are listed by their time of creation. */
 const OUTSIDE = defineList('messages outside the timeline', ['time', 'text']);
 const byTime = (row: MessageRow) => [row.created_at, row.id];
 
@@ -140,19 +137,19 @@ function checkBounds(query: Bounds): void {
 
 type RangeBounds = Pick<TimelineRange, 'order' | 'after' | 'before'>;
 
-/** From a number on, oldest first. */
+/** Returns the range from a number on, oldest first. */
 function rangeFrom(sequence: number): RangeBounds {
   return { order: 'oldest_first', after: Math.max(sequence - 1, 0), before: Number.MAX_SAFE_INTEGER };
 }
 
-/** From a number back, newest first. */
+/** Returns the range from a number back, newest first. */
 function rangeBelow(sequence: number): RangeBounds {
   return { order: 'newest_first', after: 0, before: sequence };
 }
 
 /**
- * Returns the range of a page. The list is newest first, but oldest first if `after` is given; a
- * previous page is read in the opposite order.
+ * Returns the range of a page: newest first, or oldest first with `after`. A previous page is read
+ * in the opposite order.
  */
 function rangeOf(page: PageRequest, after: number | undefined, before: number | undefined): RangeBounds {
   const isUp = (after !== undefined) === (page.direction === 'next');
@@ -164,7 +161,7 @@ function rangeOf(page: PageRequest, after: number | undefined, before: number | 
   };
 }
 
-/** Returns whether this is a state of a scheduled message that was not sent. */
+/** Returns whether this is a state of an unsent scheduled message. */
 function isSchedule(status: MessageStatus): boolean {
   return status === 'scheduled' || status === 'canceled' || status === 'failed';
 }
@@ -181,19 +178,19 @@ function exclusive(param: string, message: string): ApiError {
   return new ApiError('parameters_exclusive', message, { param });
 }
 
-/** The rows of a page in the middle of a list that is newest first. */
+/** The rows of a page in the middle of a newest-first list. */
 export interface Middle<Row> {
   /** At most one more than the page shows, as `toList` expects them. */
   readonly rows: readonly Row[];
-  /** Newer rows than these follow in the other direction. */
+  /** Whether newer rows follow in the other direction. */
   readonly startsInside: boolean;
 }
 
 /**
- * Returns the rows nearest to a place: one half newer, one half older, and more of one side where
- * the other ends. Both sides begin at the place and have one row more than the page, where there
- * are so many. A page that grows too large ends early (platform/http/pipeline/pagination.ts), so
- * the newer side, which comes first, gets half of its bytes at most.
+ * Returns the rows nearest to a place: one half newer, one half older, and more of one side if the
+ * other ends. Both sides begin at the place and have one row more than the page, if there are so
+ * many. A page that grows too large ends early (platform/http/pipeline/pagination.ts), so the newer
+ * side, which comes first, gets at most half of its bytes.
  */
 export function middleOf<Row>(
   newer: readonly Row[],
@@ -210,7 +207,7 @@ export function middleOf<Row>(
   };
 }
 
-/** Returns how many of the rows have room, at least one. */
+/** Returns how many of the rows fit, at least one. */
 function fitting<Row>(rows: readonly Row[], bytesOf: (row: Row) => number): number {
   let left = MAX_NEWER_BYTES;
   const end = rows.findIndex((row, index) => {

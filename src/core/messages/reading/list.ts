@@ -12,16 +12,15 @@ import {
   type TimelineSlice,
 } from '../timeline/timeline-store.ts';
 
-/** Where sent messages are read. */
 export interface TimelineReads {
   readonly database: Database;
   readonly timeline: Pick<Timeline, 'settle'>;
 }
 
 /**
- * Returns sent messages in the requested order, as many as a page has room for and one more. The
- * result ends before an unsettled number, so a message never appears later between two that were
- * returned together. One statement, unless numbers are missing between the rows: those are voids,
+ * Returns sent messages in the requested order, as many as fit on a page and one more. The result
+ * ends before an unsettled number, so a message never appears later between two that were returned
+ * together. Takes one statement, unless numbers are missing between the rows: those are voids,
  * messages that the reader may not see, or holes.
  */
 export async function readTimeline(
@@ -45,7 +44,7 @@ async function readSettled<Item extends { readonly sequence: number | null }>(
   range: TimelineRange,
   read: (db: Querier, range: TimelineRange) => Promise<TimelineSlice<Item>>,
 ): Promise<Item[]> {
-  // What customers may see can be far apart.
+  // Messages that customers may see can be far apart.
   const { items, head, purged } = await read(range.forCustomer ? database : database.reader, range);
   if (items.length === 0) return items;
   const { after, upTo } = seenBy(range, items, head, purged);

@@ -17,19 +17,18 @@ export interface Readable {
 }
 
 /**
- * Returns whether the caller sees all scheduled messages of a conversation that it may read: the
- * team of a case does, and callers with access to the whole account. Authors see their own in any
- * case.
+ * Returns whether the caller sees all scheduled messages of a readable conversation, as the team of
+ * a case and callers with access to the whole account do. Authors always see their own.
  */
 export function seesSchedules(principal: Principal, facts: ConversationFacts): boolean {
   return seesWholeAccount(principal) || (facts.audience === 'customer' && !principal.customer);
 }
 
 /**
- * Returns the message if the caller may read it: the team reads everything in its conversations
- * except the schedules of others; a customer reads sent messages that are visible to it, and its
- * own schedules. Otherwise throws `resource_not_found`, the same for a message of another account
- * and a missing one, or `resource_gone` if the conversation was deleted.
+ * Returns the message if the caller may read it: the team reads all of its conversations except
+ * schedules of others; a customer reads sent messages visible to it and its own schedules.
+ * Otherwise throws `resource_gone` if the conversation was deleted, or `resource_not_found`, which
+ * does not tell another account's message from none.
  */
 export async function readableMessage(
   { database, directory }: MessageSources,
