@@ -18,20 +18,20 @@ import { MESSAGES_SENT } from './outbox-topics.ts';
 import type { NewMessage } from './timeline/new-message.ts';
 import { isOpenNumber } from './timeline/timeline-store.ts';
 
-/** The name that a client has given to a message, unique for its author and conversation. */
+/** The client's own name for a message, unique for its author and conversation. */
 export type ClientKey = Pick<MessageRow, 'conversation_id' | 'author_id' | 'client_message_id'>;
 
-/** Messages by what their clients call them, in no order; keys without a message are left out. */
+/** Returns the messages with these keys, in no order; keys without a message are left out. */
 export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]): Promise<MessageRow[]> {
   return db.query(READ_BY_CLIENT_ID, JSON.stringify(keys, CLIENT_KEY_FIELDS));
 }
 
-/** Returns the messages with these ids that are in their timelines, by conversation and number. */
+/** Returns the messages with these ids that are in timelines, by conversation and number. */
 export function readSentMessages(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
   return db.query(READ_SENT_MESSAGES, ids);
 }
 
-/** A message of this conversation, in whatever state; undefined where there is none. */
+/** Returns a message of this conversation in any state, or undefined if there is none. */
 export async function readMessageOf(
   db: Db,
   conversationId: string,
@@ -41,7 +41,7 @@ export async function readMessageOf(
   return row;
 }
 
-/** Returns the message's current row, locked until the transaction ends. */
+/** Locks and returns the message's current row. */
 export function lockMessage(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -55,10 +55,7 @@ export function lockMessage(
     .executeTakeFirstOrThrow();
 }
 
-/**
- * Returns the drafts and scheduled messages of a conversation that wait, locked until the
- * transaction ends.
- */
+/** Locks and returns the drafts and scheduled messages that wait in a conversation. */
 export function lockWaiting(tx: Tx, conversationId: string): Promise<MessageRow[]> {
   return tx.kysely
     .selectFrom('messages')
@@ -71,9 +68,7 @@ export function lockWaiting(tx: Tx, conversationId: string): Promise<MessageRow[
     .execute();
 }
 
-/**
- * Writes columns of a locked message: its time grows, and readers that were away find it changed.
- */
+/** Writes columns of a locked message, and marks it as changed for readers that catch up. */
 export function updateMessage(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -101,7 +96,6 @@ export function ended(result: string, reason: string | null) {
   };
 }
 
-/** Returns the ids of a message's attachments. */
 export async function readAttachmentIds(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -115,7 +109,7 @@ export async function readAttachmentIds(
   return rows.map((row) => row.id);
 }
 
-/** Removes the attachments of a message. Returns the keys of those that are files. */
+/** Deletes the attachments of a message. Returns the keys of its files. */
 export async function deleteAttachments(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -129,18 +123,14 @@ export async function deleteAttachments(
   return deleted.flatMap(({ s3_key }) => s3_key ?? []);
 }
 
-/** Which messages outside the timeline. */
 export interface OutsideFilters {
   readonly conversationId: string;
   readonly status: MessageStatus;
-  /** Null: of any author. */
+  /** Null for any author. */
   readonly authorId: string | null;
 }
 
-/**
- * Returns messages that are not sent, the newest first, as many as a page has room for and one
- * more.
- */
+/** Returns unsent messages, newest first, as many as fit on a page and one more. */
 export async function readOutside(
   db: Db,
   { conversationId, status, authorId }: OutsideFilters,
@@ -178,10 +168,7 @@ const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: st
   ],
 });
 
-/**
- * Messages that wait outside the timeline of a conversation, and the number at which the first of
- * them enters.
- */
+/** Messages that wait outside the timeline of a conversation, and their first number in it. */
 export interface Entering {
   readonly conversationId: string;
   /** The others enter with the next numbers. */
@@ -192,9 +179,9 @@ export interface Entering {
 }
 
 /**
- * Moves messages from outside the timeline (a draft, schedules that are due) into it, with
- * the outbox row of what that causes. Messages that do not wait any more are missing from the
- * result, and all are if the numbers are too far below the head.
+ * Moves messages from outside the timeline (a draft, due schedules) into it, with the outbox row of
+ * their effects. The result lacks messages that do not wait any more, and all of them if the
+ * numbers are too far below the head.
  */
 export function enterTimeline(
   tx: Tx,
@@ -211,15 +198,15 @@ export function enterTimeline(
 }
 
 /**
- * Returns SQL for the `at` of an outcome that is reached at this time, as a JSON object: `||` adds
- * it to `result` and `reason`. The format is that of columns with a time.
+ * Returns SQL for the JSON object with the `at` of an outcome, to which `||` adds `result` and
+ * `reason`. The format is that of columns with a time.
  */
 function reachedAt(time: string): string {
   return `jsonb_build_object('at',
           to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))`;
 }
 
-// The times are in the order of the numbers, as those of a flush of the write path.
+// The times are in the order of the numbers, like those of a flush of the write path.
 const ENTER_TIMELINE = statement<
   [
     conversationId: string,
@@ -264,9 +251,8 @@ export type Waiting =
     };
 
 /**
- * Inserts a message that is not part of the timeline yet, with its attachments: it has no number.
- * Returns undefined if its author has a message with the same client_message_id in the
- * conversation.
+ * Inserts a message that has no number yet, with its attachments. Returns undefined if its author
+ * has a message with the same client_message_id in the conversation.
  */
 export async function insertWaiting(
   tx: Tx,
@@ -281,7 +267,7 @@ export async function insertWaiting(
       scheduled_at: waiting.status === 'scheduled' ? waiting.scheduledAt : null,
       source_thread_message_id: waiting.status === 'draft' ? waiting.sourceThreadMessageId : null,
       has_attachments: attachments.length > 0,
-      // The same time in both columns: a row counts as changed once they differ.
+      // Both columns get the same time, because a row counts as changed once they differ.
       created_at: sql<string>`now()`,
       updated_at: sql<string>`now()`,
     })
@@ -304,7 +290,7 @@ export async function insertWaiting(
   return row;
 }
 
-/** Sets the priority of the notifications of a message, which are made behind the commit. */
+/** Sets the priority of a message's notifications, which are created after the commit. */
 export async function writePriority(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,

@@ -8,26 +8,23 @@ import { isBlockedByTeam } from '../../resources/actor.ts';
 import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../../resources/message.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 
-/** A scheduled message this many milliseconds past its time has lost its job. */
+/** A scheduled message that is overdue by this many milliseconds has lost its job. */
 const LOST_AFTER_MS = 3_000;
 
 /** A scheduled message that is due. */
 export interface DueRow extends MessageRow {
   readonly attempts: number;
   readonly is_too_late: boolean;
-  /** Milliseconds until its job runs, or null if the job is running or due, or there is none. */
+  /** Milliseconds until its job runs; null if the job is running or due, or there is none. */
   readonly waits_ms: number | null;
 }
 
-/**
- * Returns messages of the conversation that are due and still wait, in the order in which they are
- * to be sent.
- */
+/** Returns due messages of the conversation that still wait, in the order of sending. */
 export function readDue(db: Db, conversationId: string, limit: number): Promise<DueRow[]> {
   return db.query(READ_DUE, conversationId, limit);
 }
 
-/** Like `readDue`; the rows are locked. */
+/** Like `readDue`, but locks the rows. */
 export function lockDue(tx: Tx, conversationId: string, limit: number): Promise<DueRow[]> {
   return tx.query(LOCK_DUE, conversationId, limit);
 }
@@ -36,21 +33,18 @@ export interface AuthorRow {
   readonly id: string;
   readonly type: ActorType;
   readonly customer: boolean;
-  /** The actor was deactivated; an API key has no valid secret left. */
+  /** Whether the actor was deactivated, or the API key has no valid secret left. */
   readonly has_left: boolean;
-  /** The team has blocked this customer. */
+  /** Whether the team has blocked this customer. */
   readonly blocked: boolean;
   readonly subscribed: boolean;
   readonly admin: boolean;
   readonly permissions: readonly string[];
-  /** Null: not an active participant. */
+  /** Null if the author is not an active participant. */
   readonly participant_role: Participant['role'] | null;
 }
 
-/**
- * Reschedules a locked message that waits, with no attempts counted. Returns undefined if it has
- * this time already.
- */
+/** Reschedules a locked message with 0 attempts. Returns undefined if its time is the same. */
 export function updateSchedule(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
@@ -71,8 +65,8 @@ export function updateSchedule(
 }
 
 /**
- * Counts an attempt to deliver each of these locked messages. No event shows them, so their times
- * stay.
+ * Counts an attempt to deliver for each of these locked messages. No event shows attempts, so their
+ * times do not change.
  */
 export async function countAttempts(tx: Tx, messageIds: readonly string[]): Promise<void> {
   if (messageIds.length === 0) return;
@@ -83,10 +77,7 @@ export async function countAttempts(tx: Tx, messageIds: readonly string[]): Prom
     .execute();
 }
 
-/**
- * Returns what actors may do now in the conversation, by their ids; actors that do not exist are
- * missing.
- */
+/** Returns the current rights of actors in the conversation by id, without unknown actors. */
 export async function readAuthors(
   tx: Tx,
   actorIds: readonly (string | null)[],
@@ -97,8 +88,8 @@ export async function readAuthors(
   return new Map(authors.map((author) => [author.id, author]));
 }
 
-// After a day the message is not expected any more. The time of the statement, which an index can
-// find; the lock of the conversation was taken before it.
+// A message is too late after a day. READ_DUE uses the time of the statement, which an index can
+// find, and which is after the lock of the conversation.
 const READ_DUE = statement<[conversationId: string, limit: number], DueRow>({
   name: 'read-due-messages',
   text: `
@@ -118,8 +109,8 @@ const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
 const LOST_BEFORE = `statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
 
 /**
- * SQL behind FROM: messages that should have been sent by now. Of each conversation only the first
- * that waits counts: those behind it wait for it (scheduled-delivery.ts).
+ * SQL after FROM: messages that should have been sent by now. Only the first that waits in each
+ * conversation counts, because the others wait for it (scheduled-delivery.ts).
  */
 export const OVERDUE = `messages q WHERE q.status = 'scheduled' AND q.scheduled_at < ${LOST_BEFORE}
       AND NOT EXISTS (
@@ -127,10 +118,7 @@ export const OVERDUE = `messages q WHERE q.status = 'scheduled' AND q.scheduled_
           AND (e.scheduled_at, e.created_at, e.id) < (q.scheduled_at, q.created_at, q.id)
       )`;
 
-/**
- * SQL: whether a message should have been sent by now. It need not have lost its job: it may be
- * tried again later.
- */
+/** SQL: whether a message is overdue. Its job need not be lost: it may be tried again later. */
 export const HAS_OVERDUE = `(
     SELECT scheduled_at FROM messages WHERE status = 'scheduled' ORDER BY scheduled_at LIMIT 1
   ) < ${LOST_BEFORE}`;
@@ -155,8 +143,8 @@ const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: st
 });
 
 /**
- * A message has at most one waiting job: the job's key is the message's id. It delivers what is due
- * in the conversation.
+ * A message has at most one waiting job, whose key is the message's id. The job delivers all due
+ * messages of the conversation.
  */
 export interface ScheduledJob {
   readonly message_id: string;

@@ -9,9 +9,9 @@ import type { AuthorRow } from './schedule-store.ts';
 /**
  * Repeats the checks of a send when a scheduled message is due
  * (docs/contract.md#scheduled-messages). There is no credential at that time, so the author's
- * current rights count (`readAuthors`), or undefined if there is no such actor. Throws the error
- * that the send would be refused with. `conversation` is locked. Participants that the message
- * mentions or replies to may have left meanwhile: that does not stop it.
+ * current rights count (`readAuthors`), undefined if there is no such actor. Throws the error of
+ * the refused send. `conversation` is locked. Participants that the message mentions or replies to
+ * may have left meanwhile, which does not stop it.
  */
 export function requireAuthor(
   author: AuthorRow | undefined,

@@ -33,33 +33,28 @@ export interface ScheduledDeliveryOptions {
   readonly limiter: Pick<RateLimiter, 'consume'>;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Pauses after refusals. Default: one second, doubled each time; the last one ends a message. */
+  /** Pauses after refusals; by default 1 s, doubled each time. The last refusal ends a message. */
   readonly retries?: Backoff;
 }
 
 /** The fifth refusal ends a message (docs/contract.md#scheduled-messages). */
 const RETRIES: Backoff = { delaysMs: [0, 1_000, 2_000, 4_000, 8_000] };
 
-/**
- * Pause before a retry while Postgres or the counters are unavailable, which does not count as a
- * refusal.
- */
+/** Pause before a retry while Postgres or the counters are unavailable, which is not a refusal. */
 const RETRY_MS = 1_000;
 
-/**
- * Longest pause for an author who has used up the limit: a job that waits longer counts as lost.
- */
+/** Longest pause for an author over the limit, because a job that waits longer counts as lost. */
 const MAX_PAUSE_MS = 10_000;
 
-/** Messages that one transaction sends at most: the conversation is locked for about 50 ms. */
+/** Maximum of messages in one transaction, which locks the conversation for about 50 ms. */
 const MAX_TOGETHER = 100;
 
 /**
  * Delivers scheduled messages when they are due (docs/contract.md#scheduled-messages). The rows
  * guarantee that each is sent once, whatever the queue does and however many nodes try: under the
  * conversation's lock, only a message that is still scheduled, and due, enters the timeline. The
- * queue's jobs are reminders, and may be lost, late or duplicated: each delivers what is due in its
- * conversation, in order, and leaves a job for the first message that remains
+ * queue's jobs are reminders, which may be lost, late or duplicated. Each delivers the due messages
+ * of its conversation, in order, and leaves a job for the first message that remains
  * (docs/decisions.md#order-of-scheduled-messages).
  */
 export class ScheduledDelivery {
@@ -70,8 +65,8 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Sends the messages of the conversation that are due and may be sent. For the others another
-   * attempt, or their end, is committed when this resolves. Rejects if Postgres is unavailable.
+   * Sends the due messages of the conversation that may be sent. For the others another attempt, or
+   * their end, is committed when this resolves. Rejects if Postgres is unavailable.
    */
   async deliver({ conversation_id }: ScheduledJob): Promise<void> {
     await this.#deliver(conversation_id, MAX_TOGETHER);
@@ -98,7 +93,7 @@ export class ScheduledDelivery {
         return;
       }
       if (blamed !== undefined) throw error;
-      // One of them is at fault: those before it are sent one by one, until it is the first.
+      // One message is at fault: those before it are sent one by one, until it is the first.
       if (limit > 1) return this.#deliver(conversationId, 1);
       const { id, attempts } = first;
       if (!isRefusal) {
@@ -115,10 +110,7 @@ export class ScheduledDelivery {
     }
   }
 
-  /**
-   * Counts the messages against their authors' limits, in order, up to the first that has used it
-   * up.
-   */
+  /** Counts messages against their authors' limits, in order, until a limit is used up. */
   async #admit(seen: readonly DueRow[]): Promise<Admitted> {
     const ids = new Set<string>();
     for (const row of seen) {
@@ -136,9 +128,8 @@ export class ScheduledDelivery {
   }
 
   /**
-   * Decides about the messages in order. Behind the first that has to wait none is sent; those that
-   * would be refused count an attempt too, so that they do not take turns in keeping the others
-   * waiting.
+   * Decides about the messages in order. None is sent after the first that has to wait. Those that
+   * would be refused count an attempt too, so that they do not delay the others one after another.
    */
   async #decide(tx: Tx, conversation: ConversationRow, { admitted, limit, blamed }: Deciding): Promise<Plan> {
     const due = await lockDue(tx, conversation.id, limit + 1);
@@ -184,22 +175,16 @@ export class ScheduledDelivery {
   }
 }
 
-/**
- * The messages that the limits of their authors allow to be sent now, and how long the first of the
- * others waits.
- */
+/** The messages within the limits of their authors, and the wait of the first beyond them. */
 interface Admitted {
   readonly ids: ReadonlySet<string>;
   readonly pauseMs: number;
 }
 
-/**
- * An attempt that failed, and the condition that becomes part of the message's outcome if it was
- * the last.
- */
+/** A failed attempt, and its condition, which the outcome shows if it was the last attempt. */
 interface Refusal {
   readonly id: string;
-  /** Before this one. */
+  /** The number of attempts before this one. */
   readonly attempts: number;
   readonly reason: string;
 }
@@ -207,19 +192,19 @@ interface Refusal {
 interface Deciding {
   readonly admitted: Admitted;
   readonly limit: number;
-  /** Counts as refused, whatever the checks find. */
+  /** Counts as refused, whatever the result of the checks. */
   readonly blamed: Refusal | undefined;
 }
 
-/** What becomes of the messages of a conversation that are due. */
+/** The decision about the due messages of a conversation. */
 interface Plan extends WaitingPlan {
   readonly entries: WaitingPlan['entries'][number][];
   readonly late: DueRow[];
-  /** Ids of those that count an attempt, the last one included. */
+  /** Ids of the messages that count an attempt, including the last attempt. */
   readonly refused: string[];
   readonly failed: { readonly row: DueRow; readonly reason: string }[];
   readonly authors: ReadonlyMap<string, AuthorRow>;
-  /** The first that remains, and when it is tried again. */
+  /** The first remaining message, and the pause before its next try. */
   next?: { readonly row: DueRow; readonly afterMs: number };
 }
 
@@ -246,18 +231,15 @@ async function follow(
   if (next !== undefined) await addDelivery(tx, next.row, next);
 }
 
-/**
- * The event reaches readers of the conversation. The author may not be among them any more, and
- * gets a notification.
- */
+/** The event reaches readers of the conversation. The author, who may have left it, is notified. */
 async function endUnsent(tx: Tx, row: MessageRow, move: 'cancel' | 'fail', reason: string): Promise<void> {
   await conclude(tx, row, move, reason);
   await enqueue(tx, SCHEDULE_NOT_SENT, { message_id: row.id });
 }
 
 /**
- * Whether it was refused, and its next attempt is to come: until then it counts none, whatever
- * becomes due meanwhile.
+ * Returns whether the message was refused and waits for its next attempt; it counts none before,
+ * whatever becomes due meanwhile.
  */
 function isPutOff({ attempts, waits_ms }: DueRow): boolean {
   return attempts > 0 && waits_ms !== null;
@@ -267,10 +249,7 @@ function isSame(refusal: Refusal | undefined, { id, attempts }: DueRow): refusal
   return refusal?.id === id && refusal.attempts === attempts;
 }
 
-/**
- * Returns the condition of what the author is refused with, or undefined if the message may be
- * sent.
- */
+/** Returns the condition of the author's refusal, or undefined if the message may be sent. */
 function refusalOf(
   author: AuthorRow | undefined,
   message: MessageRow,

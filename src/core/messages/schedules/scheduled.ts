@@ -19,12 +19,12 @@ export const SEND_SCHEDULED = defineTopic<ScheduledJob>('send_scheduled');
 
 /**
  * Queues a message, checked like any other, for `scheduledAt` (RFC 3339); it gets its number when
- * it is delivered. If its author has a message with the same client_message_id already, that one is
- * returned. Throws ApiError `validation_failed` if the time is not within the coming year by
- * Postgres' clock (docs/contract.md#scheduled-messages).
+ * it is delivered. Returns the author's message with the same client_message_id if there is one.
+ * Throws ApiError `validation_failed` if the time is not within the coming year by Postgres' clock
+ * (docs/contract.md#scheduled-messages).
  */
 export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: string): Promise<MessageRow> {
-  // A delivery locks the conversation too: whatever it sends is due before this.
+  // A delivery locks the conversation too, so everything that it sends is due before this message.
   await shareConversation(tx, message.conversation_id);
   await requireComing(tx, scheduledAt, 'scheduled_at');
   const status = transition(MESSAGE_MOVES, 'schedule', 'none');
@@ -36,16 +36,16 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
 }
 
 /**
- * Changes the time of a message that still waits (`row` and its conversation are locked); its
- * attempts start again at 0. Throws ApiError `resource_conflict` if it does not wait any more,
- * `validation_failed` as scheduleMessage does.
+ * Changes the time of a message that still waits (`row` and its conversation are locked) and resets
+ * its attempts to 0. Throws ApiError `resource_conflict` if it does not wait any more,
+ * `validation_failed` like scheduleMessage.
  */
 export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): Promise<MessageRow> {
   if (row.status !== 'scheduled') {
     throw new ApiError('resource_conflict', `Cannot reschedule: the status is ${row.status}.`);
   }
   const moved = await updateSchedule(tx, row, scheduledAt);
-  // The time is the same, perhaps in another notation: no change.
+  // The time is the same, perhaps in another notation.
   if (moved === undefined) return row;
   await requireComing(tx, scheduledAt, 'scheduled_at');
   await addDelivery(tx, moved, { runAt: scheduledAt });
@@ -54,7 +54,7 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
 }
 
 /**
- * Cancels a scheduled message (`row` is locked and current). `reason` becomes part of its outcome:
+ * Cancels a scheduled message (`row` is locked and current). `reason` becomes part of its outcome,
  * null for a person's decision. Throws ApiError `resource_conflict` if it does not wait any more.
  */
 export async function cancelScheduled(
@@ -67,7 +67,7 @@ export async function cancelScheduled(
   return canceled;
 }
 
-/** Schedules the delivery, at once by default, instead of any earlier job. */
+/** Schedules the delivery, by default at once, and replaces any earlier job. */
 export function addDelivery(
   tx: Tx,
   { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,

@@ -18,11 +18,10 @@ import { enqueueScheduleUpdated } from './scheduled.ts';
 import { requireAuthor } from './scheduled-author.ts';
 
 /**
- * Sends a scheduled message before its time, ahead of others of its conversation that are due.
- * Against a delivery, a cancellation, an edit and another call at the same moment, the
- * conversation's lock lets one of them win. Returns the result of `follow` for the sent message,
- * from the same transaction. Throws ApiError `resource_conflict` if the message does not wait any
- * more, or would be refused when it is due.
+ * Sends a scheduled message before its time, ahead of due ones of its conversation. The
+ * conversation's lock makes this exclusive with a delivery, a cancellation, an edit and another
+ * such call. Returns the result of `follow`, from the same transaction. Throws ApiError
+ * `resource_conflict` if the message does not wait any more, or would be refused when it is due.
  */
 export async function sendNow<Followed>(
   lockedWrites: LockedWrites,
@@ -57,8 +56,8 @@ export async function sendNow<Followed>(
 }
 
 /**
- * The author's rights count as at a delivery. What they lack is no refusal of the caller's
- * credential.
+ * Checks the author's rights as a delivery does. Missing rights are not the caller's, so the error
+ * is a conflict.
  */
 function requireSendable(
   author: AuthorRow | undefined,

@@ -44,8 +44,8 @@ type AlertOptions = Pick<MessageRoutesOptions, 'database' | 'directory' | 'locke
 
 /**
  * Create Alert (docs/contract.md#alerts): sends a message of kind `alert` in the caller's name. It
- * takes the locked way, so that the answer for an Idempotency-Key is stored together with it: an
- * alert has no client_message_id. Throws ApiError as Send Message does.
+ * is a locked write, so that the answer for an Idempotency-Key is stored together with it: an alert
+ * has no client_message_id. Throws ApiError like Send Message.
  */
 export async function raiseAlert<Answer extends object>(
   options: AlertOptions,
@@ -75,7 +75,7 @@ interface Place {
   readonly audience: ConversationAudience;
 }
 
-/** To raise an alert to the account's admins, no membership is needed. */
+/** An alert to the account's admins requires no membership. */
 async function placeOf(
   { database, directory }: AlertOptions,
   principal: Principal,

@@ -9,7 +9,7 @@ import { allMentions } from './mentions.ts';
 import { type Resolved, resourceOf } from './resolve.ts';
 import { channelOf, goesToCustomer } from './send-rules.ts';
 
-/** Builds a message. `carried`: attachments instead of those that the body names. */
+/** Builds a message. `carried` are attachments instead of those of the body. */
 export function compose(
   principal: Principal,
   facts: ConversationFacts,
@@ -75,7 +75,7 @@ export function newAttachments(inputs: readonly AttachmentInput[], resolved: Res
   });
 }
 
-/** Returns each address once, as it was written first, whatever its letter case. */
+/** Returns each address once, as it was first written, ignoring letter case. */
 export function uniqueAddresses(addresses: readonly string[]): string[] {
   const byAddress = Map.groupBy(addresses, (address) => address.toLowerCase());
   return [...byAddress.values()].map(([first]) => first!);

@@ -9,9 +9,9 @@ import { EMAIL_DUE } from '../outbox-topics.ts';
 import type { CommittedMessage } from '../timeline/outgoing.ts';
 
 /**
- * What follows from a message between the team and a customer, in the transaction that writes it:
- * the case moves, and a reply of channel `email` leaves as mail. `by` is the actor that sent it,
- * null for a customer.
+ * Writes the effects of a message between the team and a customer in the same transaction: the case
+ * moves, and a reply of channel `email` leaves as mail. `by` is the actor that sent it, null for a
+ * customer.
  */
 export async function followExternal(
   tx: Tx,
@@ -29,8 +29,8 @@ export async function followExternal(
 }
 
 /**
- * Archived conversations accept no messages (docs/contract.md#reading-and-sending): ApiError
- * `resource_conflict`; neither do deleted ones: `resource_gone`.
+ * Throws ApiError `resource_conflict` if the conversation is archived, `resource_gone` if it was
+ * deleted (docs/contract.md#reading-and-sending).
  */
 export function requireActive({ status, deleted_at }: Pick<ConversationRow, 'status' | 'deleted_at'>): void {
   if (deleted_at !== null) throw conversationGone();

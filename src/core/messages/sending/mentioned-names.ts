@@ -1,7 +1,7 @@
 /**
- * Returns the names after an `@` in a text, in lower case, each once, in their order. Code (fenced
- * blocks and backticks), URLs and e-mail addresses are skipped. Takes time in proportion to the
- * length of any text.
+ * Returns the names after an `@` in a text, in lower case, each once, in their order. Skips code
+ * (fenced blocks and backticks), URLs and e-mail addresses. Takes time linear in the length of any
+ * text.
  */
 export function mentionedNames(text: string): ReadonlySet<string> {
   const names = new Set<string>();
@@ -23,8 +23,8 @@ const URL_START = /[a-z][a-z\d+.-]{0,15}:\/\/|(?<![a-z\d])www\./i;
 
 const ALPHANUMERIC = String.raw`[\p{L}\p{M}\p{N}]`;
 /**
- * Characters that may occur within a name, as before the `@` of an e-mail address, but not at its
- * end: `@grace.`, `**@grace**`. The apostrophe is not among them: `@grace's`.
+ * Characters that may occur within a name, as in an e-mail address, but not at its end: `@grace.`,
+ * `**@grace**`. The apostrophe is not one of them: `@grace's`.
  */
 const WITHIN = '[.!#$%&*+/=?^_{|}~-]';
 /** An `@` directly after a name belongs to an e-mail address, or to a URL without a scheme. */
@@ -61,10 +61,7 @@ function withoutFences(text: string): string {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/**
- * A span extends from a run of backticks to the next run of the same length; an unmatched run is
- * text (CommonMark 6.1).
- */
+/** A span extends between runs of equal length; an unmatched run is text (CommonMark 6.1). */
 function withoutSpans(text: string): string {
   const runs = [...text.matchAll(/`+/g)].map(({ 0: { length }, index }) => ({ length, index }));
   const starts = Map.groupBy(runs, ({ length }) => length);

@@ -2,7 +2,6 @@ import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-messag
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { mentionedNames } from './mentioned-names.ts';
 
-/** The mentions of a message. */
 export interface Mentioning {
   /** Ids of actors and agents, as the caller listed them. */
   readonly listed: readonly string[];
@@ -11,8 +10,8 @@ export interface Mentioning {
 }
 
 /**
- * Returns the actors that a message mentions: the listed ones, then the participants that its text
- * names with an `@`, up to the limit (docs/decisions.md#mentions-in-the-text). Null: none.
+ * Returns the actors that a message mentions, or null for none: the listed ones, then participants
+ * named with an `@` in its text, up to the limit (docs/decisions.md#mentions-in-the-text).
  */
 export function allMentions(
   { listed, text, authorId }: Mentioning,
@@ -30,10 +29,7 @@ export function allMentions(
   return mentions.size === 0 ? null : [...mentions];
 }
 
-/**
- * Returns the id of the actor that a listed id stands for: an agent of the conversation may be
- * listed by its own id.
- */
+/** Returns the actor of a listed id, which may be the own id of an agent of the conversation. */
 export function mentionedActor(id: string, { members, agents }: ConversationFacts): string {
   return members.has(id) ? id : (agents.find((agent) => agent.id === id)?.actorId ?? id);
 }
@@ -53,5 +49,5 @@ function actorsByName(facts: ConversationFacts): ReadonlyMap<string, string | nu
   return index;
 }
 
-/** Changed facts are new objects, so an index lives as long as its facts. */
+/** An index lives as long as its facts, because changed facts are new objects. */
 const indexes = new WeakMap<ConversationFacts, ReadonlyMap<string, string | null>>();

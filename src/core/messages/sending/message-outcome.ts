@@ -13,7 +13,7 @@ export type EndingMove = 'reject' | 'supersede' | 'cancel' | 'fail';
 /**
  * Ends a draft or a scheduled message without sending it, and enqueues the team's event. `row` is
  * locked and current; `reason` becomes part of its outcome. Throws ApiError `resource_conflict` if
- * its status does not allow the move.
+ * the status does not allow the move.
  */
 export async function conclude(
   tx: Tx,
@@ -28,7 +28,7 @@ export async function conclude(
   return concluded;
 }
 
-/** Returns the outcome of a message (docs/contract.md#outcomes); a plain message was sent. */
+/** Returns the outcome of a message (docs/contract.md#outcomes). A plain message was sent. */
 export function outcomeOf({ id, status, created_at, outcome }: MessageRow): MessageOutcome {
   const sent = { result: 'sent', reason: null, at: created_at } as const;
   const known = outcome ?? (status === 'sent' ? sent : { result: null, reason: null, at: null });

@@ -10,19 +10,19 @@ import { type EntityRef, readEntities, refKey } from '../../resources/entity.ts'
 import { visibleToCustomers } from '../../resources/message.ts';
 import { readMessageOf } from '../store.ts';
 
-/** What the body of a message refers to. */
+/** The resources and files to which the body of a message refers. */
 export interface Resolved {
   /** By refKey. */
   readonly resources: ReadonlyMap<string, Entity>;
-  /** By their place among the attachments. */
+  /** By their index among the attachments. */
   readonly files: ReadonlyMap<number, ClaimedFile>;
 }
 
 const NOTHING: Resolved = { resources: new Map(), files: new Map() };
 
 /**
- * Returns what the body refers to: resources of the account, uploads, and messages of the
- * conversation, which are only checked. Synchronous where it refers to nothing. Throws ApiError.
+ * Returns the resources of the account and the uploads to which the body refers, and checks its
+ * messages of the conversation. Synchronous if it refers to nothing. Throws ApiError.
  */
 export function resolve(
   db: Db,
@@ -56,8 +56,8 @@ async function resolveAll(
 }
 
 /**
- * Returns what attachments refer to, and `others`. `places`: where each attachment stands in the
- * request, if not in this order. Throws ApiError.
+ * Returns the resources and files of the attachments, and `others`. `places` are the indexes of the
+ * attachments in the request, if they differ. Throws ApiError.
  */
 export async function resolveAttachments(
   db: Db,

@@ -13,9 +13,9 @@ import type { ConversationFacts } from '../../conversations/directory.ts';
 import { mentionedActor } from './mentions.ts';
 
 /**
- * Checks what Send Message demands of its body whatever the conversation
+ * Checks of Send Message that depend only on the body and the caller
  * (docs/contract.md#sending-a-message). Throws the first problem, in the order of the fields in the
- * published schema. `carries`: the message has a content that the body does not name.
+ * published schema. `carries`: the message has content that the body does not name.
  */
 export function checkBody(principal: Principal, body: SendMessageBody, carries = false): void {
   requireApprovedSender(principal, body);
@@ -28,7 +28,7 @@ export function checkBody(principal: Principal, body: SendMessageBody, carries =
   body.attachments?.forEach(checkAttachment);
 }
 
-/** Checks what the caller's place in the conversation decides, without a query. Throws ApiError. */
+/** Checks the caller's rights in the conversation, without a query. Throws ApiError. */
 export function check(principal: Principal, facts: ConversationFacts, body: SendMessageBody): void {
   requireSender(principal, facts);
   if (body.mode === 'draft' && facts.audience !== 'customer') {
@@ -58,9 +58,7 @@ function checkCustomerSend(body: SendMessageBody): void {
 
 const TEAM_FIELDS = ['subject', 'cc', 'link_resource_type', 'link_resource_id'] as const;
 
-/**
- * Returns whether the customer reads the message, or will once it is sent. A draft always counts.
- */
+/** Returns whether the customer reads the message, now or once it is sent. Drafts always count. */
 export function goesToCustomer({ mode, audience }: Pick<SendMessageBody, 'mode' | 'audience'>): boolean {
   return mode === 'draft' || audience === 'customer';
 }
@@ -105,7 +103,7 @@ function checkImmediate(body: SendMessageBody): void {
   }
 }
 
-/** The team's replies on a bridged case are mail unless they state another channel. */
+/** Returns the stated channel; the team's replies on a bridged case are mail by default. */
 export function channelOf(
   body: Pick<SendMessageBody, 'mode' | 'audience' | 'channel'>,
   facts: ConversationFacts,
@@ -114,8 +112,8 @@ export function channelOf(
 }
 
 /**
- * Only a reply to a customer can be sent as e-mail, only through the inbox of its case, and only
- * e-mail has these fields. Without `facts` the case counts as one that has an inbox.
+ * Only a reply to a customer can be mail, only through the inbox of its case, and only mail has
+ * these fields. Without `facts` the case counts as one with an inbox.
  */
 function checkMail(body: SendMessageBody, facts?: ConversationFacts): void {
   const mayBeMail = goesToCustomer(body) && (facts === undefined || isBridged(facts));
@@ -135,10 +133,7 @@ function checkLink(body: SendMessageBody): void {
   if (id !== undefined && type === undefined) throw missingField('link_resource_type');
 }
 
-/**
- * The fields of each kind of attachment (docs/contract.md#attachments); fields of the other kinds
- * are refused.
- */
+/** The fields of each kind of attachment; others are refused (docs/contract.md#attachments). */
 const UPLOADED = { required: ['s3_key'], optional: ['filename', 'content_type', 'size_bytes'] } as const;
 const FIELDS_OF = {
   file: UPLOADED,
@@ -167,9 +162,9 @@ export function checkAttachment(attachment: AttachmentInput, index: number): voi
 }
 
 /**
- * People's browsers open links, so `javascript:` and the like are refused. Browsers also mend
- * addresses without slashes or with white space, and other clients do not: the address is shown as
- * it was sent, so it must need no mending.
+ * People's browsers open links, so `javascript:` and the like are refused. Browsers also repair
+ * addresses without slashes or with white space, but other clients do not. The address is shown as
+ * it was sent, so it must need no repair.
  */
 function requireWebAddress(text: string, param: string): void {
   const url = URL.parse(text);

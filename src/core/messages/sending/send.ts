@@ -32,20 +32,17 @@ export interface SenderOptions {
   readonly lockedWrites: LockedWrites;
 }
 
-/** What a customer sends is for the conversation's customers, whatever the body says. */
+/** A customer's message is for the conversation's customers, whatever the body states. */
 function askedBy({ customer }: Principal, body: SendMessageBody): SendMessageBody {
   return customer ? { ...body, audience: 'customer' } : body;
 }
 
-/**
- * Makes the caller's answer of a message: with `tx`, inside the transaction that the message came
- * with.
- */
+/** Creates the caller's answer from a message, with `tx` in the transaction of the message. */
 export type AnswerOf<Answer> = (row: MessageRow, tx?: Tx) => Promise<Answer>;
 
 /**
- * Send Message (docs/contract.md#sending-a-message): from a body that `check` accepts to the answer
- * for the committed message.
+ * Send Message (docs/contract.md#sending-a-message), from a checked body to the answer for the
+ * committed message.
  */
 export class Sender {
   readonly #options: SenderOptions;
@@ -55,9 +52,8 @@ export class Sender {
   }
 
   /**
-   * Checks what the body decides whatever the conversation. A time that has passed is refused
-   * unless the request is a resend: then the message was scheduled when it lay ahead. `carries`: as
-   * checkBody has it. Throws ApiError.
+   * Checks that depend only on the body. A past time is refused unless the request is a resend,
+   * whose message was scheduled earlier. `carries` as in checkBody. Throws ApiError.
    */
   check(
     principal: Principal,
@@ -71,10 +67,10 @@ export class Sender {
   }
 
   /**
-   * Resolves when the message is committed; a resend with the same client_message_id resolves with
+   * Resolves when the message is committed. A resend with the same client_message_id resolves with
    * the original, whatever else it contains. Runs of agents that the message starts belong to
-   * `trace`. `carried`: attachments of another message, instead of those that the body names.
-   * Throws ApiError.
+   * `trace`. `carried` are attachments of another message, instead of those of the body. Throws
+   * ApiError.
    */
   async send<Answer extends object>(
     principal: Principal,
@@ -93,8 +89,8 @@ export class Sender {
       const outgoing = compose(principal, facts, asked, resolved, trace, carried);
       return await this.#enter(principal, asked, outgoing, answer);
     } catch (refusal) {
-      // A resend may arrive after a resource that it refers to was deleted, or the caller was
-      // blocked: the answer is still the original.
+      // A resend may arrive after a resource of it was deleted or the caller was blocked: the
+      // answer is still the original.
       const isFinal = refusal instanceof ApiError && !ERRORS[refusal.condition].transient;
       const original = isFinal ? await this.#findOriginal(principal, facts.id, asked) : undefined;
       if (original === undefined) throw refusal;
@@ -128,7 +124,7 @@ export class Sender {
       outgoing.message.conversation_id,
       async (tx, conversation) => {
         requireActive(conversation);
-        // What the caller's rights were read from is older than this lock.
+        // The caller's rights were read before this lock was taken.
         const isOlder = conversation.roster_version !== outgoing.facts?.rosterVersion;
         const isBlocked = principal.customer && isOlder && (await isCustomerBlocked(tx, principal.actor.id));
         if (isBlocked) throw customerBlocked();
@@ -175,7 +171,7 @@ export class Sender {
   }
 
   /**
-   * Returns the author's message with the same client_message_id in this conversation; drafts have
+   * Returns the author's message with the same client_message_id in this conversation. Drafts have
    * none (docs/contract.md#sending-a-message).
    */
   async #findOriginal(

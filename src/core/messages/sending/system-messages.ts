@@ -2,7 +2,7 @@ import type { SystemEvent } from '../../conversations/outbox-topics.ts';
 import { TEXT_ALONE } from '../timeline/new-message.ts';
 import type { WritePath } from '../timeline/write-path.ts';
 
-/** Writes the message of an outbox row (SYSTEM_EVENT), once however often it is called. */
+/** Writes the message of an outbox row (SYSTEM_EVENT) once, however often it is called. */
 export async function appendSystemEvent(writePath: WritePath, event: SystemEvent): Promise<void> {
   await writePath.append({
     message: {

@@ -70,10 +70,7 @@ export function threadRoutes({ database, files, directory, timeline }: MessageRo
   ];
 }
 
-/**
- * Waits for what is being sent, so that no reply appears later between two that were listed
- * together.
- */
+/** Waits for sends in progress, so that no reply appears later between two that were listed. */
 async function settle(timeline: Timeline, conversationId: string): Promise<void> {
   const upTo = await timeline.head(conversationId);
   await timeline.settle({ conversationId, after: Math.max(0, upTo - SETTLE_WINDOW), upTo });
