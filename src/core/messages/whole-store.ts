@@ -6,13 +6,13 @@ import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
 import type { RevisionRow } from './editing/revision-store.ts';
 
-/** Returns how many messages the conversation has in its timeline, and outside of it. */
+/** Returns the numbers of messages in the conversation's timeline and outside of it. */
 export async function countMessages(db: Db, conversationId: string): Promise<number> {
   const [row] = await db.query(COUNT, conversationId);
   return row!.messages;
 }
 
-/** Yields the timeline in its order, tombstones included, and then what is outside of it. */
+/** Yields the timeline in its order, tombstones included, and then the messages outside of it. */
 export async function* allMessages(db: Db, conversationId: string): AsyncIterable<MessageRow[]> {
   yield* pages(
     (after: number) => db.query(READ_TIMELINE, conversationId, after, PAGE),
@@ -44,16 +44,13 @@ export async function* allMessagesOf(
   );
 }
 
-/** Conversations of an account in which the author has messages, with their number. */
+/** A conversation in which the author has messages, with their number. */
 export interface AuthoredIn {
   readonly id: string;
   readonly messages: number;
 }
 
-/**
- * Yields the conversations in which the author has messages, whether or not it is still a
- * participant.
- */
+/** Yields the conversations in which the author has messages, as a participant or a former one. */
 export async function* conversationsOfAuthor(
   db: Db,
   accountId: string,
@@ -85,7 +82,7 @@ export interface ReplacedName {
   readonly replacement: string;
 }
 
-/** Replaces a name in the system messages of a range. Returns the ids of those that changed. */
+/** Replaces a name in the system messages of a range. Returns the ids of the changed ones. */
 export async function replaceNameInSystemEvents(
   tx: Tx,
   { conversationId, after, upTo, name, replacement }: ReplacedName,
@@ -103,7 +100,6 @@ export async function revisionsByMessage(
   return Map.groupBy(rows, ({ message_id }) => message_id);
 }
 
-/** A reaction as it is stored. */
 export interface StoredReaction {
   readonly message_id: string;
   readonly emoji: string;
@@ -134,7 +130,7 @@ export async function* allReactionsOf(
 
 type OutsideKey = readonly [status: string, createdAt: string, id: string];
 
-/** A body has up to 120 kB, so that a page has 12 MB at most but for texts of agents. */
+/** A body has up to 120 kB, so a page has at most 12 MB, except for texts of agents. */
 const PAGE = 100;
 const CONVERSATIONS = 500;
 
@@ -186,9 +182,9 @@ const READ_CONVERSATIONS = statement<
     WHERE account_id = $1 AND (created_at, id) > ($2::timestamptz, $3) ORDER BY created_at, id LIMIT $4`,
 });
 
-// No index leads from an author to its messages, because it would cost every send: two indexes lead
-// there from a conversation. What has no `client_message_id` was a draft, and has changed since if
-// it was sent.
+// No index leads from an author to its messages, because it would cost every send; two indexes lead
+// there from a conversation. A message without `client_message_id` was a draft, and has changed
+// since if it was sent.
 const NAMED = 'm.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NOT NULL';
 const NAMELESS = `m.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NULL
         AND (m.updated_at > m.created_at OR m.sequence IS NULL)`;

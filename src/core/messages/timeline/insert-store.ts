@@ -6,39 +6,36 @@ import { insertPlanned, plannedRows } from './notified-store.ts';
 import { type NotificationPlan, planRows, type WrittenNotifications } from './planned-notifications.ts';
 import { isOpenNumber } from './timeline-store.ts';
 
-/** A message with the number that it was given, and the notifications that are written with it. */
+/** A numbered message, and the notifications to write with it. */
 export interface NumberedMessage {
   readonly message: NewMessage;
   readonly sequence: number;
   readonly plan?: NotificationPlan | undefined;
 }
 
-/**
- * The result for a message that was written. `outboxId` is the one outbox row of the whole
- * statement.
- */
+/** The result for a written message. `outboxId` is the one outbox row of the whole statement. */
 export interface InsertedMessage extends WrittenNotifications {
   readonly id: string;
   readonly createdAt: string;
   readonly outboxId: number;
-  /** The roster of the conversation at the commit. */
+  /** The version of the conversation's roster at the commit. */
   readonly rosterVersion: number;
 }
 
 /**
- * One statement, one transaction: the messages, their attachments, the notifications of those whose
- * plan holds, and the outbox row of their other effects. A message that is missing from the result
- * conflicted with a unique key, or its number is so far below the head that it counts as settled,
- * or it is for a direct message that is blocked.
+ * Writes the messages, their attachments, the notifications whose plan holds, and the outbox row of
+ * their other effects in one statement. The result lacks messages that conflicted with a unique
+ * key, whose number is so far below the head that it counts as settled, or that are for a blocked
+ * direct message.
  *
- * Nothing shared is updated, and rows are inserted in the order of their keys, so that two nodes
+ * No shared row is updated, and rows are inserted in the order of their keys, so that two nodes
  * whose batches overlap cannot deadlock. Times are those of the statement, which in a transaction
  * begins after the lock of the conversation, so they are in the order of the numbers. Messages of
  * one statement are a microsecond apart in the order of `messages`, and so are their notifications
  * in each feed.
  *
- * Two JSON parameters instead of arrays for each column: the speed is the same within 10 % at 32
- * and 128 rows, and lists inside a row (mentions, attachments) need no encoding of their own.
+ * Two JSON parameters replace arrays for each column: the speed is the same within 10 % at 32 and
+ * 128 rows, and lists inside a row (mentions, attachments) need no encoding of their own.
  */
 export async function insertMessages(
   db: Querier,
@@ -118,27 +115,24 @@ const ATTACHMENT_COLUMNS = {
   resource_id: 'text',
 };
 
-/**
- * Messages come first, each followed by none of these or one for each notification that was written
- * with it.
- */
+/** Each message is followed by one row for each notification that was written with it. */
 interface InsertedRow {
   /** Of the message. */
   readonly id: string;
-  /** Null in the row of a notification, as are the next two. */
+  /** Null in the row of a notification, like the next two. */
   readonly created_at: string | null;
   readonly outbox_id: number | null;
-  /** Null also for a conversation that does not exist. */
+  /** Null also if the conversation does not exist. */
   readonly roster_version: number | null;
-  /** Null in the row of a message, as is the next. */
+  /** Null in the row of a message, like the next. */
   readonly recipient_id: string | null;
   readonly notification_id: string | null;
 }
 
 // Tables are read by scalar subqueries, one index descent a row; the join is of this statement's
 // own rows. The parts are few and narrow because Postgres sets each of them up again for every
-// flush: with the input as a part of its own, joined to what was written, and notifications
-// gathered by message, a flush of one message took 680 us of processor time, now 560.
+// flush: with the input as a separate part, joined to the written rows, and notifications gathered
+// by message, a flush of one message took 680 us of processor time, now 560.
 function insertText(withAttachments: boolean): string {
   const at = "statement_timestamp() + (i.ordinality - 1) * interval '1 microsecond'";
   return `
@@ -168,8 +162,8 @@ function insertText(withAttachments: boolean): string {
 }
 
 /**
- * No number is open in a direct message whose users have blocked one another: facts in the memory
- * of a node may be older than the block. What the service itself writes still enters.
+ * A blocked direct message has no open number, because the facts in a node's memory may be older
+ * than the block. Messages of the service itself still enter.
  */
 const FLOOR = `CASE WHEN is_blocked AND i.kind <> 'system_event' THEN ${Number.MAX_SAFE_INTEGER} ELSE purged_through END`;
 

@@ -19,7 +19,7 @@ import {
 } from './outgoing.ts';
 import { readHeads, type SequenceNumber } from './timeline-store.ts';
 
-/** The message that enters the timeline, as `decide` chose it under the lock. */
+/** The message that enters the timeline, chosen by `decide` under the lock. */
 export type Entry = NewEntry | WaitingEntry;
 
 export interface NewEntry {
@@ -32,13 +32,11 @@ export interface WaitingEntry {
   readonly kind: 'waiting';
   readonly id: string;
   readonly status: 'draft' | 'scheduled';
-  /** The sender that the message shows from now on. */
+  /** The sender that the message shows from then on. */
   readonly senderId: string | null;
 }
 
-/**
- * Nothing enters, and nothing of the transaction remains to be done; it says why in its own fields.
- */
+/** Nothing enters and the transaction has nothing left to do; the fields tell the reason. */
 export interface Withheld {
   readonly kind: 'withheld';
 }
@@ -47,8 +45,8 @@ export interface Withheld {
 export type Decide<E extends Entry | Withheld> = (tx: Tx, conversation: ConversationRow) => Promise<E>;
 
 /**
- * Writes what must commit together with the message: workflow moves, audits, the stored answer of
- * an Idempotency-Key.
+ * Writes the rows that must commit together with the message: workflow moves, audits, the stored
+ * answer of an Idempotency-Key.
  */
 export type Follow<E extends Entry | Withheld, Followed> = (
   tx: Tx,
@@ -56,9 +54,7 @@ export type Follow<E extends Entry | Withheld, Followed> = (
   decided: Exclude<E, Withheld>,
 ) => Promise<Followed>;
 
-/**
- * What is to be done with the messages that wait in a conversation; none need enter its timeline.
- */
+/** A plan for the messages that wait in a conversation; none need enter its timeline. */
 export interface WaitingPlan {
   readonly status: WaitingEntry['status'];
   /** In the order in which they enter. */
@@ -66,8 +62,8 @@ export interface WaitingPlan {
 }
 
 /**
- * `followed` is what `follow` returned. Only a new message can be a resend, and only what `decide`
- * withheld comes back as it is.
+ * `followed` is the result of `follow`. Only a new message can be a resend. The result of `decide`
+ * is returned as it is if it withholds.
  */
 export type Entered<E extends Entry | Withheld, Followed> =
   | { readonly row: MessageRow; readonly resent: false; readonly followed: Followed }
@@ -89,9 +85,9 @@ export interface LockedWritesOptions extends WriteOptions {
 const MAX_AT_ONCE = 5;
 
 /**
- * The slower path of writes, for messages that must see and change their conversation's state in
- * one step: messages of customers and replies to them, approved drafts, schedules that are due.
- * Each call takes one transaction, which locks the conversation's row before it takes a number
+ * The slower write path, for messages that must see and change their conversation's state in one
+ * step: messages of customers and replies to them, approved drafts, due schedules. Each call takes
+ * one transaction, which locks the conversation's row before it takes a number
  * (docs/contract.md#drafts), so no other such message comes between the state that `decide` saw and
  * the number.
  */
@@ -106,7 +102,7 @@ export class LockedWrites {
   /**
    * Resolves once the message is committed. If its client_message_id was known, `resent` is true
    * and `row` is the original. `decide` throws to refuse, and may be called again. `follow` is
-   * called only for what was written, with what `decide` returned. Rejects with ApiError
+   * called with the result of `decide`, only for a written message. Rejects with ApiError
    * `service_unavailable` if Postgres or the counters are unavailable.
    */
   async enter<E extends Entry | Withheld, Followed>(
@@ -119,9 +115,9 @@ export class LockedWrites {
   }
 
   /**
-   * Moves several messages into the timeline in one transaction, in their order, and
-   * resolves with the plan once that is committed. `decide` and `follow` as above; `follow` is
-   * called also where none enters. Rejects as `enter` does, and then nothing of the plan was done.
+   * Moves several messages into the timeline in one transaction, in their order, and resolves with
+   * the plan after the commit. `decide` and `follow` are as above, but `follow` is called even if
+   * none enters. Rejects like `enter`; then nothing of the plan was done.
    */
   async enterWaiting<Plan extends WaitingPlan>(
     conversationId: string,
@@ -146,11 +142,11 @@ export class LockedWrites {
   }
 }
 
-/** One transaction. Numbers that it took and did not use are voided. */
+/** One transaction. Numbers that it took without using them are voided. */
 class WriteAttempt {
   readonly #options: LockedWritesOptions;
   readonly #conversationId: string;
-  /** The counter is behind Postgres and is raised first. */
+  /** Whether the counter is behind Postgres and is raised first. */
   readonly #collided: boolean;
   #taken: readonly SequenceNumber[] = [];
 
@@ -240,7 +236,7 @@ class WriteAttempt {
     };
   }
 
-  /** Returns the first of `count` numbers in a row. */
+  /** Returns the first of `count` consecutive numbers. */
   async #takeNumbers(tx: Tx, count: number): Promise<number> {
     const { engine } = this.#options;
     const conversationId = this.#conversationId;
@@ -257,8 +253,8 @@ class WriteAttempt {
   }
 
   /**
-   * A hole would delay every reader by a second; a number that is taken stays as it is. If this
-   * fails, readers settle the number.
+   * A hole would delay every reader by a second; a used number stays as it is. If this fails,
+   * readers settle the number.
    */
   #voidUnused(): void {
     if (this.#taken.length === 0) return;
@@ -266,7 +262,7 @@ class WriteAttempt {
   }
 }
 
-/** The result of an attempt, and what it wrote into the timeline. */
+/** The result of an attempt, and the rows that it wrote into the timeline. */
 interface Worked<Result> {
   readonly result: Result;
   readonly committed?: Committed | undefined;

@@ -3,10 +3,7 @@ import type { Entity } from '../../../contract/protocol/resources/actor.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import type { MessageRow } from '../../resources/message.ts';
 
-/**
- * A message that is about to enter the timeline: its columns except those that numbering and
- * Postgres add.
- */
+/** A message about to enter the timeline, without the columns of numbering and Postgres. */
 export interface NewMessage
   extends Omit<
     MessageRow,
@@ -37,7 +34,7 @@ export interface NewAttachment
   readonly resource?: Entity;
 }
 
-/** The columns of a message that is nothing but a text of the service or of an agent. */
+/** The columns of a message that is only a text of the service or of an agent. */
 export const TEXT_ALONE = {
   channel: 'message',
   subject: null,

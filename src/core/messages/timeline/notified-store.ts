@@ -5,16 +5,13 @@ import type { MessageRow } from '../../resources/message.ts';
 import { NOTIFIED_IN_TIME_MS, type NotificationRow, notificationsOf } from '../../resources/notification.ts';
 import { asNotifications, type NotificationPlan, planRows, sizeOf } from './planned-notifications.ts';
 
-/** A message in the timeline, and the notifications that it is due. */
+/** A message in the timeline, and its due notifications. */
 export interface DueNotifications {
   readonly row: MessageRow;
   readonly plan: NotificationPlan;
 }
 
-/**
- * The notifications that were written for a message, with its moment and the start of its present
- * text.
- */
+/** The notifications written for a message, with its moment and the start of its present text. */
 interface WrittenRow {
   readonly message_id: string;
   readonly notified_at: string;
@@ -24,13 +21,12 @@ interface WrittenRow {
   readonly notification_ids: readonly string[];
 }
 
-/** Maximum number of notifications in one statement, but for a message that has more. */
+/** Maximum number of notifications in one statement, unless one message has more. */
 const MAX_NOTIFICATIONS = 500;
 
 /**
- * Inserts the notifications of messages that are committed, those that do not exist yet, and
- * returns the current rows of all of them in the order of feeds. May be called again; deleted
- * messages have none.
+ * Inserts the missing notifications of committed messages, and returns the current rows of all of
+ * them in the order of feeds. May be called again. Deleted messages have none.
  */
 export async function insertDue(db: Querier, due: readonly DueNotifications[]): Promise<NotificationRow[]> {
   const rows: NotificationRow[] = [];
@@ -89,7 +85,7 @@ export function plannedRows(parameter: string): string {
 /**
  * SQL: a WITH part `notified` that inserts planned notifications. `source` has the rows of plans as
  * `p`, and as `e` the id, account_id, conversation_id, body, sender_id, at and changed_in of their
- * messages. `more`: further columns of notifications, with their values. In the order of the
+ * messages. `more` are further columns of notifications, with values. Rows are in the order of the
  * primary key, so that two statements cannot deadlock.
  */
 export function insertPlanned(source: string, more: Readonly<Record<string, string>> = {}): string {
@@ -108,8 +104,8 @@ export function insertPlanned(source: string, more: Readonly<Record<string, stri
     )`;
 }
 
-// A row that is late carries its transaction, because readers that resume may have passed its id
-// already (docs/decisions.md#new-notifications-are-found-by-their-ids).
+// A late row carries its transaction, because readers that resume may have passed its id already
+// (docs/decisions.md#new-notifications-are-found-by-their-ids).
 const INSERT_DUE = statement<[plans: string], WrittenRow>({
   name: 'insert-due-notifications',
   text: `

@@ -16,16 +16,12 @@ import type { NewMessage } from './new-message.ts';
 import { asNotifications } from './planned-notifications.ts';
 import type { Timeline } from './timeline.ts';
 
-/** A message to be written, with the facts for its event that the sender has read already. */
+/** A message to write, with facts for its event that the sender has read already. */
 export interface Outgoing {
   readonly message: NewMessage;
   readonly sender: Actor | null;
-  /** The conversation's audience. */
   readonly audience: ConversationAudience;
-  /**
-   * What the sender knew of the conversation: its notifications are planned with it. Without it,
-   * they are worked out after the commit.
-   */
+  /** The facts with which notifications are planned. Without them, that follows the commit. */
   readonly facts?: ConversationFacts;
   /** The trace of the request that sent it. */
   readonly trace?: TraceContext | undefined;
@@ -33,14 +29,11 @@ export interface Outgoing {
 
 export interface Acknowledged {
   readonly row: MessageRow;
-  /** The message existed already, under the same client_message_id: `row` is the original. */
+  /** Whether the message existed under the same client_message_id; `row` is then the original. */
   readonly resent: boolean;
 }
 
-/**
- * The result of one committed statement; `outboxId` is its row, to be deleted once everything was
- * published.
- */
+/** The result of one committed statement. Its row `outboxId` is deleted after publication. */
 export interface Committed {
   readonly outboxId: number;
   readonly messages: readonly CommittedMessage[];
@@ -51,15 +44,9 @@ export interface CommittedMessage {
   readonly sender: Actor | null;
   readonly attachments: readonly Attachment[];
   readonly audience: ConversationAudience;
-  /**
-   * The roster of the conversation at the commit; a node that takes over its effects uses the
-   * present one.
-   */
+  /** The version of the roster at the commit; another node that takes over uses the present one. */
   readonly rosterVersion: number;
-  /**
-   * The notifications that were committed with it, or undefined if they are worked out after the
-   * commit.
-   */
+  /** The notifications committed with it, or undefined if they follow the commit. */
   readonly notifications?: readonly NotificationRow[] | undefined;
   /** The trace of the request that sent it; unknown to a node that takes over its effects. */
   readonly trace?: TraceContext | undefined;
@@ -81,8 +68,8 @@ export interface WriteOptions {
 }
 
 /**
- * How many numbers a message gets before it is refused. One that meets the unique key is replaced;
- * this often, the counter itself is wrong.
+ * How many numbers a message gets before it is refused. A number that conflicts with the unique key
+ * is replaced, but after so many conflicts the counter itself is wrong.
  */
 export const MAX_NUMBERINGS = 6;
 
@@ -130,7 +117,7 @@ export function asCommitted(
   };
 }
 
-/** Converts errors of an unavailable Postgres or counter to the caller's error. */
+/** Converts errors of an unavailable Postgres or counter to ApiError `service_unavailable`. */
 export function asUnavailable(error: unknown): unknown {
   if (error instanceof EngineUnavailableError || isUnavailable(error)) {
     return unavailable('Messages cannot be accepted at the moment.', error);

@@ -3,7 +3,7 @@ import type { ConversationFacts } from '../../conversations/directory.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { type NotificationRow, preview } from '../../resources/notification.ts';
 
-/** Notifications of one message that differ in nothing but their recipients. */
+/** Notifications of one message that differ only in their recipients. */
 export interface PlannedNotification {
   readonly category: 'chat.message' | 'chat.mention' | 'agent.alert' | 'system.broadcast';
   readonly title: string;
@@ -11,9 +11,9 @@ export interface PlannedNotification {
 }
 
 /**
- * The notifications of a message, worked out before its commit from what this node knows of the
- * conversation. They are written with the message if the roster has that version at the commit;
- * otherwise they are worked out again (docs/architecture.md#recipients).
+ * The notifications of a message, planned before its commit from the facts that this node has of
+ * the conversation. They are written with the message if the roster has that version at the commit;
+ * otherwise they are planned again (docs/architecture.md#recipients).
  */
 export interface NotificationPlan {
   readonly rosterVersion: number;
@@ -21,17 +21,13 @@ export interface NotificationPlan {
   readonly notifications: readonly PlannedNotification[];
 }
 
-/**
- * Works out the notifications of a message; undefined where they are due later, as those of a text
- * that is streaming.
- */
+/** Plans a message's notifications; undefined if they are due later, as for a streaming text. */
 export type PlanNotifications = (
   message: Pick<MessageRow, 'kind' | 'mentions' | 'author_id' | 'streaming_state'>,
   sender: Actor | null,
   facts: ConversationFacts,
 ) => NotificationPlan | undefined;
 
-/** Returns the number of notifications of a plan. */
 export function sizeOf({ notifications }: NotificationPlan): number {
   return notifications.reduce((sum, { recipients }) => sum + recipients.length, 0);
 }
@@ -48,16 +44,13 @@ export function planRows(messageId: string, { rosterVersion, senderType, notific
   }));
 }
 
-/** The notifications that were written with a message: their recipients, and beside each its id. */
+/** The recipients of the notifications written with a message, with the id of each. */
 export interface WrittenNotifications {
   readonly recipientIds: readonly string[];
   readonly notificationIds: readonly string[];
 }
 
-/**
- * Returns the notifications of a plan that were written, as Postgres has them: `at` is the moment
- * of the message.
- */
+/** Returns the written notifications of a plan as stored; `at` is the moment of the message. */
 export function asNotifications(
   message: MessageRow,
   plan: NotificationPlan,

@@ -1,9 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-/**
- * Identifies a message to its sender: its client id in the conversation, or its own id where it has
- * none.
- */
+/** The sender's identity of a message: its client id in the conversation, else its own id. */
 export interface Identified {
   readonly id: string;
   readonly conversation_id: string;
@@ -16,25 +13,19 @@ export function keyOf({ id, conversation_id, author_id, client_message_id }: Ide
   return client_message_id === null ? id : `${conversation_id} ${author_id} ${client_message_id}`;
 }
 
-/**
- * Keys of one generation; two are kept, so that a key is remembered for 10,000 to 20,000 sends of
- * this node.
- */
+/** Keys of one of two generations: a key is remembered for 10,000 to 20,000 sends of a node. */
 const MAX_KEYS = 10_000;
 
-/**
- * Resends of an author that may cost a number within one window; its sends are looked up first
- * after that.
- */
+/** Numbers that an author's resends may cost in one window before its sends are looked up. */
 const MAX_VOIDED = 20;
 const WINDOW_MS = 60_000;
 const MAX_AUTHORS = 10_000;
 
 /**
- * Predicts which sends are resends. A send is written without looking for its client id first; a
- * resend then costs a number, which becomes a void. Sends that are likely to be resends are looked
- * up before: those whose key this node has seen, and those of an author whose resends have cost
- * MAX_VOIDED numbers within a minute.
+ * Predicts which sends are resends. A send is written without looking for its client id first, so a
+ * resend costs a number, which becomes a void. Likely resends are looked up before: those whose key
+ * this node has seen, and those of an author whose resends have cost MAX_VOIDED numbers within a
+ * minute.
  */
 export class Resends {
   #recent = new Set<string>();
@@ -57,7 +48,7 @@ export class Resends {
   /** Notes that a resend of this author cost a number. */
   countVoided(authorId: string | null): void {
     const author = authorId ?? '';
-    // The window begins with its first resend, so later ones keep its end.
+    // The window begins with its first resend, so later ones do not extend it.
     const noUpdateTTL = this.#voided.has(author);
     this.#voided.set(author, (this.#voided.get(author) ?? 0) + 1, { noUpdateTTL });
   }

@@ -17,15 +17,15 @@ import {
 } from '../../resources/message.ts';
 
 /**
- * Numbers further below a conversation's highest than this are settled by definition: the write
- * path never fills them (docs/architecture.md#the-write-path).
+ * Numbers further below a conversation's highest are settled by definition: the write path never
+ * fills them (docs/architecture.md#the-write-path).
  */
 export const SETTLE_WINDOW = 1_000;
 
 /**
  * SQL: whether a number of a conversation may still become a message: it was not purged, and is
  * within the window. It looks for one row above the window, and the descent ends at a page of which
- * it reads no row; `max(sequence)` would read all of the conversation's last page. `floor`: an
+ * it reads no row; `max(sequence)` would read all of the conversation's last page. `floor` is an
  * expression of a row of `conversations` that the number exceeds.
  */
 export function isOpenNumber(conversationId: string, sequence: string, floor = 'purged_through'): string {
@@ -40,21 +40,21 @@ export interface SequenceNumber {
   readonly sequence: number;
 }
 
-/** A range of one conversation's timeline: after `after`, up to and including `upTo`. */
+/** A range of one conversation's timeline that excludes `after` and includes `upTo`. */
 export interface SequenceRange {
   readonly conversationId: string;
   readonly after: number;
   readonly upTo: number;
 }
 
-/** A range of a timeline, between two numbers that are excluded. */
+/** A range of a timeline that excludes both of its bounds. */
 export interface TimelineRange {
   readonly conversationId: string;
   readonly after: number;
   readonly before: number;
   readonly order: 'oldest_first' | 'newest_first';
   readonly limit: number;
-  /** Excludes what customers may not see. */
+  /** Whether messages that customers may not see are excluded. */
   readonly forCustomer: boolean;
 }
 
@@ -63,7 +63,6 @@ export interface SettledHead {
   readonly settled: number;
 }
 
-/** The state of a conversation for a reader that starts to follow it. */
 export interface TimelineHead extends SettledHead {
   /** The number of the last message up to `settled`: numbers after it are voids. */
   readonly visible: number;
@@ -71,7 +70,7 @@ export interface TimelineHead extends SettledHead {
   readonly writing: readonly string[];
 }
 
-/** Returns the highest number of each conversation that was ever used, 0 if none was. */
+/** Returns the highest number of each conversation that was ever used; 0 if there is none. */
 export async function readHeads(
   db: Querier,
   conversationIds: readonly string[],
@@ -81,7 +80,7 @@ export async function readHeads(
 }
 
 /**
- * Returns the highest number of the conversation that was ever used, 0 where none was, and the
+ * Returns the highest number of the conversation that was ever used, 0 if there is none, and the
  * number up to which everything is settled without a look at rows.
  */
 export async function readHead(
@@ -92,7 +91,7 @@ export async function readHead(
   return row!;
 }
 
-/** Where conversations stand; those without a row are left out. */
+/** Returns where conversations stand, without those that have no row. */
 export function readStandings(
   db: Querier,
   conversationIds: readonly string[],
@@ -101,8 +100,8 @@ export function readStandings(
 }
 
 /**
- * Returns the number of the last message up to the number beside each conversation, of those that
- * customers may see or of all, with the place of the ask from 1.
+ * Returns the number of the last message up to the bound of each conversation, of those that
+ * customers may see or of all. `place` is the position in the arguments, from 1.
  */
 export function readVisibleHeads(
   db: Querier,
@@ -131,15 +130,13 @@ export interface TimelineKey extends RowKey {
 /** Sent messages of a range in its order, settled or not. */
 export interface TimelineSlice<Item> {
   readonly items: Item[];
-  /**
-   * The highest number of the conversation at the moment of the read; 0 where nothing was found.
-   */
+  /** The highest number of the conversation at the time of the read; 0 if nothing was found. */
   readonly head: number;
-  /** The number up to which its messages were purged; 0 where nothing was found. */
+  /** The number up to which messages were purged; 0 if nothing was found. */
   readonly purged: number;
 }
 
-/** A row of a page whose body is left out if it is large. */
+/** A row of a page without its body if that is large. */
 export type BriefTimelineRow = TimelineRow & BriefRow;
 
 export async function readSent(db: Querier, range: TimelineRange): Promise<TimelineSlice<BriefTimelineRow>> {
@@ -170,10 +167,7 @@ function parseTimelineKey(text: string, own: GatheredTimelineKeys['own']): Timel
   };
 }
 
-/**
- * Returns the current rows of sent messages, in no order, without those that the reader may not
- * see.
- */
+/** Returns the current rows of sent messages that the reader may see, in no order. */
 export function readSentById(
   db: Querier,
   conversationId: string,
@@ -191,7 +185,7 @@ export function readHoles(
   return db.query(READ_HOLES, conversationId, after, upTo);
 }
 
-/** Writes a void at each of these numbers that has no row. Returns the numbers that it wrote. */
+/** Writes a void at each of these numbers without a row. Returns the numbers that it wrote. */
 export function insertVoids(db: Querier, numbers: readonly SequenceNumber[]): Promise<VoidedNumber[]> {
   return db.query(
     INSERT_VOIDS,
@@ -206,10 +200,7 @@ interface VoidedNumber {
   readonly sequence: number;
 }
 
-/**
- * SQL: the number up to which messages of a conversation were purged, 0 where there is no such
- * conversation.
- */
+/** SQL: the number up to which messages were purged; 0 if the conversation does not exist. */
 function purgedThrough(conversationId: string): string {
   return `coalesce((SELECT purged_through FROM conversations WHERE id = ${conversationId}), 0)`;
 }
@@ -224,12 +215,9 @@ export function headOf(conversationId: string): string {
     )`;
 }
 
-/**
- * SQL: one row, `settled`: the number up to which all behind `start` have rows. `start` is settled
- * itself.
- */
+/** SQL: one row, `settled`: the end of the numbers with rows after `start`, a settled one. */
 export function settledAfter(conversationId: string, start: string): string {
-  // Numbers are consecutive as long as the number minus the row's position stays the same.
+  // Numbers are consecutive while the number minus the row's position stays the same.
   return `(
       SELECT coalesce(max(sequence) FILTER (WHERE sequence = expected), ${start}) AS settled
       FROM (
@@ -367,8 +355,8 @@ const READ_SENT_BY_ID = statement<
       AND (NOT $3::boolean OR m.visibility <> 'internal')`,
 });
 
-// Waits for an owner whose insert of the same number is in progress; an owner that inserts later
-// conflicts and takes another number.
+// This waits for an owner whose insert of the same number is in progress. An owner that inserts
+// later conflicts and takes another number.
 const INSERT_VOIDS = statement<
   [ids: readonly string[], conversationIds: readonly string[], sequences: readonly number[]],
   VoidedNumber

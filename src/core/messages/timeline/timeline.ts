@@ -16,16 +16,13 @@ import {
   type TimelineHead,
 } from './timeline-store.ts';
 
-/**
- * How long a hole's owner gets to commit: a second look after `lookAgainMs`, a void after
- * `giveUpMs`.
- */
+/** A hole's owner has time to commit: a look after `lookAgainMs`, a void after `giveUpMs`. */
 export const SETTLING = { lookAgainMs: 250, giveUpMs: 1_000 } as const;
 
 /**
- * Reads timelines up to the first unsettled number and no further: every number in a result is a
- * message or a void, and stays what it is. Live ordering, replay and pages all read through this
- * class, so they end with the same messages.
+ * Reads timelines only up to the first unsettled number: every number in a result is a message or a
+ * void, and does not change any more. Live ordering, replay and pages all read through this class,
+ * so they end with the same messages.
  */
 export class Timeline {
   readonly #database: Database;
@@ -39,8 +36,8 @@ export class Timeline {
   }
 
   /**
-   * Returns the highest number that was ever used, 0 for a timeline that was always empty. Numbers
-   * below it may still be unsettled.
+   * Returns the highest number that was ever used; 0 if there is none. Numbers below it may still
+   * be unsettled.
    */
   async head(conversationId: string): Promise<number> {
     return (await readHead(this.#database, conversationId)).head;
@@ -56,10 +53,7 @@ export class Timeline {
     return { head, settled };
   }
 
-  /**
-   * Like `settledHead` for several conversations, in their order, with the texts being written in
-   * them.
-   */
+  /** Like `settledHead` for several conversations, in their order, with their open texts. */
   async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
     const rows = await readStandings(this.#database, [...new Set(conversationIds)]);
     const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
@@ -68,7 +62,7 @@ export class Timeline {
 
   /**
    * Returns the number of the last message up to `upTo`, of those that customers may see or of all,
-   * in the order of the arguments: at least the last number that was purged, 0 for none.
+   * in the order of the arguments: at least the last purged number, or 0 if there is none.
    */
   async visibleHeads(
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],
@@ -87,7 +81,7 @@ export class Timeline {
 
   /**
    * Returns the messages of a range that ends at or below the head, in order, without voids. Waits
-   * for holes and fills them: at the latest about a second after `seenAtMs` (`performance.now()`,
+   * for holes and fills them about a second after `seenAtMs` at the latest (`performance.now()`
    * when the caller first saw the hole), unless an owner's transaction is still open.
    */
   async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
@@ -122,9 +116,9 @@ export class Timeline {
     }
   }
 
-  /** Writes a void at each of these numbers that has no row. */
+  /** Writes a void at each of these numbers without a row. */
   async void(numbers: readonly SequenceNumber[]): Promise<void> {
-    // Over the pool: the statement waits for an owner whose insert of the same number is in
+    // This uses the pool, because it waits for an owner whose insert of the same number is in
     // progress.
     const voided = await insertVoids(this.#database, numbers);
     this.#metrics.voids.inc(voided.length);
@@ -134,7 +128,7 @@ export class Timeline {
     }
   }
 
-  /** Returns the numbers of the range that `rows` lacks and that could still become a message. */
+  /** Returns the numbers of the range that `rows` lacks and that can still become a message. */
   async #unsettled(
     { conversationId, after, upTo }: SequenceRange,
     rows: readonly MessageRow[],
@@ -158,7 +152,7 @@ export class Timeline {
     // The first void is written at once; if that did not help, the next attempts are spaced.
     if (leftMs < -SETTLING.lookAgainMs) await pause(SETTLING.lookAgainMs);
     await this.void(holes.map((sequence) => ({ conversationId, sequence })));
-    // A void that cannot be written (its conversation was deleted) must not become a busy loop.
+    // A void that cannot be written (its conversation was deleted) must not cause a busy loop.
     if (leftMs < -HOPELESS_MS) throw new Error(`numbers of ${conversationId} cannot be settled: ${holes}`);
   }
 }

@@ -26,9 +26,7 @@ import { readHeads, type SequenceNumber } from './timeline-store.ts';
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
   readonly planNotifications: PlanNotifications;
-  /**
-   * Maximum number of rows in a flush; 1 turns batching off, which the bench uses as its control.
-   */
+  /** Maximum number of rows in a flush. 1 turns batching off, as the control of the bench. */
   readonly maxBatch?: number;
 }
 
@@ -37,30 +35,27 @@ const MAX_BATCH = 512;
 
 /**
  * A second flush may start beside one in flight once this many entries wait: commits then share the
- * disk's flushes, and batches stay batches. (With strictly one flush at a time, half the clients
+ * disk's flushes, and batches stay batches. (With strictly one flush at a time, half of the clients
  * waited for the disk twice and the server was idle for a third of the time.)
  */
 const OVERLAP_FROM = 16;
 
 /**
- * Maximum number of notifications that one flush writes: they take Postgres about 5 ms. Messages
- * beyond it have theirs written after the commit, so that a storm into large groups does not delay
- * the sends beside it.
+ * Maximum number of notifications that one flush writes, which takes Postgres about 5 ms. The
+ * others are written after the commit, so that a storm into large groups does not delay the sends
+ * beside it.
  */
 const MAX_NOTIFICATIONS = 200;
 
 /**
- * Maximum number of notifications that may be due behind commits: some 0.2 s of work. At it, a
+ * Maximum number of notifications that are due after commits: some 0.2 s of work. Beyond it, a
  * message waits for a flush that writes its notifications with it. Without a bound, 64 clients that
  * sent to groups of fifty as fast as they were answered had notifications 5 s late after six
- * seconds, and ever later.
+ * seconds, and the delay kept growing.
  */
 const MOST_BEHIND = 5_000;
 
-/**
- * Messages with so few notifications pass in any case: a storm into groups does not delay direct
- * messages.
- */
+/** Messages with so few never wait: a storm into groups does not delay direct messages. */
 const NEVER_HELD_BACK = 10;
 
 /**
@@ -75,14 +70,11 @@ export class WritePath {
   readonly #maxBatch: number;
   readonly #idleWriters: PipelinedConnection[];
   #queue: Pending[] = [];
-  /** Sends in progress by their key: a resend that arrives meanwhile gets the same answer. */
+  /** Sends in progress by key: a concurrent resend gets the same answer. */
   readonly #open = new Map<string, Pending>();
   readonly #resends = new Resends();
   readonly #originals: GatheredReads<NewMessage, MessageRow | undefined>;
-  /**
-   * Number of notifications that are left out of the flushes of their messages and are not made
-   * yet.
-   */
+  /** Number of notifications that were left out of their flushes and are not written yet. */
   #behind = 0;
   #lookUps = 0;
   #starting = false;
@@ -97,8 +89,8 @@ export class WritePath {
 
   /**
    * Resolves once the message is committed, by this call or an earlier one. Rejects with
-   * `service_unavailable` if Postgres or the counters are unavailable (the message may have been
-   * committed nevertheless: a resend shows that), or with the row's own error.
+   * `service_unavailable` if Postgres or the counters are unavailable (the message may be committed
+   * nevertheless, which a resend shows), or with the row's own error.
    */
   append(outgoing: Outgoing): Promise<Acknowledged> {
     return new Promise((resolve, reject) => {
@@ -156,8 +148,8 @@ export class WritePath {
     this.#queue.push(entry);
     if (this.#starting) return;
     this.#starting = true;
-    // Runs after everything that the sockets deliver in this turn, so that messages that arrived
-    // together are written in one statement.
+    // Runs after the sockets' deliveries of this turn, so that messages that arrived together are
+    // written in one statement.
     queueMicrotask(() => {
       this.#starting = false;
       this.#startFlushes();
@@ -176,8 +168,8 @@ export class WritePath {
 
   /**
    * Takes the entries of the next flush, and decides which notifications it writes: as many as fit,
-   * in the order of the entries. What fits neither the flush nor the work behind it stays, and
-   * everything behind it in its conversation.
+   * in the order of the entries. An entry that fits neither the flush nor the bound of later work
+   * waits, as do all later entries of its conversation.
    */
   #take(): Pending[] {
     const { planNotifications } = this.#options;
@@ -220,7 +212,7 @@ export class WritePath {
       await this.#flush(batch, writer);
     } finally {
       endTimer();
-      // Those of messages that were not written.
+      // The notifications of messages that were not written.
       for (const { leftOut } of batch) this.#behind -= leftOut;
       this.#idleWriters.push(writer);
       this.#startFlushes();
@@ -232,7 +224,7 @@ export class WritePath {
     if (this.#isIdle) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
-  /** When this resolves, every entry of the batch is resolved or rejected. Never rejects itself. */
+  /** Resolves when every entry of the batch is resolved or rejected. Never rejects itself. */
   async #flush(batch: readonly Pending[], writer: PipelinedConnection): Promise<void> {
     const numbers = new TakenNumbers();
     try {
@@ -243,8 +235,8 @@ export class WritePath {
         await this.#number(open, numbers, numbering > 1);
         open = await this.#insert(open, writer);
         if (open.length === 0) break;
-        // What was not written used up its number: the void is written while the original is looked
-        // for.
+        // Entries that were not written used up their numbers: the voids are written while the
+        // originals are looked for.
         this.#voidUnused(numbers);
         open = await this.#refuseBlocked(await this.#answerResends(open));
       }
@@ -254,9 +246,7 @@ export class WritePath {
     this.#voidUnused(numbers);
   }
 
-  /**
-   * Resolves entries that are in Postgres already, and returns the rest: their numbers were taken.
-   */
+  /** Resolves entries that are stored already. Returns the others, whose numbers were taken. */
   async #answerResends(entries: readonly Pending[]): Promise<readonly Pending[]> {
     const originals = await this.#readOriginals(entries.map(({ outgoing }) => outgoing.message));
     return entries.filter((entry, index) => {
@@ -269,10 +259,7 @@ export class WritePath {
     });
   }
 
-  /**
-   * Rejects entries of direct messages that were blocked since their facts were read, and returns
-   * the rest.
-   */
+  /** Rejects entries of direct messages blocked since their facts were read. Returns the others. */
   async #refuseBlocked(entries: readonly Pending[]): Promise<readonly Pending[]> {
     if (entries.length === 0) return entries;
     const ids = new Set(entries.map(({ outgoing }) => outgoing.message.conversation_id));
@@ -291,7 +278,7 @@ export class WritePath {
   }
 
   /**
-   * Returns the stored message of each of these, if there is one. Messages without a client id
+   * Returns the stored message for each entry, if there is one. Messages without a client id
    * (system events of an outbox row) are found by their own id, which was created with the row.
    */
   async #readOriginals(messages: readonly NewMessage[]): Promise<(MessageRow | undefined)[]> {
@@ -313,7 +300,7 @@ export class WritePath {
     for (const twin of entry.twins ?? []) twin.resolve({ row: acknowledged.row, resent: true });
   }
 
-  /** Does nothing for an entry that is settled. */
+  /** No-op for an entry that is settled. */
   #reject(entry: Pending, error: unknown): void {
     if (this.#open.get(entry.key) !== entry) return;
     this.#open.delete(entry.key);
@@ -325,7 +312,7 @@ export class WritePath {
   async #number(entries: readonly Pending[], numbers: TakenNumbers, collided: boolean): Promise<void> {
     const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
     const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
-    // After a collision the counter is behind Postgres (wiped, restored, rewound) and is raised
+    // After a collision, the counter is behind Postgres (wiped, restored, rewound) and is raised
     // first.
     const floors = collided ? await this.#heads(claims.map(({ stream }) => stream)) : undefined;
     const firsts = await this.#options.engine.reserve(
@@ -357,7 +344,7 @@ export class WritePath {
   /**
    * Writes the entries, resolves those that were written and returns those that conflicted with a
    * unique key. If the statement fails for any reason but the connection, each row is tried alone
-   * and without its notifications, which then follow the commit: a bad row fails only its own
+   * and without its notifications, which then follow the commit. So a bad row fails only its own
    * caller, and a bad notification fails nothing.
    */
   async #insert(entries: readonly Pending[], writer: PipelinedConnection): Promise<readonly Pending[]> {
@@ -418,9 +405,7 @@ export class WritePath {
     return open;
   }
 
-  /**
-   * A number that was taken and not committed would be a hole that delays every reader by a second.
-   */
+  /** An unused number would be a hole that delays every reader by a second. */
   #voidUnused(numbers: TakenNumbers): void {
     const unused = numbers.takeUnused();
     if (unused.length === 0) return;
@@ -436,18 +421,15 @@ interface Pending {
   readonly key: string;
   readonly resolve: (acknowledged: Acknowledged) => void;
   readonly reject: (error: unknown) => void;
-  /** The last one that it got. */
+  /** The last number that it got. */
   number: TakenNumber | undefined;
   plan: NotificationPlan | undefined;
-  /**
-   * Number of planned notifications that are left out of its flush; 0 again once it is committed.
-   */
+  /** Number of planned notifications left out of its flush; 0 again after the commit. */
   leftOut: number;
   /** Resends that arrived while this one was in progress. */
   twins: Pending[] | undefined;
 }
 
-/** The numbers that a flush has taken from the counters. */
 class TakenNumbers {
   #taken: TakenNumber[] = [];
 
