@@ -4,7 +4,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 export interface WithdrawnMail {
   readonly id: string;
   readonly source_key: string | null;
-  /** Whether the mail had not left yet, and now never does. */
+  /** Whether the mail had not left yet and will not be sent. */
   readonly is_canceled: boolean;
 }
 

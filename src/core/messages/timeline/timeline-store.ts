@@ -215,7 +215,7 @@ export function headOf(conversationId: string): string {
     )`;
 }
 
-/** SQL: one row, `settled`: the end of the numbers with rows after `start`, a settled one. */
+/** SQL: one row, `settled`: the last of the gapless rows after `start`, which is settled. */
 export function settledAfter(conversationId: string, start: string): string {
   // Numbers are consecutive while the number minus the row's position stays the same.
   return `(
