@@ -1,13 +1,10 @@
 /** The pauses between tries of something that fails. */
 export interface Backoff {
-  /**
-   * Milliseconds before each try, counted from the end of the one before; behind the last one no
-   * try follows.
-   */
+  /** Milliseconds before each try, from the end of the one before; after the last none follows. */
   readonly delaysMs: readonly number[];
   /**
-   * The part of a delay by which it may be longer: receivers that were away do not get everything
-   * in one moment. Default 0.
+   * The largest fraction added to a delay, so that receivers that were away do not get everything
+   * at once. Default 0.
    */
   readonly jitter?: number;
   /** The longest pause, in milliseconds, that the other end can ask for. */
@@ -15,7 +12,7 @@ export interface Backoff {
 }
 
 /**
- * Returns the milliseconds until the next try, after `tries` of them; null: there is none. The
+ * Returns the milliseconds until the next try after `tries` of them, or null if none is left. The
  * other end can ask for a longer pause, not for a shorter one. `random` is from 0 to 1.
  */
 export function delayAfter(

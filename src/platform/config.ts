@@ -1,6 +1,6 @@
 /**
  * The environment, read once (docs/configuration.md). Only this file may mention process.env; other
- * modules receive the frozen result. Every variable is optional, and an empty one counts as unset.
+ * modules receive the frozen result. Every variable is optional; an empty one counts as unset.
  * Long, because the syntax of all values is in one place.
  */
 
@@ -16,98 +16,81 @@ export interface Config {
   readonly port: number;
   /** `HOST`: loopback while demo.json holds secrets of the demo account, else every address. */
   readonly host: string;
-  /**
-   * `PARLEY_PUBLIC_URL`: the base URL for callers, without a trailing slash; null: the address that
-   * it listens on.
-   */
+  /** `PARLEY_PUBLIC_URL` without a trailing slash; null if callers use the address listened on. */
   readonly publicUrl: string | null;
-  /** `DATABASE_URL`; null: the embedded Postgres. */
+  /** `DATABASE_URL`; null for the embedded Postgres. */
   readonly databaseUrl: string | null;
-  /** `REDIS_URL`; null: the in-process engine. */
+  /** `REDIS_URL`; null for the in-process engine. */
   readonly redisUrl: string | null;
   /** `PARLEY_DATA_DIR`, absolute. */
   readonly dataDir: string;
-  /** `PARLEY_DEMO`: whether the demo account is seeded and demo.json written. */
+  /** `PARLEY_DEMO`: whether to seed the demo account and to write demo.json. */
   readonly demo: boolean;
   /** `PARLEY_DEMO_DAY`: whether the demo account has a day of conversations. */
   readonly demoDay: boolean;
-  /** `PARLEY_TOKEN_SECRET`; null: made once and kept in the database. */
+  /** `PARLEY_TOKEN_SECRET`; null for one that is made once and kept in the database. */
   readonly tokenSecret: string | null;
-  /** `PARLEY_AUDIT_KEY`; null: made once and kept in the data directory. */
+  /** `PARLEY_AUDIT_KEY`; null for one that is made once and kept in the data directory. */
   readonly auditKey: string | null;
-  /** `PARLEY_AUDIT_OLD_KEYS`: public keys of before. */
+  /** `PARLEY_AUDIT_OLD_KEYS`: earlier public keys. */
   readonly auditOldKeys: readonly string[];
   /** `PARLEY_ALLOWED_ORIGINS`, in the form that browsers send. */
   readonly allowedOrigins: readonly string[];
-  /** `PARLEY_RATE_LIMIT` per credential; null: no limits at all. */
+  /** `PARLEY_RATE_LIMIT` per credential; null for no limits at all. */
   readonly rateLimit: RateLimit | null;
-  /** `PARLEY_REGISTRATION`: a number allows for as many accounts. */
+  /** `PARLEY_REGISTRATION`; a number allows that many accounts. */
   readonly registration: 'closed' | 'open' | number;
-  /**
-   * `PARLEY_MAIL_DOMAINS`, in lower case: the domains that inboxes may have; empty: any
-   * (mail/mailboxes/mailbox-address.ts).
-   */
+  /** `PARLEY_MAIL_DOMAINS`, in lower case: the domains that inboxes may have; if empty, any. */
   readonly mailDomains: readonly string[];
-  /**
-   * `PARLEY_ADMIN_PORT`: serves /metrics there only, and the probes there too; 0 takes a free one.
-   */
+  /** `PARLEY_ADMIN_PORT`, the only one with /metrics; it has the probes too. 0 takes a free one. */
   readonly adminPort: number | null;
-  /**
-   * `PARLEY_ADMIN_HOST`, the address of the admin port; `host` by default
-   * (docs/decisions.md#the-admin-port).
-   */
+  /** `PARLEY_ADMIN_HOST`; `host` by default (docs/decisions.md#the-admin-port). */
   readonly adminHost: string;
-  /** `PARLEY_DOCS_URL` without a trailing slash; null: this server's own /docs. */
+  /** `PARLEY_DOCS_URL` without a trailing slash; null for this server's own /docs. */
   readonly docsUrl: string | null;
-  /** `PARLEY_REQUEST_LOG_URL`, for `request_log_url` in errors; may have `{request_id}` in it. */
+  /** `PARLEY_REQUEST_LOG_URL`, for `request_log_url` in errors; may contain `{request_id}`. */
   readonly requestLogUrl: string | null;
   /** `PARLEY_RESTORE_DAYS`: how long a deleted conversation can be restored before it is purged. */
   readonly restoreDays: number;
-  /** Days for which deliveries of webhooks are kept that do not wait for anything. */
+  /** `PARLEY_WEBHOOK_DAYS`: how long webhook deliveries are kept that wait for nothing. */
   readonly webhookDays: number;
   /** `PARLEY_MAIL_DAYS`: how long mails are kept that carry no message. */
   readonly mailDays: number;
   readonly logLevel: LogLevel;
-  /** `PARLEY_RETENTION_SWEEP_MS`: between two looks for what is older than its policy. */
+  /** `PARLEY_RETENTION_SWEEP_MS`: from one sweep for what is older than its policy to the next. */
   readonly retentionSweepMs: number;
-  /** `PARLEY_STORED_BYTES_PER_ACCOUNT`: of files; null: no limit. */
+  /** `PARLEY_STORED_BYTES_PER_ACCOUNT`: of files; null for no limit. */
   readonly storedBytesPerAccount: number | null;
   /** `PARLEY_DRAIN_DELAY_MS`: how long a stop is announced by `/readyz` before anything ends. */
   readonly drainDelayMs: number;
   /** `PARLEY_DRAIN_MS`: how long a stop waits for requests and sockets. */
   readonly drainMs: number;
-  /** Paths `PARLEY_TLS_CERT` and `PARLEY_TLS_KEY`; null: plain HTTP. */
+  /** Paths `PARLEY_TLS_CERT` and `PARLEY_TLS_KEY`; null for plain HTTP. */
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly models: ModelsConfig;
   /** `PARLEY_FETCH_ALLOW`: addresses, networks or names, each with or without a port. */
   readonly fetchAllow: readonly string[];
   /** `PARLEY_VAPID_SUBJECT`: the contact that push services get for questions about this server. */
   readonly vapidSubject: string;
-  /** `PARLEY_SMTP_URL`; null: no mail leaves. */
+  /** `PARLEY_SMTP_URL`; null if no mail is sent. */
   readonly smtpUrl: string | null;
-  /** `PARLEY_MAIL_FROM`: of digests. */
+  /** `PARLEY_MAIL_FROM`, the sender of digests. */
   readonly mailFrom: { readonly name: string | null; readonly address: string };
-  /** `PARLEY_DKIM_*`; null: mails are not signed. */
+  /** `PARLEY_DKIM_*`; null if mails are not signed. */
   readonly dkim: { readonly keyFile: string; readonly domain: string; readonly selector: string } | null;
-  /**
-   * `PARLEY_MAIL_SECRET`: one secret, or the new one and the old one; null: no mail is taken in
-   * over HTTP.
-   */
+  /** `PARLEY_MAIL_SECRET`: one secret, or the new and the old one; null refuses mail over HTTP. */
   readonly mailSecrets: readonly string[] | null;
-  /**
-   * `PARLEY_MAIL_AUTHSERV`; null: Authentication-Results in mail are not believed
-   * (mail/authentication.ts).
-   */
+  /** `PARLEY_MAIL_AUTHSERV`; null trusts no Authentication-Results (mail/authentication.ts). */
   readonly mailAuthserv: string | null;
-  /** `PARLEY_SMTP_LISTEN`; null: nothing listens for mail. */
+  /** `PARLEY_SMTP_LISTEN`; null if mail is not listened for. */
   readonly smtpListen: SmtpListenConfig | null;
-  /** `PARLEY_IMAP_URL`; null: no mailbox is polled. */
+  /** `PARLEY_IMAP_URL`; null if no mailbox is polled. */
   readonly imap: ImapConfig | null;
-  /** `PARLEY_S3_*`; null: uploaded files are stored in the data directory. */
+  /** `PARLEY_S3_*`; null if uploaded files are stored in the data directory. */
   readonly s3: S3Config | null;
   /** `PARLEY_SOCKET_*`. */
   readonly socket: SocketLimits;
-  /** Started by `npm start`, which ends this process with itself unless npm is killed. */
+  /** True under `npm start`, which ends this process when it ends, unless npm is killed. */
   readonly startedByNpm: boolean;
 }
 
@@ -119,20 +102,14 @@ export interface RateLimit {
 export interface ModelsConfig {
   readonly openaiApiKey: string | null;
   readonly anthropicApiKey: string | null;
-  /**
-   * `PARLEY_MODELS`: for a tier its models in the order they are tried; null: chosen by the keys
-   * above.
-   */
+  /** `PARLEY_MODELS`: the models of a tier in the order of tries; null if the keys above decide. */
   readonly chains: Readonly<Partial<Record<ModelTier, readonly ModelChoice[]>>> | null;
 }
 
 export interface ModelChoice {
   readonly provider: (typeof MODEL_PROVIDERS)[number];
   readonly model: string;
-  /**
-   * The server of provider openai-compatible, which requires it; for other providers, a URL in
-   * place of the vendor's own.
-   */
+  /** The server; required by openai-compatible, for others it replaces the vendor's own URL. */
   readonly base_url?: string;
   /** Replaces OPENAI_API_KEY or ANTHROPIC_API_KEY. */
   readonly api_key?: string;
@@ -153,7 +130,7 @@ export interface SmtpListenConfig {
 export interface ImapConfig {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte (imaps); else STARTTLS is required, but on loopback. */
+  /** TLS from the first byte (imaps); if false, STARTTLS is required except on loopback. */
   readonly secure: boolean;
   readonly user: string;
   readonly password: string;
@@ -163,9 +140,9 @@ export interface ImapConfig {
 export interface S3Config {
   readonly bucket: string;
   readonly region: string;
-  /** Null: AWS itself. With an endpoint, buckets are addressed by path. */
+  /** Null for AWS itself. With an endpoint, buckets are addressed by path. */
   readonly endpoint: string | null;
-  /** Null: from the machine's role. */
+  /** Null for those of the machine's role. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
 }
 
@@ -187,7 +164,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The configuration of this process. Throws ConfigError. */
+/** Throws ConfigError. */
 export function loadConfig(): Config {
   return readConfig(process.env);
 }
@@ -224,7 +201,7 @@ export function readConfig(env: Environment): Config {
     logLevel: reader.read('PARLEY_LOG_LEVEL', LOG_LEVEL, 'info'),
     retentionSweepMs: reader.read('PARLEY_RETENTION_SWEEP_MS', wholeNumber(100, 86_400_000), 600_000),
     storedBytesPerAccount: reader.read('PARLEY_STORED_BYTES_PER_ACCOUNT', BYTES, 100 * 1024 ** 3),
-    // Nothing balances requests to a node with the demo account, as a rule.
+    // As a rule, no load balancer sends requests to a node with the demo account.
     drainDelayMs: reader.read('PARLEY_DRAIN_DELAY_MS', wholeNumber(0, 600_000), demo ? 0 : 5_000),
     drainMs: reader.read('PARLEY_DRAIN_MS', wholeNumber(0, 600_000), 10_000),
     tls: readTls(reader),
@@ -249,7 +226,7 @@ export function readConfig(env: Environment): Config {
 /** The syntax of a value: `parse` returns undefined for text that is not accepted. */
 interface Kind<T> {
   readonly accepts: string;
-  /** Its value must not appear in logs. */
+  /** If true, the value must not appear in logs. */
   readonly secret?: boolean;
   readonly parse: (text: string) => T | undefined;
 }
@@ -277,10 +254,7 @@ class Reader {
     this.#problems.push(line);
   }
 
-  /**
-   * Throws ConfigError for every problem found, and for each unknown name that looks like one of
-   * Parley's.
-   */
+  /** Throws ConfigError for all problems found and unknown names that look like Parley's. */
   finish(): void {
     for (const name of Object.keys(this.#env).sort()) {
       if (this.#known.has(name)) continue;
@@ -303,10 +277,7 @@ class Reader {
     return free.find((known) => known === withoutPrefix) ?? nearestName(name, free);
   }
 
-  /**
-   * Returns the names of the same family (PARLEY_SOCKET_…), else all names with each large family
-   * as one.
-   */
+  /** Returns the names of the same family (PARLEY_SOCKET_…), else all, large families as one. */
   #namesLike(name: string): string[] {
     const names = [...this.#known].filter((known) => known.startsWith('PARLEY_')).sort();
     const family = /^PARLEY_[^_]+_/.exec(name)?.[0];
@@ -366,7 +337,7 @@ function noReplyOf(publicUrl: string | null): string {
   return `no-reply@${isIP(hostname.replace(/^\[(.*)\]$/, '$1')) === 0 ? hostname : 'localhost'}`;
 }
 
-/** Apple refuses a subject that is neither a real URL with https nor an address of mail. */
+/** Apple refuses a subject that is neither a real https URL nor a mail address. */
 function contactOf(publicUrl: string | null): string {
   const { protocol, origin, hostname } = new URL(publicUrl ?? 'http://localhost');
   if (protocol === 'https:') return origin;
@@ -470,7 +441,7 @@ const SECRET: Kind<string> = {
   parse: (text) => (text.length >= 32 ? text : undefined),
 };
 
-/** Shorter ones than ours are allowed: some providers of webhooks choose the secret. */
+/** At least 8 characters, because some providers of webhooks choose the secret. */
 const SECRETS: Kind<readonly string[]> = {
   accepts:
     'a secret of at least 8 characters ("openssl rand -hex 32" makes a good one), or two separated by a comma',
@@ -512,7 +483,7 @@ const IMAP_URL: Kind<ImapConfig> = {
   },
 };
 
-/** Returns undefined where the text is not percent-encoded well. */
+/** Returns undefined if the percent-encoding is malformed. */
 function percentDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
@@ -521,7 +492,7 @@ function percentDecoded(text: string): string | undefined {
   }
 }
 
-/** What a PEM contains is checked when the key is opened. */
+/** The content of a PEM is checked when the key is opened. */
 const PRIVATE_KEY: Kind<string> = {
   accepts: 'a private ed25519 key: PEM ("openssl genpkey -algorithm ed25519") or base64 of its 32 bytes',
   secret: true,
@@ -629,13 +600,13 @@ const MODEL_FIELDS = new Map<string, (value: unknown) => boolean>([
   ['model', isText],
   ['api_key', isText],
   ['base_url', (value) => typeof value === 'string' && WEB_URL.parse(value) !== undefined],
-  // An agent's instructions alone do not fit into fewer.
+  // An agent's instructions alone take more than fewer tokens would hold.
   ['context_tokens', (value) => Number.isSafeInteger(value) && Number(value) >= 2_000],
   ['input_price', isPrice],
   ['output_price', isPrice],
 ]);
 
-/** `heartbeatMs` is PARLEY_SOCKET_HEARTBEAT_MS. */
+/** `heartbeatMs`, for example, is PARLEY_SOCKET_HEARTBEAT_MS. */
 function readSocketLimits(reader: Reader): SocketLimits {
   const entries = Object.entries(SOCKET_LIMITS).map(([name, byDefault]) => {
     const variable = `PARLEY_SOCKET_${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`;

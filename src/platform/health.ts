@@ -22,8 +22,7 @@ export function healthRoutes({ database, engine, files, draining }: HealthOption
         () => 'away',
       );
       const ready = postgres !== 'away' && !draining();
-      // Without the engine, or with a full disk, a node still reads and delivers, so it stays
-      // ready.
+      // Without the engine, or with a full disk, a node still reads and delivers.
       const state = {
         engine: engine.healthy ? 'up' : 'away',
         postgres,
@@ -35,7 +34,6 @@ export function healthRoutes({ database, engine, files, draining }: HealthOption
   };
 }
 
-/** `/metrics`, in Prometheus' text format. */
 export function metricsRoutes({ registry, engineHealthy }: Metrics, engine: Engine): PublicRoutes {
   return {
     '/metrics': async () => {
@@ -49,7 +47,7 @@ export function metricsRoutes({ registry, engineHealthy }: Metrics, engine: Engi
   };
 }
 
-/** These routes, and `/`, which names their paths. */
+/** Adds `/`, which lists the paths of `routes`. */
 export function adminRoutes(routes: PublicRoutes): PublicRoutes {
   return { '/': () => json(200, { paths: Object.keys(routes) }), ...routes };
 }

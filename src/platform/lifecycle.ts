@@ -1,19 +1,14 @@
-/**
- * Releases resources in reverse order, runs periodic work until it is closed, and limits concurrent
- * work.
- */
-
 type Release = () => void | Promise<void>;
 
 /**
- * Collects releases where resources are acquired and runs them in reverse order, each one awaited,
- * all of them even if an earlier one fails. Closing twice has the effect of closing once.
+ * Releases resources in the reverse order of their acquisition, one at a time; a release that fails
+ * does not stop the others. Closing twice has the effect of closing once.
  */
 export class Disposer {
   readonly #releases: { name: string; release: Release }[] = [];
   #closing: Promise<void> | undefined;
 
-  /** Registers `release`; returns `resource` so that acquiring and registering read as one line. */
+  /** Returns `resource`, so that acquiring and registering it read as one line. */
   add<T>(name: string, resource: T, release: (resource: T) => void | Promise<void>): T {
     this.#releases.push({ name, release: () => release(resource) });
     return resource;
@@ -39,13 +34,13 @@ export class Disposer {
 }
 
 export interface LoopOptions {
-  /**
-   * Milliseconds from the beginning of a run to that of the next; at least half of it is a pause.
-   */
+  /** Milliseconds from one run's beginning to the next; at least half of it is a pause. */
   readonly intervalMs: number;
   /** One round of work; the signal aborts when the loop is closed. */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** An error never ends the loop: it is reported here and the next round comes after the pause. */
+  /**
+   * An error never ends the loop: it is reported here and the next round follows after the pause.
+   */
   readonly onError: (error: unknown) => void;
 }
 
@@ -106,9 +101,9 @@ export class Loop {
 }
 
 /**
- * Loops of one process begin their runs at the same moments, multiples of their intervals: a
- * wake-up of the process and of Postgres costs more than most runs do. The moments of two processes
- * differ.
+ * The loops of a process begin their runs at the same moments, multiples of their intervals,
+ * because a wake-up of the process and of Postgres costs more than most runs do. The moments of two
+ * processes differ.
  */
 function pauseMs(intervalMs: number): number {
   const untilNext = intervalMs - (performance.now() % intervalMs);
@@ -116,8 +111,8 @@ function pauseMs(intervalMs: number): number {
 }
 
 /**
- * Settles as `work` does, or rejects with the reason of `signal` as soon as it aborts; `work` goes
- * on, and its result is dropped.
+ * Settles as `work` does, or rejects with the reason of `signal` as soon as it aborts. `work`
+ * itself goes on, and its result is dropped.
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -168,8 +163,8 @@ export class KeyedLimiter {
 }
 
 /**
- * Runs at most `most` works of one key at once; further ones wait in the order of the calls. Unlike
- * KeyedLimiter it bounds no total, and a work that need not wait begins at once.
+ * Runs at most `most` works of one key at once; others wait in the order of the calls. Unlike
+ * KeyedLimiter it has no total limit, and a work that need not wait begins at once.
  */
 export class TurnsByKey {
   readonly #most: number;
@@ -187,7 +182,7 @@ export class TurnsByKey {
       this.#lines.set(key, line);
     }
     const { waiting } = line;
-    // One that ends passes its turn on: it goes on counting.
+    // A work that ends passes its turn on, so the next one is counted already.
     if (line.running < this.#most) line.running += 1;
     else await new Promise<void>((begin) => waiting.push(begin));
     try {

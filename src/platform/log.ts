@@ -2,9 +2,7 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger };
 
-/**
- * Writes JSON lines to standard error, so that standard output remains for text that people paste.
- */
+/** Logs JSON lines to standard error; standard output is kept for text that people paste. */
 export function createLog(level: string): Logger {
   standardError ??= new GatheredLines(pino.destination({ dest: 2, sync: true }));
   return pino({ level, base: null, timestamp: timeField }, standardError);
@@ -15,9 +13,9 @@ interface LineDestination {
   flushSync(): void;
 }
 
-/** For this long, in milliseconds, lines after another one are gathered. */
+/** Milliseconds during which lines after another one are gathered. */
 const GATHER_MS = 10;
-/** Number of characters from which gathered lines are written earlier. */
+/** Characters of gathered lines from which they are written earlier. */
 const MAX_GATHERED = 64 * 1024;
 
 /**
@@ -58,7 +56,7 @@ export class GatheredLines {
   };
 }
 
-/** One for the process, however many loggers are made. */
+/** Shared by all loggers of the process. */
 let standardError: GatheredLines | undefined;
 
 /** pino's lines begin with `{"level":40`: 40 is a warning, higher is worse. */

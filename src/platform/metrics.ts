@@ -1,21 +1,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { BUILD } from './build.ts';
 
-/**
- * Every metric, declared once: the content of `GET /metrics`, beside prom-client's metrics of the
- * process.
- */
+/** Every metric that `GET /metrics` has beside prom-client's metrics of the process. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/**
- * With a registry of its own, so that two nodes in one process (tests, the bench) do not share
- * counts.
- */
+/** Creates a registry per call: nodes in one process (tests, the bench) do not share counts. */
 export function createMetrics() {
   const registry = new Registry();
-  // With the default, 10 ms, the monitor is what wakes an idle process: 95 of 105 times a second.
+  // At the default of 10 ms, the monitor caused 95 of the 105 wake-ups a second of an idle process.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
-  // Gauges whose names are those of counters, which checks of metrics refuse; the sums of their
+  // Checkers of metrics refuse these gauges, which have names of counters. The sums of their
   // namesakes say the same.
   for (const what of ['handles', 'requests', 'resources']) {
     registry.removeSingleMetric(`nodejs_active_${what}_total`);
@@ -23,7 +17,6 @@ export function createMetrics() {
   const registers = [registry];
 
   return {
-    /** `await registry.metrics()` with `registry.contentType` is the answer of /metrics. */
     registry,
 
     httpRequests: new Counter({
@@ -356,9 +349,7 @@ export function createMetrics() {
       help: 'Times a slow socket was taken off the ephemeral events of a conversation until it had caught up',
       registers,
     }),
-    /**
-     * One in sixteen: a distribution does not need two clock reads for each message of each stream.
-     */
+    /** One of 16: a distribution does not need two clock reads per message and stream. */
     deliverySeconds: new Histogram({
       name: 'parley_delivery_duration_seconds',
       help: "From a message's writing, by the clock of Postgres, to its hand-over to this node's sockets; every 16th",
@@ -392,7 +383,7 @@ export function createMetrics() {
       labelNames: ['code'],
       registers,
     }),
-    /** For prepared statements over the pool; pipelined connections have nothing to wait for. */
+    /** For prepared statements on the pool; pipelined connections never wait. */
     postgresPoolWait: new Histogram({
       name: 'parley_postgres_pool_wait_seconds',
       help: 'Time until the pool gave a connection to a prepared statement',
@@ -445,8 +436,5 @@ const SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 
 /** From a model that answers in one word to one that thinks for minutes. */
 const TURN_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320];
 const ROWS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
-/**
- * From the interval at which the queue is polled (app/jobs/job-worker.ts) to the length of an
- * outage.
- */
+/** From the polling interval of the queue (app/jobs/job-worker.ts) to the length of an outage. */
 const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 600, 3_600, 86_400];
