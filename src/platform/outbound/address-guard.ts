@@ -10,15 +10,14 @@ import { OutboundError, readOutboundUrl, targetOf } from './outbound-url.ts';
 export interface AddressGuardOptions {
   /** `PARLEY_FETCH_ALLOW`. */
   readonly allow: readonly string[];
-  /** Returns all addresses of a name. Default: `resolveName`. */
+  /** Resolves to all addresses of a name. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
 }
 
 /**
- * Decides which hosts may be connected to: public addresses, and what the operator allows. The
- * address that is connected to counts: each result of a look-up is checked where the socket takes
- * it, so that a name cannot gain anything by changing its address, and a literal address is checked
- * before.
+ * Permits public addresses and what the operator allows. The address that is connected to counts:
+ * each result of a look-up is checked where the socket takes it, so a name gains nothing by
+ * changing its address. A literal address is checked before.
  */
 export class AddressGuard {
   readonly #allowed: AllowedPlaces;
@@ -29,25 +28,20 @@ export class AddressGuard {
     this.#resolve = resolve;
   }
 
-  /**
-   * Returns whether the operator allows this place by its name or literal address, whether or not
-   * it is public.
-   */
+  /** Returns whether the operator allows this place, even if not public, by name or address. */
   isAllowed({ host, port }: Target): boolean {
     return this.#allowed.hasName(host, port) || this.#allowed.hasAddress(host, port);
   }
 
   /**
-   * Throws OutboundError `insufficient_permissions` for a literal address that may not be reached.
-   * It needs no look-up: a socket connects to it as it stands.
+   * Throws OutboundError `insufficient_permissions` for a forbidden literal address. Sockets
+   * connect to it without a look-up.
    */
   requireLiteral({ host, port }: Target): void {
     if (isIP(host) !== 0 && !this.#permits(host, port)) throw notPublic();
   }
 
-  /**
-   * Returns a look-up for sockets that yields only those addresses of the name that may be reached.
-   */
+  /** Returns a look-up for sockets that yields only the permitted addresses of a name. */
   lookupFor({ port }: Target, signal?: AbortSignal): LookupFunction {
     return (name, { all }, callback) => {
       this.#addressesOf(name, port, signal).then(
@@ -61,17 +55,13 @@ export class AddressGuard {
     };
   }
 
-  /**
-   * Throws OutboundError `insufficient_permissions` unless the connected address may be reached,
-   * however it came about.
-   */
+  /** Throws OutboundError `insufficient_permissions` if the connected address is forbidden. */
   requireConnected({ remoteAddress = '' }: Socket, { host, port }: Target): void {
     if (!this.#allowed.hasName(host, port) && !this.#permits(remoteAddress, port)) throw notPublic();
   }
 
   async #addressesOf(name: string, port: number, signal?: AbortSignal): Promise<readonly string[]> {
     const all = await this.#resolve(name);
-    // The caller has given up.
     signal?.throwIfAborted();
     if (all.length === 0) throw new OutboundError('connection_error', 'This name has no address.');
     const open = this.#allowed.hasName(name, port) ? all : all.filter((found) => this.#permits(found, port));
@@ -89,10 +79,10 @@ function notPublic(): OutboundError {
 }
 
 /**
- * Returns all addresses of a name. The servers of DNS are asked without a thread, so that a name
- * whose server is slow holds up no other one. A name that they do not know may be one of this
- * machine (its hosts file, a search domain): that look-up occupies one of the process's four
- * threads until it ends, and files and compression need the others.
+ * Resolves to all addresses of a name. DNS servers are asked without a thread, so a name whose
+ * server is slow holds up no other. A name that they do not know may be one of this machine (its
+ * hosts file, a search domain): that look-up occupies one of the process's four threads until it
+ * ends, and files and compression need the others.
  */
 export async function resolveName(
   name: string,
@@ -110,9 +100,9 @@ const DNS = new Resolver({ timeout: 2_000, tries: 2 });
 const lookups = new KeyedLimiter(2);
 
 /**
- * Returns how undici connects to `target`, whose literal address has passed
- * `guard.requireLiteral`: a look-up yields permitted addresses only, and the connected address is
- * checked once more before a request is written.
+ * Returns undici's connector for `target`, whose literal address has passed `guard.requireLiteral`.
+ * A look-up yields permitted addresses only, and the connected address is checked before a request
+ * is written.
  */
 export function guardedConnector(
   guard: AddressGuard,
@@ -137,23 +127,17 @@ export function guardedConnector(
   };
 }
 
-/**
- * Milliseconds for a look-up and a connection: more than any caller waits. Callers have limits of
- * their own, for the whole of a request.
- */
+/** Milliseconds for a look-up and a connection; callers have lower limits for a whole request. */
 const CONNECT_MS = 20_000;
 
-/**
- * Characters. A URL becomes longer where its characters are escaped, and the row of an index has
- * room for this much.
- */
+/** Characters. Escaping makes a URL longer, and a row of an index has room for this much. */
 const MAX_URL = 2_000;
 
 /**
- * Returns the URL of a receiver that a caller names in the parameter `param`: https, or http where
- * the operator allows the host, without credentials. Throws ApiError `invalid_format` for what is
- * no URL, otherwise `validation_failed`, also for a literal address that could not be reached
- * anyway. Names may change their addresses: each request checks them again.
+ * Returns the URL of a receiver, named in the parameter `param`: https (or http if the operator
+ * allows the host), without credentials. Throws ApiError `invalid_format` if it is not a URL,
+ * otherwise `validation_failed`, also for a literal address that could not be reached anyway. Names
+ * may change their addresses, so each request checks them again.
  */
 export function readReceiverUrl(text: string, param: string, guard: AddressGuard): URL {
   try {

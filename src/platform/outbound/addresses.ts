@@ -2,9 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Returns whether an address belongs to the public internet: not loopback, private, link-local, a
- * metadata service, a test network, multicast or a tunnel. `address` is in the form that sockets
- * and look-ups return.
+ * Returns whether an address, as sockets and look-ups return it, is of the public internet: not
+ * loopback, private, link-local, a metadata service, a test network, multicast or a tunnel.
  */
 export function isPublicAddress(address: string): boolean {
   const parsed = parse(address);
@@ -17,18 +16,12 @@ export function isPublicAddress(address: string): boolean {
   return v6.match(GLOBAL_UNICAST) && v6.range() === 'unicast';
 }
 
-/**
- * Hosts and networks that may be reached in addition to public addresses, each on all ports or on
- * one: `PARLEY_FETCH_ALLOW`.
- */
+/** `PARLEY_FETCH_ALLOW`: hosts and networks allowed beside public ones, on all ports or one. */
 export class AllowedPlaces {
   readonly #names: { readonly name: string; readonly port: number | null }[] = [];
   readonly #networks: { readonly list: BlockList; readonly port: number | null }[] = [];
 
-  /**
-   * `places` in the forms that config.ts accepts: `127.0.0.1:8000`, `10.0.0.0/8`, `[::1]:80`,
-   * `files.internal`.
-   */
+  /** `places` as in config.ts: `127.0.0.1:8000`, `10.0.0.0/8`, `[::1]:80`, `files.internal`. */
   constructor(places: readonly string[]) {
     for (const place of places) this.#add(place);
   }
@@ -67,10 +60,7 @@ export class AllowedPlaces {
 
 const PLACE = /^(\[[^\]]+\]|[^/]*?)(?:\/(\d{1,3}))?(?::(\d{1,5}))?$/;
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
-/**
- * The host of a virtual machine in Azure: it serves metadata and keys under an address that looks
- * public.
- */
+/** The Azure host of a virtual machine: metadata and keys under an address that looks public. */
 const AZURE_HOST = '168.63.129.16';
 /** RFC 6052. */
 const TRANSLATED: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('64:ff9b::'), 96];
@@ -79,10 +69,7 @@ function isPort(allowed: number | null, port: number): boolean {
   return allowed === null || allowed === port;
 }
 
-/**
- * Converts IPv4 addresses that are mapped into IPv6 to IPv4. Spellings that only look-ups accept
- * are not addresses here.
- */
+/** Unmaps IPv4 from IPv6. Spellings that only look-ups accept are not addresses here. */
 function parse(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   const bare = address.replace(/%.*$/, '');
   return isIP(bare) === 0 ? undefined : ipaddr.process(bare);

@@ -10,7 +10,7 @@ export interface FetchOptions {
   readonly maxBytes: number;
   /** Returns whether a host, in lower case, may be requested; called again for each redirect. */
   readonly mayAsk: (host: string) => boolean;
-  /** Returns whether a body of this type is wanted; otherwise the fetch is refused. */
+  /** Returns whether a body of this type is wanted; if not, the fetch is refused. */
   readonly wants: (contentType: string) => boolean;
   readonly signal: AbortSignal;
 }
@@ -28,8 +28,7 @@ export interface Fetched {
 
 /**
  * GET of URLs that users and models name, limited to the addresses that the guard permits. Each
- * redirect is checked like the first request. Proxies are not used, and no header identifies the
- * sender.
+ * redirect is checked like the first request. No proxy is used; no header identifies the sender.
  */
 export class GuardedFetch {
   readonly #guard: AddressGuard;
@@ -88,7 +87,6 @@ function redirectOf({ statusCode, headers }: Dispatcher.ResponseData, from: URL)
   return isRedirect && location !== undefined ? readOutboundUrl(location, from) : undefined;
 }
 
-/** Returns the first value of a header that may have several. */
 function headerOf(value: string | string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.[0];
 }
@@ -161,5 +159,5 @@ function asOutboundError(thrown: unknown, signal: AbortSignal): unknown {
   return new OutboundError('connection_error', `It could not be fetched: ${reason}.`, thrown);
 }
 
-/** What undici says of a connection that ended before or within a response. */
+/** undici's codes for a connection that ended before or within a response. */
 const ENDED_EARLY = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);

@@ -8,8 +8,8 @@ export interface PostRequest {
   /** From `readOutboundUrl`. */
   readonly url: URL;
   /**
-   * Which requests may share connections: those of one scope to one origin. What one receiver
-   * answers can then never be taken for the answer of another that is served by the same host.
+   * Requests of one scope to one origin may share connections. The answer of one receiver can then
+   * never be taken for that of another that the same host serves.
    */
   readonly scope: string;
   /** Besides Host, Connection, Content-Length and User-Agent. */
@@ -21,7 +21,7 @@ export interface PostRequest {
 
 export interface Posted {
   readonly status: number;
-  /** What the header Retry-After asks for; undefined: nothing that can be understood. */
+  /** From the header Retry-After; undefined if it is absent or cannot be read. */
   readonly retryAfterMs: number | undefined;
 }
 
@@ -31,18 +31,18 @@ export interface GuardedPostOptions {
 }
 
 /**
- * POST to hosts that accounts name, limited to the addresses that the guard permits. Redirects are
- * not followed, and nothing of a response is kept but its status. Connections are kept for further
+ * POST to hosts that accounts name, limited to the addresses that the guard permits. It follows no
+ * redirects, keeps nothing of a response but its status, and keeps connections for further
  * requests.
  */
 export class GuardedPost {
   readonly #guard: AddressGuard;
   readonly #bodyMs: number;
-  /** By scope and origin; one that has no connection any more is removed. */
+  /** By scope and origin; a pool without connections is removed. */
   readonly #pools = new Map<string, Pool>();
   /** Connections of all pools. */
   #open = 0;
-  /** Connections that were begun so far. */
+  /** Connections begun so far. */
   #begun = 0;
   #isClosed = false;
 
@@ -51,10 +51,7 @@ export class GuardedPost {
     this.#bodyMs = bodyMs;
   }
 
-  /**
-   * Rejects with OutboundError: `insufficient_permissions`, `timeout`, `connection_error` or
-   * `external_service_error`.
-   */
+  /** Rejects with OutboundError of any condition but `invalid_format` and `validation_failed`. */
   async post(request: PostRequest): Promise<Posted> {
     const deadlineMs = performance.now() + request.timeoutMs;
     const begun = this.#begun;
@@ -64,8 +61,7 @@ export class GuardedPost {
     try {
       return await first.answer;
     } catch (error) {
-      // The peer closed the connection while it was idle. The request has not been answered, and is
-      // sent once more.
+      // The peer closed the idle connection before it answered, so the request is sent once more.
       const isLost = error instanceof OutboundError && error.condition === 'connection_error';
       if (!isKept || !isLost || first.hasBegun || this.#isClosed) throw error;
     }
@@ -74,7 +70,7 @@ export class GuardedPost {
     return await second.answer;
   }
 
-  /** Number of connections that are kept and serve no request at the moment. */
+  /** Number of kept connections without a request. */
   get idleConnections(): number {
     let count = 0;
     for (const { stats } of this.#pools.values()) count += stats.free;
@@ -129,14 +125,14 @@ export class GuardedPost {
   }
 }
 
-/** One try of a request, which undici reports to. */
+/** One try of a request; undici reports to it. */
 class Attempt implements Dispatcher.DispatchHandler {
   readonly #answer = Promise.withResolvers<Posted>();
   readonly #bodyMs: number;
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLate = false;
-  /** Whether something of the response has arrived. */
+  /** Whether any part of the response has arrived. */
   hasBegun = false;
 
   constructor(bodyMs: number) {
@@ -165,7 +161,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // An interim response: the one that counts follows.
+    // The final response follows an interim one.
     if (status < 200) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(this.#onLate, this.#bodyMs).unref();
@@ -186,7 +182,7 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   readonly #onLate = (): void => {
     this.#isLate = true;
-    // It is ended when it is connected.
+    // Without a controller it is not connected yet, and is ended once it is.
     if (this.#controller === undefined) this.#answer.reject(tooLate());
     else this.#controller.abort(tooLate());
   };
@@ -194,19 +190,19 @@ class Attempt implements Dispatcher.DispatchHandler {
 
 /** Milliseconds that a connection is kept without a request, or without the rest of a response. */
 const MAX_IDLE_MS = 20_000;
-/** With more open connections on this node none is kept. */
+/** With more open connections on this node, none is kept. */
 const MAX_CONNECTIONS = 2_000;
 
 const LIMITS = {
   allowH2: false,
   keepAliveTimeout: MAX_IDLE_MS,
   keepAliveMaxTimeout: MAX_IDLE_MS,
-  // Milliseconds after which a connection ends, so that a name that has moved is looked up again.
+  // Milliseconds until a connection ends, so that a name that has moved is looked up again.
   clientTtl: 5 * 60_000,
   maxHeaderSize: 16 * 1024,
-  // More is not read for the sake of a connection.
+  // No more than this is read for the sake of keeping a connection.
   maxResponseSize: 64 * 1024,
-  // An attempt has one limit for all before the body and one for all of the body.
+  // An attempt itself limits the time until the body and the time of the body.
   headersTimeout: 0,
   bodyTimeout: 0,
 };
@@ -234,7 +230,7 @@ const UNREADABLE = [
   errors.ResponseContentLengthMismatchError,
 ];
 
-/** Seconds, or a date of HTTP. */
+/** Accepts seconds or an HTTP date. */
 function readRetryAfter(text: string | readonly string[] | undefined): number | undefined {
   if (typeof text !== 'string') return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1_000;

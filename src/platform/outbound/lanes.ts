@@ -1,16 +1,16 @@
 export interface LanesOptions<One extends object> {
-  /** Returns the name of the lane of a try: of the receiver that must not hold up others. */
+  /** Returns the lane of a try, named after the receiver that must not hold up others. */
   readonly laneOf: (one: One) => string;
-  /** Most tries of one lane under way. */
+  /** Most tries under way in one lane. */
   readonly sideBySide: number;
-  /** Most tries of one lane, those under way included. */
+  /** Most tries in one lane, including those under way. */
   readonly room: number;
   /**
-   * From this number of tries under way on, a lane may have one only, so that many slow receivers
-   * do not use up the sockets of the process. Default: any number.
+   * With this many tries under way on the node, a lane may have only one, so that many slow
+   * receivers do not use up the sockets of the process. Unlimited by default.
    */
   readonly crowd?: number;
-  /** Most lanes. Default: as many as there are receivers. */
+  /** Most lanes; unlimited by default. */
   readonly maxLanes?: number;
   /** Never rejects. */
   readonly run: (one: One) => Promise<void>;
@@ -19,14 +19,13 @@ export interface LanesOptions<One extends object> {
 }
 
 /**
- * The tries of this node to deliver something, in a lane for each receiver: a bounded number side
- * by side and a bounded number behind them, so that a slow receiver neither holds up another one
- * nor fills memory.
+ * The deliveries that this node tries, in a lane for each receiver: a bounded number side by side
+ * and a bounded number behind them. A slow receiver neither holds up another nor fills memory.
  */
 export class Lanes<One extends object> {
   readonly #options: LanesOptions<One>;
   readonly #lanes = new Map<string, Lane<One>>();
-  /** Tries of all lanes under way. */
+  /** Tries under way in all lanes. */
   #count = 0;
   #onIdle: (() => void) | undefined;
 
@@ -34,7 +33,7 @@ export class Lanes<One extends object> {
     this.#options = options;
   }
 
-  /** Returns whether there was room. A try begins at once if it can. */
+  /** Begins a try at once if it can. Returns false if its lane has no room. */
   add(one: One, room = this.#options.room): boolean {
     const { laneOf, maxLanes = Number.POSITIVE_INFINITY } = this.#options;
     const name = laneOf(one);
@@ -51,7 +50,7 @@ export class Lanes<One extends object> {
     return true;
   }
 
-  /** Returns the room that is left, of those lanes that have less than all of it. */
+  /** Returns the room that is left in each lane that is not empty. */
   rooms(): ReadonlyMap<string, number> {
     const { room } = this.#options;
     return new Map([...this.#lanes].map(([name, lane]) => [name, Math.max(0, room - sizeOf(lane))]));
@@ -61,7 +60,7 @@ export class Lanes<One extends object> {
     return [...this.#lanes.values()].flatMap((lane) => [...lane.underWay]);
   }
 
-  /** Removes a try that has not begun. Returns whether it had not. */
+  /** Removes a try that has not begun. Returns false if it has. */
   withdraw(one: One): boolean {
     const queued = this.#lanes.get(this.#options.laneOf(one))?.queued;
     const at = queued?.indexOf(one) ?? -1;
@@ -70,7 +69,7 @@ export class Lanes<One extends object> {
     return true;
   }
 
-  /** Removes and returns what has not begun. */
+  /** Removes and returns the tries that have not begun. */
   abandonQueued(): readonly One[] {
     return [...this.#lanes.values()].flatMap((lane) => lane.queued.splice(0));
   }

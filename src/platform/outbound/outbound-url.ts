@@ -11,10 +11,7 @@ export type OutboundCondition =
   | 'timeout'
   | 'external_service_error';
 
-/**
- * A request to another host that was refused or failed. The message holds nothing that the host
- * sent.
- */
+/** A request that was refused or failed. The message holds nothing that the other host sent. */
 export class OutboundError extends Error {
   readonly condition: OutboundCondition;
 
@@ -25,10 +22,7 @@ export class OutboundError extends Error {
   }
 }
 
-/**
- * Returns the URL, http or https and without credentials. Throws OutboundError `invalid_format` or
- * `validation_failed`.
- */
+/** Accepts http and https without credentials. Throws `invalid_format` or `validation_failed`. */
 export function readOutboundUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href);
   if (url === null) throw new OutboundError('invalid_format', 'This is not an absolute URL.');
@@ -41,11 +35,10 @@ export function readOutboundUrl(text: string, base?: URL): URL {
   return url;
 }
 
-/** Where a URL leads: what is connected to, and how. */
 export interface Target {
   /**
-   * In the form of the URL standard, in which every spelling of an IPv4 address has become four
-   * decimal numbers; IPv6 without brackets, names without the dot at the end.
+   * As in the URL standard, in which every spelling of an IPv4 address has become four decimal
+   * numbers; IPv6 without brackets, names without the dot at the end.
    */
   readonly host: string;
   readonly port: number;

@@ -3,22 +3,21 @@ import type { Logger } from '../log.ts';
 import { Lanes, type LanesOptions } from './lanes.ts';
 
 export interface SenderOptions<One extends object> {
-  /** What it sends, for log lines. */
+  /** Names what it sends, for log lines. */
   readonly name: string;
-  /** How its tries share this node. */
   readonly lanes: Omit<LanesOptions<One>, 'run' | 'onDrained'>;
-  /** Milliseconds between two looks for what is due, where nothing wakes it. */
+  /** Milliseconds between two looks for due rows, unless it is woken. */
   readonly lookEveryMs: number;
-  /** Milliseconds of the lease of what it takes. */
+  /** Milliseconds of a lease. */
   readonly leaseMs: number;
-  /** Takes what is due, `atOnce` at most, and leaves lanes without room (`rooms`). */
+  /** Takes at most `atOnce` due rows, none of lanes without room (`rooms`). */
   readonly take: (rooms: ReadonlyMap<string, number>, atOnce: number) => Promise<readonly One[]>;
   readonly atOnce: number;
-  /** Renews the leases. Without it a try ends within half of its lease. */
+  /** Renews leases. Without it a try ends within half of its lease. */
   readonly renew?: (ones: readonly One[]) => Promise<unknown>;
-  /** Leaves what it has taken to any node, at once. */
+  /** Gives up leases, so that any node can take the rows at once. */
   readonly release: (ones: readonly One[]) => Promise<void> | void;
-  /** Sends one and writes how that ended. What rejects is tried again when its lease ends. */
+  /** Sends one and writes the outcome. If it rejects, the row is due again when its lease ends. */
   readonly send: (one: One, stop: AbortSignal) => Promise<void>;
   readonly measure: () => Promise<void>;
   readonly log: Logger;
@@ -28,21 +27,21 @@ export interface SenderOptions<One extends object> {
 const MEASURE_EVERY_MS = 10_000;
 /** A renewal has the rest of the lease to succeed. */
 const RENEWED_AFTER = 1 / 3;
-/** A try that begins later within its lease may outlast it: a table has it again after that. */
+/** A try that begins later within its lease may outlast it, so it is left to its next lease. */
 const BEGUN_WITHIN = 1 / 2;
 
 /**
- * Sends what waits in a table to many receivers: it takes what is due, with a lease, tries it in
- * the lane of its receiver, and gives back what it does not get to. What a node has when it dies is
- * taken by another when the lease ends, so each is tried until its row says how it ended.
+ * Sends what waits in a table to many receivers: it takes due rows with a lease, tries each in the
+ * lane of its receiver, and gives back those it does not get to. When a node dies, another takes
+ * its rows at the end of their leases, so each is tried until it has an outcome.
  */
 export class Sender<One extends object> {
   readonly #options: SenderOptions<One>;
   readonly #lanes: Lanes<One>;
   readonly #sweep: Loop;
   /**
-   * What this node has, and by performance.now() since when: tries under way, outcomes that are
-   * still to be written, and what waits in a lane.
+   * The rows of this node (under way, waiting in a lane, or with an outcome still to be written),
+   * and when it got them by performance.now().
    */
   readonly #held = new Map<One, number>();
   readonly #stop = new AbortController();
@@ -72,14 +71,14 @@ export class Sender<One extends object> {
     return this.#lanes.underWay;
   }
 
-  /** Takes what is due now instead of with the next look. */
+  /** Takes due rows now instead of with the next look. */
   wake(): void {
     this.#sweep.wake();
   }
 
   /**
-   * Tries one that this node has, with a lease that begins now or, where it has no row yet,
-   * `sinceMs`. Returns whether there was room for it; if not, the caller has it.
+   * Tries one that this node has, with a lease from now or, if it has no row yet, from `sinceMs`.
+   * Returns false if there was no room; it then remains with the caller.
    */
   begin(one: One, room?: number, sinceMs = performance.now()): boolean {
     if (this.isStopping) return false;
@@ -89,17 +88,14 @@ export class Sender<One extends object> {
     return isBegun;
   }
 
-  /** Returns whether the try had not begun, and never will. */
+  /** Removes a try that has not begun. Returns false if it has. */
   withdraw(one: One): boolean {
     const isWithdrawn = this.#lanes.withdraw(one);
     if (isWithdrawn) this.#held.delete(one);
     return isWithdrawn;
   }
 
-  /**
-   * Lets tries under way end, for `ms` at most; no other begins. What has not begun is left to
-   * other nodes.
-   */
+  /** Begins no more tries, waits at most `ms` for others, and leaves the rest to other nodes. */
   async drain(ms: number): Promise<void> {
     if (!this.isStopping) {
       this.#stop.abort();
