@@ -5,7 +5,7 @@ import { customAlphabet } from 'nanoid';
 /** The prefix of every API key; no access token has it. */
 export const API_KEY_PREFIX = 'parley_';
 
-/** `key` is shown once; `hash` and `redacted` are what is stored (docs/contract.md#api-keys). */
+/** `key` is shown once; `hash` and `redacted` are stored (docs/contract.md#api-keys). */
 export interface NewApiKey {
   /** `parley_`, 32 random characters, 6 of checksum. */
   readonly key: string;
@@ -25,10 +25,7 @@ export function hashApiKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/**
- * Whether the text has the form and the checksum of a key; a mistyped one is refused without a
- * look-up.
- */
+/** Returns whether the form and the checksum are right: a mistyped key costs no look-up. */
 export function hasValidChecksum(key: string): boolean {
   if (!FORM.test(key)) return false;
   return checksumOf(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);

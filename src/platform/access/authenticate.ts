@@ -20,13 +20,11 @@ export interface AuthenticatorOptions {
   readonly maxCached?: number;
   /** Milliseconds since 1970; expiry is compared with it. */
   readonly now?: () => number;
-  /**
-   * Milliseconds of a clock that never goes back; the age of cached entries is measured with it.
-   */
+  /** Milliseconds of a clock that never goes back, for the age of cached entries. */
   readonly monotonicNow?: () => number;
 }
 
-/** The identity that a ticket's row has kept of the caller that asked for the ticket. */
+/** The caller that asked for a ticket, as the ticket's row has it. */
 export interface Identity {
   readonly accountId: string;
   readonly actorId: string;
@@ -34,9 +32,9 @@ export interface Identity {
 }
 
 /**
- * From a credential to the principal of a request (docs/contract.md#authentication,
- * docs/architecture.md#rights-that-end). Results are cached by the text of the credential, so that
- * a known caller costs one look-up in memory, no hash and no `await`. A right that changes
+ * Turns a credential into the principal of a request (docs/contract.md#authentication,
+ * docs/architecture.md#rights-that-end). Results are cached by the text of the credential, so a
+ * known caller costs one look-up in memory, no hash and no `await`. A changed right
  * (`rights.announce` with the id of the key, actor, role or account) takes effect at once on every
  * node.
  */
@@ -75,15 +73,12 @@ export class Authenticator {
     return standing instanceof Promise ? standing.then((read) => this.#admit(read)) : this.#admit(standing);
   }
 
-  /**
-   * Returns the current principal of a credential that was checked before (a ticket's, an open
-   * socket's). Rejects like `authenticate`.
-   */
+  /** Returns the current principal of a ticket or an open socket. Rejects like `authenticate`. */
   async principalOf(identity: Identity): Promise<Principal> {
     return this.#admit(await this.#byIdentity.get(identityKey(identity)));
   }
 
-  /** Clears the cache and stops listening to changes. */
+  /** Clears the caches and stops listening to changes. */
   close(): void {
     this.#byText.close();
     this.#byIdentity.close();
@@ -107,7 +102,7 @@ export class Authenticator {
     return principal;
   }
 
-  /** Runs the statements once on the connection that they use. They find nothing. */
+  /** Prepares the statements on the connection that they use. They find nothing. */
   async warmUp(): Promise<void> {
     const { checks } = this.#database;
     await Promise.all([checks.query(BY_HASH, hashApiKey('')), checks.query(BY_ACTOR, '', '', null, null)]);
@@ -158,8 +153,8 @@ const SCHEME = 'Bearer ';
 const CREDENTIAL = /^[\x21-\x7e]{1,2048}$/;
 
 /**
- * The state of a credential in its row. Refusals are cached as well: the refusal of a real key
- * depends on rights like any other result.
+ * A credential as its row has it. Refusals are cached too: the refusal of a real key depends on
+ * rights like any other result.
  */
 interface CredentialState {
   readonly principal: Principal;
@@ -221,17 +216,14 @@ const BY_ACTOR = statement<
   WHERE a.id = $1 AND a.account_id = $2`,
 });
 
-/**
- * Throws ApiError `invalid_credentials` if there is no bearer credential. Its form is checked when
- * it is read.
- */
+/** Throws ApiError `invalid_credentials` without a bearer credential. Its form is checked later. */
 function credentialIn(authorization: string | undefined): string {
   if (authorization === undefined || authorization === '') {
     throw new ApiError('invalid_credentials', 'The Authorization header is missing.', {
       param: 'Authorization',
     });
   }
-  // The scheme's case does not matter (RFC 9110, 11.1); nearly all clients write it like this.
+  // The scheme is case-insensitive (RFC 9110, 11.1), but nearly all clients write it like this.
   if (
     authorization.startsWith(SCHEME) ||
     authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME.toLowerCase()
@@ -262,7 +254,7 @@ function standingOf(row: Row, credential: Credential): CredentialState {
   };
 }
 
-/** A token of a session ends with it (`family_ended`), any other one with a later deactivation. */
+/** A token of a session ends with it (`family_ended`), any other with a later deactivation. */
 function isEnded({ tokens_ended_ms }: Row, { familyId, issuedAtMs }: Credential): boolean {
   return (
     familyId === undefined && tokens_ended_ms !== null && (issuedAtMs ?? tokens_ended_ms) < tokens_ended_ms
@@ -270,7 +262,7 @@ function isEnded({ tokens_ended_ms }: Row, { familyId, issuedAtMs }: Credential)
 }
 
 function subjectsOf(standing: CredentialState | undefined): string[] {
-  // An unknown credential cannot become known, because its secret is made together with it.
+  // An unknown credential never becomes known, because its secret is made together with it.
   if (standing === undefined) return [];
   const { accountId, actor, roleId, credential } = standing.principal;
   const subjects = [credential.id, actor.id, accountId];

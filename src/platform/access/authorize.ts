@@ -7,13 +7,13 @@ import {
 import type { Principal } from './principal.ts';
 
 /**
- * What a known caller may do. The checks stand in the order of docs/contract.md#order-of-checks:
- * account, subscription, permission.
+ * The rights of a known caller, checked in the order of docs/contract.md#order-of-checks: account,
+ * subscription, permission.
  */
 
 /**
  * `header` is the value of Service-Account, or of the field `param` in a frame. Another caller's
- * account answers like one that does not exist.
+ * account is answered like one that does not exist.
  */
 export function requireAccount(
   principal: Principal,
@@ -36,7 +36,7 @@ export function requireSubscription(principal: Principal): void {
   throw new ApiError('payment_required', "The account's subscription is not active.");
 }
 
-/** `or`: another permission that is enough. */
+/** `or` is another permission that suffices. */
 export function requirePermission(
   principal: Principal,
   permission: Permission | AdminPermission,
@@ -48,10 +48,7 @@ export function requirePermission(
   throw new ApiError('insufficient_permissions', `The role behind this credential does not grant ${wanted}.`);
 }
 
-/**
- * Permissions of admins count only in admin roles, whatever other roles contain
- * (docs/contract.md#permissions).
- */
+/** Permissions of admins count in admin roles only (docs/contract.md#permissions). */
 export function hasPermission(
   { admin, permissions }: Principal,
   permission: Permission | AdminPermission,

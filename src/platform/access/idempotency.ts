@@ -7,10 +7,7 @@ import type { Tx } from '../db/connection/handle.ts';
 import { statement } from '../db/connection/statement.ts';
 import { isUnavailable } from '../db/connection/unavailable.ts';
 
-/**
- * The scope of a key: the same key in another scope is another key. `path` includes its ids, not
- * the query.
- */
+/** The same key in another scope is another key. `path` includes its ids, not the query. */
 export interface IdempotencyScope {
   readonly accountId: string;
   readonly actorId: string;
@@ -18,10 +15,7 @@ export interface IdempotencyScope {
   readonly path: string;
 }
 
-/**
- * Either the stored answer, to be sent again in the form of the version that asks, or permission to
- * act.
- */
+/** The stored answer, to send in the form of the version that asks, or permission to act. */
 export type Begun =
   | { readonly replay: StoredResponse; readonly claim?: undefined }
   | { readonly claim: IdempotencyClaim; readonly replay?: undefined };
@@ -34,18 +28,15 @@ export interface StoredResponse {
 export interface CompleteOptions {
   /** The transaction of the effect: the response is then stored if and only if the effect is. */
   readonly tx?: Tx;
-  /**
-   * The body shows a secret (a new API key, a token): it is stored encrypted and can be read only
-   * with the Idempotency-Key.
-   */
+  /** The body shows a secret (an API key, a token), so it is encrypted with the Idempotency-Key. */
   readonly secret?: boolean;
   /** The body is not stored: a repetition is answered `resource_gone`. */
   readonly once?: boolean;
 }
 
 /**
- * Carries a request out once however often it is sent (docs/contract.md#idempotency). A claim lasts
- * 30 s; the answer is kept for 24 h.
+ * Carries out a request once, however often it is sent (docs/contract.md#idempotency). A claim
+ * lasts 30 s; the answer is kept for 24 h.
  */
 export class Idempotency {
   readonly #database: Database;
@@ -56,8 +47,8 @@ export class Idempotency {
 
   /**
    * `key` is the Idempotency-Key as sent, `fingerprint` the result of fingerprintOf(). Rejects with
-   * ApiError: `parameter_invalid` (an empty or too long key, or one beyond printable ASCII),
-   * `idempotency_key_reused` (it belongs to another request), `idempotency_in_progress`,
+   * ApiError: `parameter_invalid` (an empty or too long key, or not printable ASCII),
+   * `idempotency_key_reused` (another request has it), `idempotency_in_progress`,
    * `service_unavailable` (Postgres is away).
    */
   async begin(scope: IdempotencyScope, key: string, fingerprint: Buffer): Promise<Begun> {
@@ -91,7 +82,7 @@ export class Idempotency {
       if (claimed.length > 0) return { claim: new IdempotencyClaim(this.#database, holder) };
 
       const [row] = await this.#database.query(READ, hash);
-      // Released in between: try to get it.
+      // Released in between, so another try may get it.
       if (row === undefined) continue;
       if (!row.fingerprint.equals(fingerprint)) {
         throw new ApiError(
@@ -112,7 +103,7 @@ export class Idempotency {
         const body = row.encrypted ? decrypt(row.response, key, hash) : row.response;
         return { replay: { status: row.status, body } };
       }
-      // Its lease may end at this moment; the caller's next try finds out.
+      // Its lease may end at this moment; the caller's next try shows that.
       break;
     }
     throw inProgress();
@@ -120,8 +111,8 @@ export class Idempotency {
 }
 
 /**
- * Removes the stored answers that show these resources, in the transaction that removes the
- * resources. A request that is repeated then gets `resource_gone`, and does not act again.
+ * Removes the stored answers that show these resources, in the transaction that removes them. A
+ * repeated request then gets `resource_gone` and does not act again.
  */
 export async function forgetAnswers(tx: Tx, resourceIds: readonly string[]): Promise<void> {
   if (resourceIds.length > 0) await tx.query(FORGET, resourceIds);
@@ -138,11 +129,11 @@ export class IdempotencyClaim {
   }
 
   /**
-   * Stores the answer, or releases the key if the answer is not one to repeat (validation, 401,
-   * 403, 429, 5xx). With `tx`, and the claim lost to another owner, rejects with ApiError
-   * `idempotency_in_progress`, so that the effect is rolled back. Without `tx` the effect is
-   * committed already, and a lost claim is left to its new owner. Rejects with the database's error
-   * otherwise.
+   * Stores the answer, or releases the key if the answer is not to be repeated (validation, 401,
+   * 403, 429, 5xx). If another owner has the claim: with `tx`, rejects with ApiError
+   * `idempotency_in_progress`, so that the effect is rolled back; without it, the effect is
+   * committed already, and the claim is left to its new owner. Otherwise rejects with the
+   * database's error.
    */
   async complete(status: number, body: Buffer, options: CompleteOptions = {}): Promise<void> {
     if (!isKept(status)) return this.release();
@@ -163,7 +154,7 @@ export class IdempotencyClaim {
     if (numUpdatedRows === 0n && tx !== undefined) throw inProgress();
   }
 
-  /** Releases the key: the next request with it acts. Does nothing if the claim was lost. */
+  /** Releases the key, so that the next request acts. Does nothing if the claim was lost. */
   async release(): Promise<void> {
     const { hash, owner } = this.#holder;
     await this.#database.query(RELEASE, hash, owner);
@@ -172,16 +163,15 @@ export class IdempotencyClaim {
 
 /**
  * Returns the SHA-256 of query and body, which decides whether two requests are the same. `query`
- * as sent, without `?`; `body` as parsed, so that the order of its fields and white space do not
- * count; undefined if there is none. Throws ApiError `invalid_format` for a body that is nested too
- * deeply.
+ * is as sent, without `?`; `body` as parsed, so field order and white space do not count, or
+ * undefined. Throws ApiError `invalid_format` for a body that is nested too deeply.
  */
 export function fingerprintOf(query: string, body: unknown): Buffer {
   const canonical = body === undefined ? '' : canonicalJson(body);
   return createHash('sha256').update(JSON.stringify(query)).update(canonical).digest();
 }
 
-/** Returns the id of the resource that an answer shows: it is the first field of each. */
+/** Returns the id of the resource that an answer shows, which is the first field of each. */
 function shownBy(body: Buffer): string | null {
   return /^\{"id":"(\w{1,64})"/.exec(body.toString('latin1', 0, 80))?.[1] ?? null;
 }
@@ -202,18 +192,15 @@ interface KeyRow {
 }
 
 const MAX_KEY_LENGTH = 255;
-/**
- * Other bytes are decoded differently along the way, or cut off, so that two keys could become one.
- */
+/** Other bytes are decoded differently or cut off along the way, so two keys could become one. */
 const PRINTABLE = /^[\x20-\x7e]+$/;
 const CLAIM_ATTEMPTS = 3;
 const PURGE_BATCH = 10_000;
 
 /**
- * Takes a key that is new, older than 24 h, or whose owner let the lease end: the response is
- * stored with the effect, so in that case there was no effect. The row's lock admits one of many
- * concurrent requests, and the others see what it wrote. An expired claim stays bound to its
- * request.
+ * Takes a key that is new, older than 24 h, or whose owner let the lease end; since the response is
+ * stored with the effect, there was none in that case. The row's lock admits one of many concurrent
+ * requests, and the others see what it wrote. An expired claim stays bound to its request.
  */
 const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accountId: string]>({
   name: 'idempotency-claim',
@@ -260,9 +247,7 @@ function inProgress(): ApiError {
   });
 }
 
-/**
- * Whether a repeated request would get the same answer: success, or a refusal because of the state.
- */
+/** Returns whether a repetition would get the same answer: success, or a refusal by the state. */
 function isKept(status: number): boolean {
   return status < 400 || status === 404 || status === 409 || status === 410;
 }
@@ -293,10 +278,7 @@ function decrypt(stored: Buffer, key: string, hash: Buffer): Buffer {
   return Buffer.concat([decipher.update(stored.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
 }
 
-/**
- * The table stores only a hash of the Idempotency-Key, so a reader of the table cannot decrypt the
- * body unless the key is guessable.
- */
+/** The table has only a hash of the key: its readers cannot decrypt unless they guess the key. */
 function cipherKey(key: string, hash: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', key, hash, 'parley idempotent response', 32));
 }

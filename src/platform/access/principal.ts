@@ -1,8 +1,8 @@
 import { type Actor, presentActor } from '../../contract/protocol/resources/actor.ts';
 
 /**
- * The caller of a request, as read from its credential. It is immutable, cached and shared between
- * requests (platform/access/authenticate.ts), so it must not hold anything of a single request.
+ * The caller of a request, as read from its credential. Immutable, cached and shared by requests
+ * (platform/access/authenticate.ts), so it holds nothing of a single request.
  */
 export interface Principal {
   readonly accountId: string;
@@ -10,11 +10,9 @@ export interface Principal {
   readonly subscribed: boolean;
   /** In the form of resources. `actor.id` is the author of what the caller sends. */
   readonly actor: Actor;
-  /**
-   * An external customer, who has no role and sees only its own cases (docs/contract.md#customers).
-   */
+  /** An external customer: no role, sees only its own cases (docs/contract.md#customers). */
   readonly customer: boolean;
-  /** The role is `admin`: it holds every permission. */
+  /** True for the role `admin`, which holds every permission. */
   readonly admin: boolean;
   readonly roleId: string | null;
   readonly permissions: ReadonlySet<string>;
@@ -27,23 +25,21 @@ export interface Credential {
   readonly id: string;
   /** The family of refresh tokens that an access token ends with; absent if there is none. */
   readonly familyId?: string | undefined;
-  /** When the access token was issued, in milliseconds since 1970; absent where it is not known. */
+  /** Milliseconds since 1970 of an access token's issue; absent if unknown. */
   readonly issuedAtMs?: number | undefined;
   /** Milliseconds since 1970; null if it does not expire. */
   readonly expiresAtMs: number | null;
 }
 
 /**
- * Whether the caller reads and sends in every conversation of its account
+ * Returns whether the caller reads and sends in all conversations of its account
  * (docs/contract.md#reading-and-sending).
  */
 export function seesWholeAccount(principal: Principal): boolean {
   return principal.admin || principal.actor.type === 'api_key';
 }
 
-/**
- * The principal of an endpoint that requires no credential. It has no permissions and no account.
- */
+/** For endpoints that require no credential: no permissions, no account. */
 export const UNAUTHENTICATED: Principal = Object.freeze({
   accountId: '',
   subscribed: false,

@@ -12,23 +12,17 @@ export interface RateLimit {
 export interface RateLimits {
   /** By `principal.credential.id`. */
   readonly credentials: RateLimiter;
-  /**
-   * By actor id: what is done in an actor's name later than its request, such as the delivery of
-   * scheduled messages.
-   */
+  /** By actor id, for deferred work in its name, such as the delivery of scheduled messages. */
   readonly deferred: RateLimiter;
-  /**
-   * By the caller's address, before authentication: ten times as many, because several callers may
-   * share an address.
-   */
+  /** By address, before authentication: ten times as many, as several callers may share one. */
   readonly addresses: RateLimiter;
-  /** By the caller's address: endpoints that are `scarce` (platform/http/pipeline/route.ts). */
+  /** By the caller's address, for endpoints that are `scarce` (platform/http/pipeline/route.ts). */
   readonly scarce: RateLimiter;
-  /** By the address of a client that brings mail over SMTP. */
+  /** By the address of an SMTP client that brings mail. */
   readonly mails: RateLimiter;
 }
 
-/** Makes the limits of a node; with `null` (PARLEY_RATE_LIMIT=off) nothing is limited. */
+/** Creates the limits of a node; null (PARLEY_RATE_LIMIT=off) limits nothing. */
 export function createRateLimits(limit: RateLimit | null): RateLimits {
   const perAddress = limit === null ? null : { ...limit, requests: limit.requests * PER_ADDRESS };
   return {
@@ -41,7 +35,7 @@ export function createRateLimits(limit: RateLimit | null): RateLimits {
 }
 
 export interface RateLimiterOptions {
-  /** Returns the key to count by, if several keys are one caller. By default the key itself. */
+  /** Returns the key to count by, if several keys are one caller. Default: the key itself. */
   readonly keyOf?: (key: string) => string;
   /** Milliseconds of a clock that never goes back. */
   readonly now?: () => number;
@@ -49,9 +43,9 @@ export interface RateLimiterOptions {
 
 /**
  * Admits a number of requests per window, which begins with a key's first request. It counts in
- * this process, with one look-up per request (every request is counted twice). rate-sharing.ts
- * exchanges the counts between nodes; a request that this node cannot decide alone waits for the
- * next exchange.
+ * this process, with one look-up per request (each request is counted twice). rate-sharing.ts
+ * exchanges counts between nodes; a request that this node cannot decide alone waits for the next
+ * exchange.
  */
 export class RateLimiter {
   /** Requests per window; 0 if nothing is limited. */
@@ -60,10 +54,7 @@ export class RateLimiter {
   #windows: LRUCache<string, RateWindow> | undefined;
   readonly #keyOf: ((key: string) => string) | undefined;
   readonly #now: () => number;
-  /**
-   * Windows that were used since the last exchange or hold something; undefined while nothing is
-   * exchanged.
-   */
+  /** Windows used since the last exchange or holding something; undefined if not exchanging. */
   #changed: Set<RateWindow> | undefined;
   /** Windows with waiting requests. */
   readonly #asking = new Set<RateWindow>();
@@ -74,14 +65,13 @@ export class RateLimiter {
     this.limit = limit?.requests ?? 0;
     this.#windowMs = (limit?.seconds ?? 0) * 1_000;
     this.#keyOf = keyOf;
-    // Whole milliseconds: with fractions a window of 60 s can come out slightly longer, and be
-    // announced as 61.
+    // Whole milliseconds, because fractions can turn a window of 60 s into an announced 61.
     this.#now = () => Math.floor(now());
   }
 
   /**
    * Counts one request. Throws, or rejects with, ApiError `rate_limit_exceeded`; returns undefined
-   * if nothing is limited. Returns a promise only if other nodes have to be asked.
+   * if nothing is limited, and a promise only if other nodes have to be asked.
    */
   consume(key: string): RateState | Promise<RateState> | undefined {
     if (this.limit === 0) return undefined;
@@ -101,19 +91,14 @@ export class RateLimiter {
     return this.#ask(window);
   }
 
-  /**
-   * Starts counting together with other nodes. `requestExchange` is called when a request waits for
-   * an exchange with them.
-   */
+  /** Starts counting with other nodes. A request that waits for them calls `requestExchange`. */
   share(requestExchange: () => void): void {
     this.#changed = new Set();
     this.#requestExchange = requestExchange;
     this.#mostOwed = Math.floor(this.limit * MAX_OWED);
   }
 
-  /**
-   * Ends counting with other nodes. Returns a last exchange, which gives back what this node holds.
-   */
+  /** Ends counting with other nodes. The returned last exchange gives back what this node holds. */
   unshare(): Exchange[] {
     this.#mostOwed = Number.POSITIVE_INFINITY;
     const last = this.takeExchanges('all');
@@ -121,7 +106,6 @@ export class RateLimiter {
     return last;
   }
 
-  /** Whether requests wait for an exchange. */
   get isAsking(): boolean {
     return this.#asking.size > 0;
   }
@@ -136,7 +120,7 @@ export class RateLimiter {
     for (const window of windows) {
       this.#changed?.delete(window);
       if (window.endsMs <= nowMs) {
-        // What it held ended with it.
+        // The end of a window ends what it held.
         if (window.waiting.length === 0) {
           window.demand = 0;
           continue;
@@ -144,7 +128,7 @@ export class RateLimiter {
         window.begin(nowMs + this.#windowMs);
       }
       const counts = window.toAddition(this.limit, this.#mostOwed);
-      // A window that the engine knows and that has ended is followed by a whole one.
+      // The next window is whole if the engine knows this one and it has ended.
       const windowMs = counts.window === undefined ? window.endsMs - nowMs : this.#windowMs;
       const addition = { ...counts, windowMs };
       exchanges.push({ window, addition, waiting: window.waiting.splice(0) });
@@ -152,10 +136,7 @@ export class RateLimiter {
     return exchanges;
   }
 
-  /**
-   * Takes the engine's answer to an exchange. Without an answer (undefined) this node counts alone
-   * until the next one.
-   */
+  /** Takes the engine's answer; without one (undefined) this node counts alone until the next. */
   learn({ window, addition, waiting }: Exchange, tally: Tally | undefined): void {
     const nowMs = this.#now();
     const isAlone = tally === undefined || this.#changed === undefined;
@@ -190,21 +171,15 @@ export interface Exchange {
   readonly waiting: readonly Waiting[];
 }
 
-/**
- * The share of a limit that a node may grant before the others know of it: two nodes together stay
- * within 1 %.
- */
+/** The share of a limit to grant before other nodes know of it: two nodes stay within 1 %. */
 const MAX_OWED = 1 / 200;
 
-/**
- * Most callers remembered, at about 200 bytes each; the least recently seen are forgotten first.
- */
+/** Most callers remembered, at about 200 bytes each; the least recently seen go first. */
 const MAX_WINDOWS = 100_000;
 
 /**
- * Returns the key that an address is counted by: an IPv4 address (also if it is mapped into IPv6)
- * itself, an IPv6 address its /64. One caller has all of a /64, and could otherwise fill the memory
- * with counters.
+ * Returns the key to count an address by: an IPv4 address (also mapped into IPv6) itself, an IPv6
+ * address its /64. A caller has all of a /64, and could otherwise fill memory with counters.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
@@ -219,9 +194,7 @@ export function networkOf(address: string): string {
 
 const PER_ADDRESS = 10;
 
-/**
- * Registrations of an office behind one address, and of mistyped forms; too few to fill a database.
- */
+/** For an office's registrations, mistyped ones too; too few to fill a database. */
 const SCARCE: RateLimit = { requests: 20, seconds: 3_600 };
 
 function secondsLeft({ endsMs }: RateWindow, nowMs: number): number {
@@ -234,7 +207,7 @@ function tooMany(retryAfterS: number): ApiError {
   });
 }
 
-/** Returns the eight groups of an IPv6 address in any of its spellings. */
+/** Accepts any spelling of an IPv6 address, and returns its eight groups. */
 function groupsOf(address: string): number[] {
   const plain = address
     .replace(/%.*$/, '')

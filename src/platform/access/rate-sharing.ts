@@ -3,13 +3,13 @@ import type { Engine, Tally } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 import type { Exchange, RateLimiter } from './rate-limit.ts';
 
-/** Time between exchanges for which no request waits. */
+/** Milliseconds between exchanges for which no request waits. */
 const SHARE_EVERY_MS = 200;
 
 /**
  * Joins the limits of several nodes. A node decides most requests alone, and the engine counts them
- * a moment later. A request that cannot wait for that triggers an exchange at once, and requests
- * that arrive meanwhile share the next one. While the link is away each node counts alone.
+ * a moment later. A request that cannot wait triggers an exchange at once; those that arrive
+ * meanwhile share the next one. While the link is away, each node counts alone.
  */
 export class RateSharing {
   readonly #engine: Pick<Engine, 'tally'>;
@@ -17,7 +17,7 @@ export class RateSharing {
   readonly #loop: Loop;
   #lastFullMs = performance.now();
 
-  /** `limiters` by a name that is the same on every node. */
+  /** `limiters` has names that are the same on every node. */
   constructor(engine: Pick<Engine, 'tally'>, limiters: Readonly<Record<string, RateLimiter>>) {
     this.#engine = engine;
     this.#named = Object.entries(limiters).filter(([, { limit }]) => limit > 0);
@@ -30,7 +30,7 @@ export class RateSharing {
     for (const [, limiter] of this.#named) limiter.share(() => this.#loop.wake());
   }
 
-  /** Gives back what this node holds. From then on it counts alone. */
+  /** Gives back what this node holds; it counts alone from then on. */
   async close(): Promise<void> {
     await this.#loop.close();
     await this.#exchange((limiter) => limiter.unshare());
@@ -57,7 +57,7 @@ export class RateSharing {
         taken.map(({ name, exchange: { addition } }) => ({ ...addition, key: `${name}:${addition.key}` })),
       );
     } catch {
-      // The link reports the failure itself; each request is decided by what this node knows.
+      // The link reports the failure itself; each request is decided by the knowledge of this node.
     }
     for (const [index, { limiter, exchange }] of taken.entries()) limiter.learn(exchange, tallies[index]);
   }

@@ -3,9 +3,9 @@ import type { Addition, Tally } from '../engine/engine.ts';
 
 /**
  * The window of one key, as this node knows it. A single node grants up to the limit. One of
- * several nodes grants what it holds: it has taken that from the rest of the limit in the engine,
+ * several nodes grants what it holds: a part of the rest of the limit that it took in the engine,
  * where it counts as used until it is given back. A few requests are granted before they are
- * counted there (`mostOwed`), so that a caller far from its limit never waits.
+ * counted there (`mostOwed`), so a caller far from its limit never waits.
  */
 export class RateWindow {
   readonly key: string;
@@ -16,12 +16,9 @@ export class RateWindow {
   readonly waiting: Waiting[] = [];
   /** The number of the window in the engine; undefined until the first exchange. */
   #number: number | undefined;
-  /** What all nodes have used or hold, as of the last exchange. */
+  /** Used or held by all nodes, as of the last exchange. */
   #total = 0;
-  /**
-   * The part of `#total` that this node may still grant; negative: what it granted and the engine
-   * has not counted yet.
-   */
+  /** The part of `#total` still to grant here; negative if the engine has more to count. */
   #held = 0;
 
   constructor(key: string) {
@@ -32,7 +29,6 @@ export class RateWindow {
     return this.#total - this.#held;
   }
 
-  /** Whether something is to be given back. */
   get isHolding(): boolean {
     return this.#held > 0;
   }
@@ -44,7 +40,7 @@ export class RateWindow {
     this.#held = 0;
   }
 
-  /** Counts one request, if it can be granted now. */
+  /** Counts one request if it can be granted now, else returns false. */
   grant(limit: number, mostOwed: number): boolean {
     if (this.#held <= 0 && (this.#held <= -mostOwed || this.used >= limit)) return false;
     this.#held -= 1;
@@ -52,9 +48,9 @@ export class RateWindow {
   }
 
   /**
-   * Returns what the engine has to count: what was granted in advance, what the waiting requests
-   * need, and as much as this node will probably grant until the next exchange. What it does not
-   * need it gives back.
+   * Returns the addition for the engine: what was granted in advance, what the waiting requests
+   * need, and as much as this node will probably grant until the next exchange. The surplus goes
+   * back.
    */
   toAddition(limit: number, mostOwed: number): Omit<Addition, 'windowMs'> {
     const wanted = this.waiting.length + this.#advance(limit, mostOwed);
@@ -62,8 +58,7 @@ export class RateWindow {
     const surplus = Math.max(0, this.#held - wanted);
     const owed = Math.max(0, -this.#held);
     const most = Math.max(0, wanted - Math.max(0, this.#held));
-    // The surplus cannot be granted from this moment on, whereas a debt remains until it is
-    // counted.
+    // The surplus cannot be granted from now on, whereas a debt remains until it is counted.
     this.#held -= surplus;
     return {
       key: this.key,
@@ -83,9 +78,7 @@ export class RateWindow {
     this.endsMs = nowMs + leftMs;
   }
 
-  /**
-   * Twice the demand, since it may grow, but never so much that other nodes would have to refuse.
-   */
+  /** Twice the demand, as it may grow, but never so much that other nodes would have to refuse. */
   #advance(limit: number, mostOwed: number): number {
     if (this.demand <= mostOwed) return 0;
     const affordable = Math.max(0, Math.floor((limit - this.#total) * MAX_ADVANCED));

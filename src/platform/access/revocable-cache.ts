@@ -3,14 +3,11 @@ import { EVERYTHING, type Rights } from './rights.ts';
 
 export interface RevocableCacheOptions<Value> {
   readonly rights: Rights;
-  /**
-   * Reads the value from its source. A rejection is passed to the callers that wait, and is not
-   * cached.
-   */
+  /** Reads from the source. A rejection is passed to the waiting callers and not cached. */
   readonly load: (key: string) => Promise<Value>;
   /**
-   * Returns the subjects whose change invalidates the value. Also called for an absent value (null
-   * or undefined): return the subjects that would make it appear, as far as the key names them.
+   * Returns the subjects whose change invalidates the value. For an absent value (null or
+   * undefined) these are the subjects that would make it appear, as far as the key names them.
    */
   readonly subjectsOf: (value: Value, key: string) => readonly string[];
   /** Most entries; the least recently used are removed first. */
@@ -22,17 +19,15 @@ export interface RevocableCacheOptions<Value> {
 /**
  * Caches a value that rights decide for as long as it may be used
  * (docs/architecture.md#rights-that-end): until one of its subjects changes, and never longer than
- * `rights.maxAgeMs`. `rights` listens before anything is read, and after a change during a read the
- * read is repeated before its value is used.
- *
- * Absent values (null, undefined) are never cached, so that invented keys cannot displace good
- * entries.
+ * `rights.maxAgeMs`. `rights` listens before anything is read, and a read during which a subject
+ * changes is repeated before its value is used. Absent values (null, undefined) are never cached,
+ * so invented keys cannot displace good entries.
  */
 export class RevocableCache<Value> {
   readonly #options: RevocableCacheOptions<Value>;
   readonly #rights: Rights;
   readonly #now: () => number;
-  /** Made for the first value: at once it takes its memory for `max` entries. */
+  /** Made for the first value, because it takes memory for `max` entries at once. */
   #entries: LRUCache<string, Entry<Value>> | undefined;
   /** The keys of the entries that depend on a subject. */
   readonly #keysOf = new Map<string, Set<string>>();
@@ -46,10 +41,7 @@ export class RevocableCache<Value> {
     this.#stopListening = options.rights.onChange((subject) => this.#drop(subject));
   }
 
-  /**
-   * Returns the value itself if it is cached, so that a hit costs no `await`; else a promise that
-   * concurrent callers share.
-   */
+  /** Returns a cached value, so that a hit costs no `await`, or a promise that callers share. */
   get(key: string): Value | Promise<Value> {
     const entry = this.#entries?.get(key);
     if (entry !== undefined) {
@@ -60,20 +52,15 @@ export class RevocableCache<Value> {
     return this.#reads.get(key)?.result ?? this.#startRead(key);
   }
 
-  /**
-   * Drops what depends on the subject, as if a change of it had been announced: the next `get`
-   * reads what is committed now.
-   */
+  /** Drops what depends on the subject: the next `get` reads what is committed now. */
   invalidate(subject: string): void {
     this.#drop(subject);
   }
 
-  /** Number of entries. */
   get size(): number {
     return this.#entries?.size ?? 0;
   }
 
-  /** Clears the cache and stops listening. */
   close(): void {
     this.#stopListening();
     this.#entries?.clear();
@@ -90,7 +77,7 @@ export class RevocableCache<Value> {
     try {
       for (;;) {
         changed.clear();
-        // Taken before the read: the value was true then or later.
+        // Taken before the read, because the value was true then or later.
         const readAtMs = this.#now();
         const value = await this.#options.load(key);
         const subjects = this.#options.subjectsOf(value, key);
@@ -99,8 +86,8 @@ export class RevocableCache<Value> {
         return value;
       }
     } finally {
-      // In the same step as the last check of `changed`: no caller can join a read that no longer
-      // receives changes.
+      // In the same step as the last check of `changed`, so no caller joins a read that misses
+      // changes.
       this.#reads.delete(key);
     }
   }

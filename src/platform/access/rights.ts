@@ -2,19 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Engine, EngineUnavailableError, type Subscription } from '../engine/engine.ts';
 import { Loop } from '../lifecycle.ts';
 
-/** The subject that stands for all of them: listeners read everything again. */
+/** The subject that stands for all of them, upon which listeners read everything again. */
 export const EVERYTHING = '*';
 
-/**
- * Called with the id that a right depends on: a key, an actor, a role, an account or a
- * conversation; or with `EVERYTHING`.
- */
+/** Gets the id of a right's key, actor, role, account or conversation, or `EVERYTHING`. */
 export type RightsListener = (subject: string) => void;
 
 /**
- * Announces changes of rights (docs/architecture.md#rights-that-end), and nothing else does. Every
- * node listens to one engine channel from its start on, so a right that is read through this class
- * is never read before listening began. A change of a right is announced after its commit.
+ * The only class that announces changes of rights (docs/architecture.md#rights-that-end), after
+ * their commits. Every node listens to one engine channel from its start, so a right that is read
+ * through this class is never read before listening began.
  */
 export class Rights {
   readonly #engine: Engine;
@@ -26,8 +23,8 @@ export class Rights {
   #unregister: (() => void) | undefined;
 
   /**
-   * Begins to listen. If the link is lost at that moment, as happens on a busy machine while it
-   * starts, this waits for it; rejects with EngineUnavailableError if it stays away.
+   * Begins to listen. If the link is lost at that moment, as happens at the start on a busy
+   * machine, this waits for it; rejects with EngineUnavailableError if it stays away.
    */
   static async open(engine: Engine): Promise<Rights> {
     const rights = new Rights(engine);
@@ -57,8 +54,8 @@ export class Rights {
   }
 
   /**
-   * How long, in milliseconds, a right may be used without reading it again. While the link is in
-   * doubt an announcement may never arrive here, so cached rights live for one second.
+   * Milliseconds for which a right may be used without reading it again: one second while the link
+   * is in doubt, because an announcement may never arrive.
    */
   get maxAgeMs(): number {
     return this.#engine.healthy ? HEALTHY_MAX_AGE_MS : UNHEALTHY_MAX_AGE_MS;
@@ -84,10 +81,9 @@ export class Rights {
   }
 
   /**
-   * Calls `listener`, synchronously, with each subject that changed, and with `EVERYTHING` when
-   * frames may have been lost. Listeners are called in the order in which they were added: caches
-   * first, then the code that reads through them. They must not throw. Returns the function that
-   * removes the listener.
+   * Calls `listener` synchronously with each subject that changed, and with `EVERYTHING` when
+   * frames may have been lost, in the order of registration: caches first, then the code that reads
+   * through them. Listeners must not throw. Returns a function that removes the listener.
    */
   onChange(listener: RightsListener): () => void {
     this.#listeners.add(listener);
@@ -134,5 +130,5 @@ const UNHEALTHY_MAX_AGE_MS = 1_000;
 const RETRY_MS = 500;
 const PATIENCE_MS = 10_000;
 const AGAIN_MS = 100;
-/** Above this number it is cheaper for the other nodes to read everything again. */
+/** Above this number, reading everything again is cheaper for the other nodes. */
 const MAX_UNSENT = 1_000;

@@ -2,18 +2,16 @@ import type { Tx } from '../db/connection/handle.ts';
 import { statement } from '../db/connection/statement.ts';
 import { markedLike } from '../engine/marked-json.ts';
 
-/** Narrows the search for stored answers. */
 export interface AnswerSearch {
-  /** Ids of resources that no answer about another resource shows: found by an index. */
+  /** Ids of resources that no answer about another resource shows; an index finds them. */
   readonly about?: readonly string[];
-  /** ISO 8601: answers of requests that had ended by then do not contain them. */
+  /** ISO 8601; answers of requests that had ended by then do not contain the ids. */
   readonly since?: string;
 }
 
 /**
- * Rewrites the answers that are stored for Idempotency-Keys of the account and contain one of these
- * ids: what is removed from a resource must not be in a repeated answer either. Encrypted answers
- * show a secret and no content.
+ * Rewrites the account's stored answers that contain one of these ids, because a repeated answer
+ * must not have what was removed from a resource. Encrypted answers show a secret and no content.
  */
 export async function rewriteStoredAnswers(
   tx: Tx,
@@ -29,10 +27,7 @@ export async function rewriteStoredAnswers(
   await rewriteAll(tx, found, rewrite);
 }
 
-/**
- * Rewrites the answers that are stored for Idempotency-Keys and show one of these resources itself:
- * found by an index.
- */
+/** Rewrites the stored answers that show one of these resources itself; an index finds them. */
 export async function rewriteAnswersAbout(
   tx: Tx,
   ids: readonly string[],
@@ -57,9 +52,9 @@ interface StoredAnswer {
   readonly response: Buffer;
 }
 
-// Answers are kept for a day, and are read in full by this: a redaction is rare, and an index would
-// cost each request. Rows of nodes of an earlier version have no account. A row is older than its
-// answer by what the request took, which is less than the 30 seconds of its claim.
+// Answers are kept for a day, and this reads all of them: a redaction is rare, and an index would
+// cost each request. Rows from nodes of an earlier version have no account. A row is older than its
+// answer by the time of the request, less than the 30 seconds of its claim.
 const LOCK_CONTAINING = statement<[accountId: string, ids: readonly string[], since: string], StoredAnswer>({
   name: 'lock-stored-answers-containing',
   text: `

@@ -10,22 +10,20 @@ import { sharedSecret } from '../db/shared-secret.ts';
 export interface TokensOptions {
   readonly database: Database;
   /**
-   * At least 32 characters (config.ts checks it). Without it a secret is made once and kept in the
-   * database, so that all nodes share it.
+   * At least 32 characters (config.ts checks it). By default one in the database, for all nodes.
    */
   readonly secret?: string | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** The actor that an access token stands for. */
 export interface TokenSubject {
   readonly accountId: string;
   readonly actorId: string;
 }
 
 export interface VerifiedToken extends TokenSubject {
-  /** The family of the refresh token that it was issued with; undefined if there was none. */
+  /** The family of the refresh token that it was issued with; undefined without one. */
   readonly familyId: string | undefined;
   /** The token's own id (`jti`). */
   readonly id: string;
@@ -36,21 +34,18 @@ export interface VerifiedToken extends TokenSubject {
 
 /**
  * Access tokens: signed JWTs that any node verifies without a look-up (docs/contract.md#tokens).
- * authenticate.ts decides whether their actor may still act.
+ * authenticate.ts decides whether their actor may act.
  */
 export class Tokens {
   readonly #key: webcrypto.CryptoKey;
   readonly #now: () => number;
-  /**
-   * Verifying costs 50 µs, and callers send the same token with every request. Only valid tokens
-   * are cached.
-   */
+  /** Valid tokens only. Verifying costs 50 µs, and callers send a token with every request. */
   readonly #verified = new LRUCache<string, VerifiedToken>({ max: MAX_VERIFIED });
 
-  /** Rejects with the database's error if the secret has to be read and Postgres is away. */
+  /** Rejects with the database's error if it needs Postgres for the secret and Postgres is away. */
   static async open(options: TokensOptions): Promise<Tokens> {
     const secret = options.secret ?? (await sharedSecret(options.database, SETTING));
-    // Imported once, because a raw secret would be imported again for every token.
+    // Imported once, because each use of a raw secret would import it again.
     const key = await webcrypto.subtle.importKey(
       'raw',
       Buffer.from(secret),
@@ -85,10 +80,7 @@ export class Tokens {
     return { token, expiresAt: wireTime(expiresAtS * 1000) };
   }
 
-  /**
-   * Rejects with ApiError `expired_token`, or `invalid_credentials` for text that is not one of our
-   * tokens.
-   */
+  /** Rejects with ApiError `expired_token`, or `invalid_credentials` for a token not of ours. */
   async verifyAccess(token: string): Promise<VerifiedToken> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
@@ -110,7 +102,7 @@ export class Tokens {
         requiredClaims: ['sub', 'jti', 'exp', 'account'],
         currentDate: new Date(this.#now()),
       });
-      // A token that does not say when it was issued counts as the oldest.
+      // A token without a time of issue counts as the oldest.
       const { sub, jti, iat = 0, exp, account, family } = payload;
       if (typeof account !== 'string' || !sub || !jti || exp === undefined) {
         throw invalid();
@@ -119,8 +111,7 @@ export class Tokens {
       const times = { issuedAtMs: iat * 1000, expiresAtMs: exp * 1000 };
       return { accountId: account, actorId: sub, id: jti, familyId, ...times };
     } catch (error) {
-      // The signature is checked before the claims, so only a genuine token can be reported as
-      // expired.
+      // The signature is checked before the claims, so only a genuine token is reported as expired.
       if (error instanceof errors.JWTExpired) throw expiredToken();
       if (error instanceof errors.JOSEError) throw invalid();
       throw error;
