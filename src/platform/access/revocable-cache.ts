@@ -86,8 +86,7 @@ export class RevocableCache<Value> {
         return value;
       }
     } finally {
-      // In the same step as the last check of `changed`, so no caller joins a read that misses
-      // changes.
+      // In the step of the last check of `changed`, so no caller joins a read that misses changes.
       this.#reads.delete(key);
     }
   }

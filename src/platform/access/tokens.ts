@@ -9,9 +9,7 @@ import { sharedSecret } from '../db/shared-secret.ts';
 
 export interface TokensOptions {
   readonly database: Database;
-  /**
-   * At least 32 characters (config.ts checks it). By default one in the database, for all nodes.
-   */
+  /** At least 32 characters (config.ts checks it). Default: one in the database, for all nodes. */
   readonly secret?: string | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 
-/** The source of the bytes, which can be paused. */
 export interface Flow {
   pause(): void;
   resume(): void;
@@ -15,16 +14,16 @@ export interface Flow {
  * A request's body as it arrives, for a reader that does not want all of it in memory. It has one
  * reader: iteration ends with the last byte, or throws ApiError `client_closed_request` if that
  * never arrives, `service_unavailable` if there is no room for what waits. A reader slower than the
- * client makes the client wait. Memory then holds MAX_WAITING_BYTES and one piece; what arrives
- * after that waits on the disk, because the library goes on reading a paused connection while each
- * read fills its buffer of 512 KiB: from a fast client 48 of the 50 pieces of a mail of 25 MiB
- * arrive after the pause.
+ * client makes the client wait. Memory then holds MAX_WAITING_BYTES and one piece. Later bytes wait
+ * on the disk, because the library goes on reading a paused connection while each read fills its
+ * buffer of 512 KiB: from a fast client, 48 of the 50 pieces of a mail of 25 MiB arrive after the
+ * pause.
  */
 export class BodyStream implements AsyncIterable<Buffer> {
   readonly #flow: Flow;
   readonly #waiting: Buffer[] = [];
   #waitingBytes = 0;
-  /** The bytes behind those of `#waiting`. */
+  /** The bytes after those of `#waiting`. */
   #spill: SpillFile | undefined;
   #isPaused = false;
   #state: 'coming' | 'whole' | 'broken' | 'unwanted' = 'coming';
@@ -52,7 +51,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     this.#wake?.();
   }
 
-  /** Nothing reads the body any further; bytes that still arrive are discarded. */
+  /** Discards the bytes that still arrive, because nothing reads them. */
   abandon(): void {
     if (this.#state === 'unwanted') return;
     this.#state = 'unwanted';
@@ -68,7 +67,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
       for (;;) {
         const bytes = await this.#next();
         if (bytes !== undefined) {
-          // Its reader may have given the memory back.
+          // The reader may have given the memory back.
           const { length } = bytes;
           yield bytes;
           this.#waitingBytes -= length;
@@ -88,7 +87,7 @@ export class BodyStream implements AsyncIterable<Buffer> {
     }
   }
 
-  /** Undefined: nothing waits. */
+  /** Returns undefined if nothing waits. */
   async #next(): Promise<Buffer | undefined> {
     const bytes = this.#waiting.shift();
     return bytes === undefined && this.#hasSpilled ? this.#spill?.read() : bytes;
@@ -133,9 +132,9 @@ const MAX_WAITING_BYTES = 256 * 1024;
 const readFile = promisify(read);
 
 /**
- * Bytes that wait on the disk, first in, first out. They are written synchronously, for a caller
- * that must get rid of them before it returns: half a MiB takes the page cache about 100 µs. The
- * file has no name, so that a killed process leaves nothing behind.
+ * Bytes that wait on the disk, first in, first out. Writes are synchronous, because callers must
+ * get rid of the bytes before they return: the page cache takes half a MiB in about 100 µs. The
+ * file has no name, so a killed process leaves nothing behind.
  */
 class SpillFile {
   readonly #file = openNameless();
@@ -144,12 +143,12 @@ class SpillFile {
   #isReading = false;
   #isClosed = false;
 
-  /** Number of bytes that wait. */
+  /** Bytes that wait. */
   get size(): number {
     return this.#written - this.#read;
   }
 
-  /** Throws the error of the file system if there is no room. */
+  /** Throws the file system's error if there is no room. */
   write(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; ) {
       at += writeSync(this.#file, bytes, at, bytes.length - at, this.#written + at);
@@ -157,7 +156,7 @@ class SpillFile {
     this.#written += bytes.length;
   }
 
-  /** Returns the next bytes, in memory of their own; none if none wait. One call at a time. */
+  /** Returns the next bytes in memory of their own, or none if none wait. One call at a time. */
   async read(): Promise<Buffer> {
     const memory = Buffer.allocUnsafeSlow(Math.min(this.size, PIECE_BYTES));
     this.#isReading = true;
@@ -165,7 +164,7 @@ class SpillFile {
     this.#isReading = false;
     if (this.#isClosed) this.#close();
     this.#read += bytesRead;
-    // What was read is written over, so that the file stays small beside a reader that keeps up.
+    // The read part is overwritten, so the file stays small if the reader keeps up.
     if (this.size === 0) this.#written = this.#read = 0;
     return memory.subarray(0, bytesRead);
   }

@@ -1,8 +1,8 @@
-/** A body that is read while it is sent, so that it is never in memory as a whole. */
+/** A body that is read while it is sent, so it is never in memory as a whole. */
 export interface ByteSource {
-  /** Bytes in total. */
+  /** In bytes. */
   readonly size: number;
-  /** Called at most once. The iteration is ended early (`return`) if the client goes away. */
+  /** Called at most once. If the client goes away, the iteration is ended early (`return`). */
   read(): AsyncIterable<Buffer>;
 }
 
@@ -24,21 +24,18 @@ export interface SendingListener {
   head(): void;
   /** The client took a piece. */
   progress(): void;
-  /** Everything was sent. The sink is dead when this is called. */
+  /** Everything was sent, and the sink is dead already. */
   done(): void;
 }
 
-/**
- * Sends a ByteSource at the pace of the client: a piece is read when the one before it has left for
- * the kernel, so one piece is in memory at a time.
- */
+/** Sends a ByteSource at the client's pace: the kernel takes a piece before the next is read. */
 export class SourceSender {
   readonly #source: ByteSource;
   readonly #sink: Sink;
   readonly #listener: SendingListener;
   /** Nothing more will be sent. */
   #isOver = false;
-  /** The piece that is being sent, and its offset in the whole body. */
+  /** The piece being sent, and its offset in the whole body. */
   #piece: Buffer = NOTHING;
   #start = 0;
   #taken: (() => void) | undefined;
@@ -55,10 +52,7 @@ export class SourceSender {
     return this.#isOver || this.#write(offset);
   }
 
-  /**
-   * Resolves when the source is released, also if `stop` was called before or the source was
-   * shorter than its size.
-   */
+  /** Resolves when the source is released, also after `stop` or if it was shorter than its size. */
   async run(): Promise<void> {
     let isFirst = true;
     for await (const piece of this.#source.read()) {
@@ -70,7 +64,7 @@ export class SourceSender {
     }
   }
 
-  /** The connection is gone or was handed over. */
+  /** Call it when the connection is gone or was handed over. */
   stop(): void {
     this.#isOver = true;
     this.#taken?.();
@@ -90,7 +84,7 @@ export class SourceSender {
     await taken;
   }
 
-  /** Writes from `offset` of the whole body on. Returns whether the library may go on. */
+  /** Writes from `offset` of the whole body. Returns whether the library may go on. */
   #write(offset: number): boolean {
     const [ok, done] = this.#sink.tryEnd(this.#piece.subarray(offset - this.#start), this.#source.size);
     if (done) {
@@ -103,10 +97,7 @@ export class SourceSender {
 
 const NOTHING = Buffer.alloc(0);
 
-/**
- * A body that arrives in pieces. Its memory grows with the bytes that were sent, not with the
- * announced length.
- */
+/** A body in pieces. Its memory grows with the bytes that arrive, not the announced length. */
 export class Chunks {
   #buffer: Buffer;
   #length = 0;

@@ -1,7 +1,6 @@
 /**
- * The object that the library's filter passes when a connection is accepted. Unlike the object of a
- * request it stays valid until the connection closes or becomes a WebSocket. Using it after that
- * ends the process.
+ * The library's filter passes it when a connection is accepted. Unlike the object of a request it
+ * is valid until the connection closes or becomes a WebSocket. Later use ends the process.
  */
 export interface ConnectionHandle {
   onAborted(closed: () => void): unknown;
@@ -20,7 +19,7 @@ export interface ConnectionUser {
 
 /** The parts of the server that a connection uses. */
 export interface ConnectionHost {
-  /** Returns, once, the request whose head the library has just delivered. */
+  /** Returns once the request whose head the library has just delivered. */
   takeArriving(): ConnectionUser | undefined;
   /** The connection closed or was handed over. */
   forget(connection: ClientConnection): void;
@@ -28,20 +27,18 @@ export interface ConnectionHost {
 
 /**
  * One TCP connection. The library closes a connection that brings no request for 8 to 12 s, counted
- * from its acceptance by the kernel: a client that is too busy to write at once finds the
- * connection closed under the request that it has just sent. So this object keeps the connection
- * open for as long as the server allows.
+ * from its acceptance by the kernel, so a client that is too busy to write at once finds it closed
+ * under the request that it has just sent. This object keeps it open as long as the server allows.
  *
- * The library does not report the connection of a request. But it calls the data handler of the
- * connection directly after the request's own handler, also for a request without a body, and that
- * associates the two.
+ * The library does not report the connection of a request. But it calls the connection's data
+ * handler directly after the request's handler, also without a body, which associates the two.
  */
 export class ClientConnection {
   readonly #handle: ConnectionHandle;
   readonly #host: ConnectionHost;
   #exchange: ConnectionUser | undefined;
   #idleSinceMs = performance.now();
-  /** When the library's clock was last reset. */
+  /** The last reset of the library's clock. */
   #keptMs = this.#idleSinceMs;
 
   constructor(handle: ConnectionHandle, host: ConnectionHost) {
@@ -51,8 +48,8 @@ export class ClientConnection {
   }
 
   /**
-   * The answer was sent and the connection is still open. Never called within the library's call of
-   * the data handler, which this replaces.
+   * Called when the answer was sent and the connection is still open, but never within the
+   * library's call of the data handler, which this replaces.
    */
   awaitRequest(): void {
     this.#exchange = undefined;
@@ -61,16 +58,13 @@ export class ClientConnection {
     this.#listen();
   }
 
-  /** The connection closed, or became a WebSocket. */
+  /** Called when the connection closed or became a WebSocket. */
   drop(): void {
     this.#exchange = undefined;
     this.#host.forget(this);
   }
 
-  /**
-   * Called every KEEP_OPEN_TICK_MS with `performance.now()`: closes the connection after `idleMs`,
-   * and keeps it open until then.
-   */
+  /** Called every KEEP_OPEN_TICK_MS with `performance.now()`; closes when idle for `idleMs`. */
   keepOpen(nowMs: number, idleMs: number): void {
     if (this.#exchange !== undefined) return;
     if (nowMs - this.#idleSinceMs >= idleMs) this.#handle.close();

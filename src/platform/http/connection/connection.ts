@@ -4,16 +4,13 @@ import type { ByteSource, Sink } from './byte-source.ts';
 /** The one answer of an exchange. */
 export interface HttpResponse {
   readonly status: number;
-  /** Text or bytes, or a source that is read while it is sent, or null for no content. */
+  /** A source is read while it is sent; null is no content. */
   readonly body: string | Buffer | ByteSource | null;
-  /** The default is `application/json`. */
+  /** Default: `application/json`. */
   readonly contentType?: string;
 }
 
-/**
- * The part of uWebSockets.js's HttpResponse that is used here. After end or abort each of these
- * throws.
- */
+/** The used part of uWebSockets.js's HttpResponse. After end or abort each call throws. */
 export interface Connection extends Sink {
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
@@ -26,13 +23,12 @@ export interface Connection extends Sink {
   getRemoteAddressAsText(): ArrayBuffer;
 }
 
-/** Time limits of the parts of an exchange in milliseconds, and of a body in bytes. */
 export interface ExchangeLimits {
   readonly bodyBytes: number;
   readonly bodyMs: number;
-  /** For a client that takes nothing of its answer. */
+  /** Milliseconds for a client that takes nothing of its answer. */
   readonly writeMs: number;
-  /** For a connection without a request, before its first one or between two. */
+  /** Milliseconds of a connection without a request, before its first one or between two. */
   readonly idleMs: number;
 }
 
@@ -42,7 +38,7 @@ export function statusLine(status: number): string {
   return reason === undefined ? String(status) : `${status} ${reason}`;
 }
 
-/** Where Node has the words of an earlier standard, or none. */
+/** For statuses for which Node has the words of an earlier standard, or none. */
 const REASONS: Readonly<Record<number, string>> = {
   413: 'Content Too Large',
   422: 'Unprocessable Content',

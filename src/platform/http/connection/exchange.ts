@@ -7,14 +7,13 @@ import { type Connection, type ExchangeLimits, type HttpResponse, statusLine } f
 import type { HeldAnswers } from './held-answers.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** Called when the whole body has arrived, or when it never will. */
 export interface BodyReceiver {
   bodyArrived(text: string): void;
   /** `invalid_format` (no UTF-8), `payload_too_large` or `request_timeout`. */
   bodyFailed(error: ApiError): void;
 }
 
-/** The part of the server that answers requests (pipeline.ts). Neither method throws. */
+/** Answers requests (pipeline.ts). Neither method throws. */
 export interface RequestHandler {
   /** Answers, now or later. */
   handle(exchange: Exchange): void;
@@ -28,24 +27,19 @@ export interface ExchangeHost {
   /** While the server drains, every answer ends its connection. */
   readonly draining: boolean;
   readonly held: HeldAnswers;
-  /**
-   * Number of connections closed so far; it shows whether sending the end of an answer closed one.
-   */
+  /** Connections closed so far; shows whether sending the end of an answer closed one. */
   readonly closed: number;
-  /** The library is calling; `leaveLibrary` is called when it has returned. */
+  /** Called within the library's call; `leaveLibrary` is called when it has returned. */
   enter(exchange: Exchange): void;
-  /** From now on `expire` is called regularly, until `finished`. */
+  /** Calls `expire` regularly, until `finished`. */
   watch(exchange: Exchange): void;
   finished(exchange: Exchange): void;
 }
 
 /**
  * One request and its response, safe to use at any time: after the client is gone every call is a
- * no-op.
- *
- * uWebSockets.js continues to parse when a handler returns, also into the next request of the same
- * read. So no answer is sent while the library is calling: as long as a request is pending, the
- * library cuts the connection before it runs anything that follows. `cut` is the one exception.
+ * no-op. No answer is sent while the library is calling (http/README.md); `cut` is the one
+ * exception.
  */
 export class Exchange {
   readonly id: string;
@@ -55,16 +49,13 @@ export class Exchange {
   readonly #host: ExchangeHost;
   /** Undefined once answered or aborted. */
   #connection: Connection | undefined;
-  /**
-   * Within a call of uWebSockets.js, and until the event loop goes on: bytes of a next request may
-   * follow.
-   */
+  /** Within a library call, until the event loop goes on: bytes of a next request may follow. */
   #inLibrary = true;
-  /** The connection of the request, once it is known. Requests without a network have none. */
+  /** Undefined until it is known, and for requests without a network. */
   #clientConnection: ClientConnection | undefined;
-  /** Further headers of the answer, each behind a line end. */
+  /** Further headers of the answer, each after a line end. */
   #headerLines = '';
-  /** The whole body, or the reason why there is none; undefined while it is arriving. */
+  /** The whole body or the reason for its absence; undefined while it is arriving. */
   #body: string | ApiError | undefined;
   #receiver: BodyReceiver | undefined;
   #chunks: Chunks | undefined;
@@ -72,22 +63,16 @@ export class Exchange {
   #stream: BodyStream | undefined;
   /** Bytes of the body that were discarded. */
   #discarded = 0;
-  /** The last byte of the body has arrived. */
+  /** True once the last byte of the body has arrived. */
   #bodyOver: boolean;
-  /** The body took too long: the answer does not wait for it. */
+  /** True if the body took too long, so that the answer does not wait for it. */
   #isBodyLate = false;
-  /**
-   * The answer, until it may be written: the library must have returned, and an unwanted body must
-   * have passed.
-   */
+  /** Waits until the library has returned and an unwanted body has passed. */
   #held: HttpResponse | undefined;
-  /** Sends an answer that is read while it is sent. */
   #sender: SourceSender | undefined;
-  /** Continues from an offset of the answer's body, if it could not be written at once. */
+  /** Continues at an offset of the answer's body, if it could not be written at once. */
   #writeOn: ((offset: number) => boolean) | undefined;
-  /**
-   * The credential that the memory of the answer counts for, and the number of bytes that remain.
-   */
+  /** The credential that the answer's memory counts for, and the number of bytes that remain. */
   #credentialId: string | undefined;
   #heldBytes = 0;
   #deadlineMs = Number.POSITIVE_INFINITY;
@@ -109,34 +94,31 @@ export class Exchange {
     host.enter(this);
   }
 
-  /** Whether nothing can be sent any more: answered, or the client is gone. */
+  /** True if nothing more can be sent: answered, or the client is gone. */
   get ended(): boolean {
     return this.#answered || this.#connection === undefined;
   }
 
-  /**
-   * Returns the peer's address as text, or '' if the client is gone. Call it within the handler
-   * only.
-   */
+  /** Returns '' if the client is gone. Call it within the handler only. */
   readAddress(): string {
     const bytes = this.#connection?.getRemoteAddressAsText();
     return bytes === undefined ? '' : Buffer.from(bytes).toString('latin1');
   }
 
-  /** Sets a header of the answer. Values are sent unchecked: never pass text of a user. */
+  /** Values are sent unchecked: never pass text of a user. */
   setHeader(name: string, value: string): void {
     this.#headerLines += `\r\n${name}: ${value}`;
   }
 
-  /** Passes the body on as soon as it is complete or has failed; immediately, if it already is. */
+  /** Calls back when the body is complete or has failed; immediately, if it already is or has. */
   whenBody(receiver: BodyReceiver): void {
     this.#receiver = receiver;
     if (this.#body !== undefined) this.#deliver(this.#body);
   }
 
   /**
-   * Returns the body as it arrives, of any size (check `head.contentLength` first). Only within the
-   * handler, and instead of `whenBody`.
+   * Streams a body of any size (check `head.contentLength` first), instead of `whenBody`. Call it
+   * within the handler only.
    */
   streamBody(): BodyStream {
     const stream = new BodyStream({
@@ -148,12 +130,11 @@ export class Exchange {
     return stream;
   }
 
-  /** Associates the exchange with its connection. */
   bind(connection: ClientConnection): void {
     this.#clientConnection = connection;
   }
 
-  /** Sends the one answer of this exchange; a second one is dropped. */
+  /** Sends the answer of this exchange; a second one is dropped. */
   send(outgoing: HttpResponse): void {
     if (this.ended) return;
     this.#answered = true;
@@ -163,7 +144,7 @@ export class Exchange {
   }
 
   /**
-   * From now on the part of the answer that the client has not taken counts for this credential.
+   * Counts the part of the answer that the client has not taken for this credential from now on.
    * Throws ApiError `service_unavailable` if the credential or the server holds too much already.
    */
   answerTo(credentialId: string): void {
@@ -171,7 +152,7 @@ export class Exchange {
     this.#credentialId = credentialId;
   }
 
-  /** Ends the connection with the answer: the bytes after this request may not be a request. */
+  /** Ends the connection after the answer: the next bytes may not be a request. */
   closeBehind(): void {
     this.#closes = true;
   }
@@ -179,8 +160,8 @@ export class Exchange {
   /**
    * Sends the answer and cuts the connection inside the library's call of the handler, so that not
    * one more byte is parsed. The library has no call for an answer that is complete and still
-   * pending, and it does not report the end of one that is not pending. So head and body are
-   * written as the value of the last header.
+   * pending, and does not report the end of one that is not pending, so head and body are written
+   * as the value of the last header.
    */
   cut({ status, body }: HttpResponse): void {
     const connection = this.#connection;
@@ -203,24 +184,23 @@ export class Exchange {
     this.#connection?.close();
   }
 
-  /** The connection has become a socket and belongs to the gateway. */
+  /** Called when the connection has become a socket and belongs to the gateway. */
   handOver(): void {
     this.#clientConnection?.drop();
     this.#finish();
   }
 
-  /** The connection has closed. */
   clientGone(): void {
     this.#finish();
   }
 
-  /** Called by the server when the library has returned to the event loop. */
+  /** Called when the library has returned to the event loop. */
   leaveLibrary(): void {
     this.#inLibrary = false;
     this.#release();
   }
 
-  /** Takes the next bytes. uWebSockets.js reuses the memory of the chunk when this returns. */
+  /** uWebSockets.js reuses the memory of the chunk when this returns. */
   receive(chunk: ArrayBuffer, last: boolean): void {
     if (this.#connection === undefined) return;
     if (!this.#inLibrary) {
@@ -238,7 +218,7 @@ export class Exchange {
   /** Called regularly while watched, with `performance.now()`. */
   expire(nowMs: number): void {
     if (this.#connection === undefined) return;
-    // A stream that still arrives may be paused, and stays so.
+    // A stream that still arrives may be paused, and must stay so.
     const isAwaited =
       this.#chunks !== undefined || (this.#stream !== undefined && this.#bodyOver && !this.#answered);
     if (isAwaited && nowMs - this.#keptMs >= KEEP_MS) {
@@ -267,10 +247,7 @@ export class Exchange {
     if (last) this.#bodyArrived(this.#chunks.bytes);
   }
 
-  /**
-   * What a stream is for may take longer than the library waits: each pause of the stream has set
-   * its clock again.
-   */
+  /** The use of a stream may outlast the library's clock, which its pauses have reset. */
   #keepForAnswer(): void {
     this.#keptMs = performance.now();
     this.#host.watch(this);
@@ -302,7 +279,7 @@ export class Exchange {
 
   /**
    * Writes the answer when it may be written. A client that is cut while it sends may never see its
-   * answer, so an unwanted body is discarded first: all of it, or a part if it is too large.
+   * answer, so an unwanted body is discarded first, or a part of one that is too large.
    */
   #release(): void {
     const held = this.#held;
@@ -344,7 +321,7 @@ export class Exchange {
     else if (typeof body === 'string' || Buffer.isBuffer(body)) this.#trickle(connection, body);
   }
 
-  /** The answer was sent. The connection waits for its next request, unless that closed it. */
+  /** Called when the answer was sent; that may have closed the connection. */
   #completed(closedBefore: number): void {
     if (this.#host.closed === closedBefore) this.#clientConnection?.awaitRequest();
     else this.#clientConnection?.drop();
@@ -354,35 +331,31 @@ export class Exchange {
   #writeHead(connection: Connection, { status, body, contentType }: HttpResponse): void {
     connection.writeStatus(statusLine(status));
     if (body !== null) this.setHeader('Content-Type', contentType ?? 'application/json');
-    // One call for all headers: the library takes longer for a call than for the bytes.
+    // One call for all headers, because a call takes the library longer than the bytes.
     connection.writeHeader('Request-Id', this.id + this.#headerLines);
   }
 
   /** Returns whether the answer is complete. */
   #end(connection: Connection, body: HttpResponse['body']): boolean {
     const closes = this.#mustClose;
-    // Without arguments: an undefined length would be sent, as 2^63.
+    // Without arguments, because an undefined length would be sent as 2^63.
     if (body === null && !closes) connection.endWithoutBody();
     else if (body === null) connection.end('', true);
     else if (isSource(body)) connection.endWithoutBody(body.size, closes);
     else if (this.head.method === 'HEAD') connection.endWithoutBody(Buffer.byteLength(body), closes);
     else if (closes) connection.end(body, true);
-    // Not `end`, which treats bytes that the client has not taken as sent: a client that goes on
-    // asking without reading would fill our memory. This way the next request meets a pending one
-    // and is cut.
+    // `end` treats bytes that the client has not taken as sent: a client that goes on asking
+    // without reading would fill memory. This way its next request meets a pending one and is cut.
     else return connection.tryEnd(body, 0)[1];
     return true;
   }
 
-  /**
-   * An answer that fails half-way can only be cut. A client that takes nothing for `writeMs` is cut
-   * as well.
-   */
+  /** Cuts an answer that fails half-way, or of which the client takes nothing for `writeMs`. */
   #sendSource(connection: Connection, outgoing: HttpResponse, source: ByteSource): void {
     const progress = () => this.#watch(this.#host.limits.writeMs);
     const head = () => {
       this.#writeHead(connection, outgoing);
-      // The library closes the connection by itself only after a body that it is given as a whole.
+      // The library itself closes the connection only after a body that it gets as a whole.
       if (this.#mustClose) connection.writeHeader('Connection', 'close');
     };
     const sink: Sink = {
@@ -407,7 +380,7 @@ export class Exchange {
     return [isTaken, isOver];
   }
 
-  /** A client that takes anything, however slowly, is waited for. */
+  /** Waits for a client that takes anything, however slowly. */
   #trickle(connection: Connection, body: string | Buffer): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     const writeOn = (offset: number) => {
@@ -421,7 +394,7 @@ export class Exchange {
     if (!this.#keep(bytes.length - connection.getWriteOffset())) this.abort();
   }
 
-  /** `bytes` of the answer remain. Returns whether there is room to keep them. */
+  /** Returns whether there is room to keep the remaining `bytes` of the answer. */
   #keep(bytes: number): boolean {
     this.#watch(this.#host.limits.writeMs);
     return this.#countHeld(bytes);
@@ -434,15 +407,12 @@ export class Exchange {
     return this.#host.held.change(this.#credentialId, change);
   }
 
-  /**
-   * The library reports room only when there is much of it: a slow client may have taken some all
-   * the same.
-   */
+  /** The library reports room only if there is much; a slow client may have taken some anyway. */
   #writeOrAbort(): void {
     const connection = this.#connection;
     if (connection === undefined) return;
     const offset = connection.getWriteOffset();
-    // Called by a timer: unlike in the library's own calls, nothing is corked.
+    // Unlike in the library's own calls, nothing is corked in this call of a timer.
     connection.cork(() => this.#writeOn?.(offset));
     if (this.#finished) return;
     if (connection.getWriteOffset() > offset) this.#watch(this.#host.limits.writeMs);
@@ -469,15 +439,12 @@ export class Exchange {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** At least what the library writes together. */
+/** At least the bytes that the library writes together. */
 const CORK_BYTES = 16 * 1024;
-/** How much of a body that is too large is discarded before its answer, and for how long. */
+/** Limits of discarding a body that is too large before its answer. */
 const DISCARD_BYTES = 1024 * 1024;
 const DISCARD_MS = 1_000;
-/**
- * The library silently cuts a connection that brought little for 8 to 12 s; a pause resets its
- * clock.
- */
+/** The library silently cuts a connection after 8 to 12 s of little input; a pause resets that. */
 const KEEP_MS = 4_000;
 
 function tooLarge(limit: number): ApiError {

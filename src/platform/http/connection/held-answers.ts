@@ -7,9 +7,8 @@ export interface HeldLimits {
 }
 
 /**
- * The bytes of answers that are in memory because their clients have not taken them yet. Above a
- * limit requests are refused; requests that were admitted before may hold as much again, and are
- * cut above that.
+ * Bytes of answers in memory that clients have not taken. Above a limit requests are refused; those
+ * admitted before may hold as much again, and are cut above that.
  */
 export class HeldAnswers {
   readonly #limits: HeldLimits;
@@ -26,7 +25,7 @@ export class HeldAnswers {
     return this.#total;
   }
 
-  /** Throws ApiError `service_unavailable` while the credential, or all together, hold too much. */
+  /** Throws ApiError `service_unavailable` while the credential or all together hold too much. */
   requireRoom(credentialId: string): void {
     if (this.#total === 0) return;
     if ((this.#byCredential.get(credentialId) ?? 0) >= this.#limits.perCredential) {

@@ -1,17 +1,11 @@
 import type { Exchange } from './exchange.ts';
 
-/**
- * Origins of other pages that may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard,
- * CORS).
- */
+/** Origins whose pages may call this server (`PARLEY_ALLOWED_ORIGINS`; Fetch standard, CORS). */
 export class AllowedOrigins {
   readonly #origins: ReadonlySet<string>;
   readonly #loopback: boolean;
 
-  /**
-   * With `loopback`, pages of every port of this machine are allowed too, for development servers
-   * beside the demo account.
-   */
+  /** `loopback` also allows this machine's ports, for development beside the demo account. */
   constructor(origins: readonly string[], { loopback = false }: { readonly loopback?: boolean } = {}) {
     this.#origins = new Set(origins);
     this.#loopback = loopback;
@@ -21,11 +15,11 @@ export class AllowedOrigins {
     return this.#origins.has(origin) || (this.#loopback && isLoopbackOrigin(origin));
   }
 
-  /** Permits an allowed page to read the answer. */
+  /** Lets an allowed page read the answer. */
   mark(exchange: Exchange): void {
     const { origin } = exchange.head;
     if (origin === undefined || !this.allows(origin)) return;
-    // A configured origin, or one that matched a whole pattern: safe to write into a header.
+    // A configured origin, or one that matched a whole pattern, is safe in a header.
     exchange.setHeader('Access-Control-Allow-Origin', origin);
     exchange.setHeader('Access-Control-Expose-Headers', EXPOSED);
     exchange.setHeader('Vary', 'Origin');
@@ -49,15 +43,12 @@ const ACCEPTED =
 const EXPOSED =
   'Deprecation, Idempotent-Replayed, Link, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Request-Id, Retry-After';
 
-/** Whether a server that listens on this address can be reached from its own machine only. */
+/** Returns whether a server on this address can be reached from its own machine only. */
 export function isLoopbackAddress(host: string): boolean {
   return LOOPBACK.test(host) || host === '::1';
 }
 
-/**
- * Whether a Host header names this machine. A page of another name that was pointed at it (DNS
- * rebinding) sends that name.
- */
+/** Returns whether a Host header names this machine. After DNS rebinding it has another name. */
 export function isLoopbackHost(header: string | undefined): boolean {
   return header !== undefined && LOOPBACK_HOST.test(header);
 }

@@ -1,14 +1,11 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { parseTraceparent, type TraceContext } from '../../../contract/protocol/traceparent.ts';
 
-/**
- * The parts of a request's head that the pipeline uses, copied while uWebSockets.js still has them.
- * A header that was not sent is undefined.
- */
+/** A request's head, copied while uWebSockets.js still has it. Headers not sent are undefined. */
 export interface RequestHead {
-  /** As sent: methods are case-sensitive. */
+  /** As sent, because methods are case-sensitive. */
   readonly method: string;
-  /** Without the query, as sent: not decoded. */
+  /** Without the query; not decoded. */
   readonly path: string;
   /** Without `?`; '' if there is none. */
   readonly query: string;
@@ -20,30 +17,23 @@ export interface RequestHead {
   readonly account: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly origin: string | undefined;
-  /** Access-Control-Request-Method: an OPTIONS request that carries it is a browser's preflight. */
+  /** Access-Control-Request-Method, which marks an OPTIONS request as a browser's preflight. */
   readonly preflightFor: string | undefined;
-  /** If-None-Match: the entity tags of the forms that the caller already has. */
+  /** If-None-Match: the entity tags that the caller already has. */
   readonly ifNoneMatch: string | undefined;
-  /** Accept-Encoding, as sent. */
   readonly acceptEncoding: string | undefined;
-  /** Content-Type, as sent. */
   readonly contentType: string | undefined;
   /** Parley-Signature, as sent. */
   readonly signature: string | undefined;
   /** From a valid `traceparent`. */
   readonly trace: TraceContext | undefined;
-  /** Announced length of the body in bytes; 0 if there is none. */
+  /** Announced bytes of the body; 0 if there is none. */
   readonly contentLength: number;
-  /**
-   * The connection ends with the answer: the client asked for it, or the end of its request is in
-   * doubt.
-   */
+  /** The answer ends the connection, by the client's wish or as the request's end is in doubt. */
   readonly closes: boolean;
 }
 
-/**
- * The part of uWebSockets.js's HttpRequest that is read here. It is dead when the handler returns.
- */
+/** The used part of uWebSockets.js's HttpRequest. It is dead when the handler returns. */
 export interface IncomingRequest {
   getCaseSensitiveMethod(): string;
   getUrl(): string;
@@ -52,8 +42,8 @@ export interface IncomingRequest {
 }
 
 /**
- * Copies the head, or returns why the request must not be processed at all: its connection is then
- * cut before one more byte is parsed, so that a request hidden behind it never runs (RFC 9112, 3.2
+ * Returns a copy of the head, or the reason not to process the request at all: its connection is
+ * then cut before one more byte is parsed, so a request hidden behind it never runs (RFC 9112, 3.2
  * and 6.3). The library's parser accepts requests that proxies read differently: two lengths, two
  * hosts, any Transfer-Encoding.
  */
@@ -97,8 +87,7 @@ export function readHead(request: IncomingRequest): RequestHead | ApiError {
     signature: headers.signature,
     trace: headers.traceparent === undefined ? undefined : parseTraceparent(headers.traceparent),
     contentLength,
-    // The parser stops reporting headers at one without a name, so a length may be there all the
-    // same.
+    // The parser stops at a header without a name, so there may be a length that it did not report.
     closes: headers.closes || (mayHaveBody && announced === undefined),
   };
 }
@@ -114,10 +103,7 @@ function headTooLarge(): ApiError {
 /** Enough for a token and the cookies of other applications on the same host. */
 export const MAX_HEAD_BYTES = 16 * 1024;
 
-/**
- * Methods whose body has no meaning (RFC 9110, 9.3): bytes that follow one may be a smuggled
- * request.
- */
+/** Their bodies mean nothing (RFC 9110, 9.3): bytes that follow may be a smuggled request. */
 const BODILESS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
 
 const USED = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -127,16 +113,13 @@ function isMethod(text: string): boolean {
   return USED.has(text) || METHOD.test(text);
 }
 
-/**
- * Visible ASCII without the characters that RFC 3986 always requires to be encoded. The parser
- * accepts the rest of Latin-1.
- */
+/** Visible ASCII but what RFC 3986 requires to be encoded. The parser accepts all of Latin-1. */
 const TARGET = /^[\x21\x24-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
 /** Name or address, and port (RFC 9110, 7.2). */
 const HOST = /^[\w.~!$&'()*+,;=%-]+(?::\d*)?$|^\[[\da-fA-F:.]+\](?::\d*)?$/;
 let lastHost = '';
 
-/** Cached, since nearly every request names the same host. */
+/** Cached, because nearly every request names the same host. */
 function isHost(text: string | undefined): boolean {
   if (text === lastHost && text !== '') return true;
   if (text === undefined || !HOST.test(text)) return false;
@@ -147,7 +130,7 @@ function isHost(text: string | undefined): boolean {
 /** Sixteen digits would no longer be exact, and are far above any limit. */
 const LENGTH = /^\d{1,15}$/;
 
-/** Called with every header of one request, with names in lower case. */
+/** Reads the headers of one request, with names in lower case. */
 class HeaderReader {
   host: string | undefined;
   authorization: string | undefined;
@@ -226,7 +209,7 @@ class HeaderReader {
         this.signature = this.#once(name, this.signature, value);
         break;
       case 'traceparent':
-        // Of two that differ neither counts.
+        // With two, none counts.
         this.traceparent = this.traceparent === undefined ? value : '';
         break;
       case 'connection':
@@ -238,7 +221,7 @@ class HeaderReader {
     }
   };
 
-  /** Readers may differ in which of two values they use, so even two equal ones are refused. */
+  /** Parsers may differ in which of two values they use, so even two equal ones are refused. */
   #once(name: string, earlier: string | undefined, value: string): string {
     if (earlier !== undefined) this.problem ??= `The header ${name} was sent more than once.`;
     return value;
@@ -247,5 +230,5 @@ class HeaderReader {
 
 const CLOSE = /(?:^|[\s,])close(?:$|[\s,])/i;
 
-/** One instance serves all requests, because a request's head is read in one go. */
+/** Shared by all requests, because a head is read in one go. */
 const headers = new HeaderReader();

@@ -19,7 +19,7 @@ import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './uws
 
 export interface HttpServerOptions {
   readonly handler: RequestHandler;
-  /** Paths of PEM files; null or absent: plain HTTP. */
+  /** Null or absent for plain HTTP. */
   readonly tls?: TlsFiles | null;
   readonly limits?: Partial<ExchangeLimits>;
   readonly heldLimits?: HeldLimits;
@@ -27,7 +27,6 @@ export interface HttpServerOptions {
 }
 
 /**
- * Bodies: 256 KiB, complete within 10 s. A client that takes nothing of its answer is cut.
  * Connections may be idle for longer than those of common proxies (60 s), so that the proxy closes
  * first and never sends a request to a connection that is being closed.
  */
@@ -38,42 +37,32 @@ export const EXCHANGE_LIMITS: ExchangeLimits = {
   idleMs: 75_000,
 };
 
-/**
- * A few pages of 1 MiB for each client that reads slowly, and no more in total than a small
- * container can spare.
- */
+/** A few pages of 1 MiB for each slow client, and in total what a small container can spare. */
 const HELD_LIMITS: HeldLimits = { perCredential: 8 * 1024 * 1024, total: 64 * 1024 * 1024 };
 
-/**
- * Adapts uWebSockets.js: one port for requests and sockets, requests copied before they die,
- * hostile requests refused, a graceful end.
- */
+/** Serves requests and sockets on one port, refuses hostile requests, and ends gracefully. */
 export class HttpServer implements ExchangeHost, ConnectionHost {
   readonly limits: ExchangeLimits;
   readonly held: HeldAnswers;
 
   readonly #handler: RequestHandler;
   readonly #tls: TlsFiles | null;
-  /**
-   * The first one listens. Each further one serves the connections of a later certificate; open
-   * ones stay with theirs.
-   */
+  /** The first one listens. Each later certificate has one; open connections stay with theirs. */
   readonly #apps: NativeApp[];
-  /** Adds the routes of sockets to an app. */
   readonly #socketRoutes: ((app: NativeApp) => void)[] = [];
   readonly #idPrefix = `req_${randomBytes(9).toString('base64url')}`;
   #requests = 0;
   #listenSocket: ListenSocket | undefined;
   #draining = false;
   #pending = 0;
-  /** Called whenever a request is completely answered, or a connection has closed. */
+  /** Called when a request is completely answered or a connection has closed. */
   #whenLess: (() => void) | undefined;
   readonly #watched = new Set<Exchange>();
   #clock: NodeJS.Timeout | undefined;
   readonly #connections = new Set<ClientConnection>();
   #keeper: NodeJS.Timeout | undefined;
   #closed = 0;
-  /** The request whose head arrived last, until its connection is known. */
+  /** The latest request, until its connection is known. */
   #arriving: Exchange | undefined;
   /** Exchanges that the library called since the event loop went on. */
   #entered: Exchange[] = [];
@@ -86,7 +75,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     this.#apps = [this.#open()];
   }
 
-  /** Requests that are not completely answered. */
+  /** Requests not completely answered. */
   get pending(): number {
     return this.#pending;
   }
@@ -105,30 +94,28 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     return us_socket_local_port(socket);
   }
 
-  /** Adds a route of sockets, which are served on the connections of every certificate. */
+  /** Adds a route of sockets for the connections of every certificate. */
   ws<UserData>(pattern: string, behavior: WebSocketBehavior<UserData>): void {
     const add = (app: NativeApp) => void app.ws(pattern, behavior);
     this.#socketRoutes.push(add);
     for (const app of this.#apps) add(app);
   }
 
-  /** Returns the number of sockets that have subscribed to a topic. */
   numSubscribers(topic: string): number {
     let count = 0;
     for (const app of this.#apps) count += app.numSubscribers(topic);
     return count;
   }
 
-  /** Sends a frame to the sockets that have subscribed to a topic. */
   publish(topic: string, bytes: Buffer, isBinary: boolean): void {
     for (const app of this.#apps) app.publish(topic, bytes, isBinary);
   }
 
   /**
-   * Serves new connections with the certificate that is in the files now. Throws an Error if the
-   * library cannot use them, and goes on with the certificate from before. The library reads
-   * certificates for a new app alone, and only the app that listens accepts connections: it passes
-   * them on. An app is kept until the server closes, for the sockets that were opened on it.
+   * Serves new connections with the certificate now in the files. Throws an Error if the library
+   * cannot use it, and goes on with the earlier one. The library reads certificates for a new app
+   * only, and only the app that listens accepts connections: it passes them on. An app is kept
+   * until the server closes, for the sockets that were opened on it.
    */
   renewCertificate(): void {
     const app = this.#open();
@@ -149,8 +136,8 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
 
   /**
    * Accepts no more connections, ends each one with its answer, and waits at most `ms` for those in
-   * flight, and at most `keptMs` of these for connections that a balancer keeps open: one that is
-   * in use ends with its next answer, and is not closed while a request is on its way.
+   * flight. At most `keptMs` of these are for connections that a balancer keeps open: one in use
+   * ends with its next answer, and is not closed while a request is on its way.
    */
   async drain(ms: number, keptMs = 0): Promise<void> {
     this.stopAccepting();
@@ -160,7 +147,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     await this.#until(() => this.#pending === 0, ms - (performance.now() - beganMs));
   }
 
-  /** Cuts every connection, the gateway's sockets among them. */
+  /** Cuts every connection, including the gateway's sockets. */
   close(): void {
     this.stopAccepting();
     clearInterval(this.#clock);
@@ -168,10 +155,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
     for (const app of this.#apps) app.close();
   }
 
-  /**
-   * Returns the exchange of a request from the library, for this server and for the gateway's
-   * upgrade requests; undefined if the request was hostile and has been refused.
-   */
+  /** Returns the exchange of a request or upgrade; undefined if it was refused as hostile. */
   receive(response: HttpResponse, request: HttpRequest): Exchange | undefined {
     const head = readHead(request);
     this.#pending += 1;
@@ -263,8 +247,7 @@ export class HttpServer implements ExchangeHost, ConnectionHost {
   readonly #leave = (): void => {
     const entered = this.#entered;
     this.#entered = [];
-    // A request after one that ends its connection, before the library had closed it: it is not
-    // answered.
+    // A request after one that ends its connection, before the library closed it, gets no answer.
     const stray = this.takeArriving();
     stray?.abort();
     stray?.clientGone();
@@ -287,7 +270,7 @@ const TICK_MS = 100;
 const LISTEN_EXCLUSIVE_PORT = 1;
 type ListenSocket = us_listen_socket;
 
-/** The library's app with the calls that its type declarations lack. */
+/** Adds calls that the library's type declarations lack. */
 interface NativeApp extends Omit<TemplatedApp, 'listen'> {
   listen(
     host: string,
@@ -295,14 +278,14 @@ interface NativeApp extends Omit<TemplatedApp, 'listen'> {
     options: number,
     listening: (socket: ListenSocket | false) => void,
   ): unknown;
-  /** Returns what stands for this app in the two calls below. */
+  /** Identifies this app in the two calls below. */
   getDescriptor(): number;
-  /** From now on the connections that this app accepts are passed on to the other one. */
+  /** From now on, passes accepted connections on to the other app. */
   addChildAppDescriptor(descriptor: number): unknown;
   removeChildAppDescriptor(descriptor: number): unknown;
 }
 
-/** Stands for the head of a request that is refused because of its head. */
+/** The head of a request that is refused because of its head. */
 const UNREADABLE: RequestHead = {
   method: '',
   path: '',

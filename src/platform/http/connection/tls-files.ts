@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** Paths of two PEM files. */
+/** PEM files. */
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -11,13 +11,13 @@ export interface TlsTexts {
   readonly cert: string;
   readonly key: string;
   readonly subject: string;
-  /** The end of the certificate's time, as OpenSSL writes it. */
+  /** The end of the certificate's validity, as OpenSSL writes it. */
   readonly validTo: string;
 }
 
 /**
- * Reads both files. Throws an Error of one line that names the variable, the file, and what is
- * wrong with it. The TLS library that serves them only reports that it cannot.
+ * Throws an Error of one line that names the variable, the file and the problem; the TLS library
+ * would only report that it cannot serve them.
  */
 export function readTlsFiles({ certFile, keyFile }: TlsFiles): TlsTexts {
   const cert = { label: `PARLEY_TLS_CERT ${certFile}`, text: readText('PARLEY_TLS_CERT', certFile) };

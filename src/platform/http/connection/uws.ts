@@ -4,20 +4,14 @@ process.loadEnvFile(join(import.meta.dirname, 'uws.env'));
 
 const library = await import('uWebSockets.js');
 
-/**
- * uWebSockets.js, loaded with the settings that it reads from the environment only. Import its
- * functions from here.
- */
+/** Import uWebSockets.js from here, with settings that it reads from the environment only. */
 export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = library;
 
 interface Addon {
   _cfg(setting: 'silent'): void;
 }
 
-/**
- * Finds the native addon. The repack's module has it in a file beside its own; upstream's module is
- * the addon.
- */
+/** In the repack, the native addon has a file beside the module; upstream, it is the module. */
 async function findAddon(): Promise<Addon> {
   if ('default' in library) return library.default as Addon;
   const beside = new URL('uws.mjs', import.meta.resolve('uWebSockets.js'));
@@ -25,5 +19,5 @@ async function findAddon(): Promise<Addon> {
   return addon;
 }
 
-// Without this each answer carries a header with the library's name and version.
+// Otherwise each answer has a header with the library's name and version.
 (await findAddon())._cfg('silent');
