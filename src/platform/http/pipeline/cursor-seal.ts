@@ -17,9 +17,7 @@ export class CursorSeal {
     return cursor + this.#sign(cursor);
   }
 
-  /**
-   * Returns the cursor without its signature. Throws ApiError `parameter_invalid` (param cursor).
-   */
+  /** Returns the cursor unsigned. Throws ApiError `parameter_invalid` (param cursor). */
   open(sealed: string): string {
     const cursor = sealed.slice(0, -SIGNATURE_LENGTH);
     const signature = Buffer.from(sealed.slice(-SIGNATURE_LENGTH));
@@ -39,5 +37,5 @@ export function badCursor(): ApiError {
   return new ApiError('parameter_invalid', message, { param: 'cursor' });
 }
 
-/** Of base64url: 96 bits. */
+/** Characters of base64url: 96 bits. */
 const SIGNATURE_LENGTH = 16;

@@ -13,13 +13,13 @@ export interface Endpoint {
   /** Reads the part of the URL after the `?`, by the rules of the caller's version. */
   readonly readQuery: (text: string, version: Version) => unknown;
   readonly readBody: (value: unknown, version: Version) => unknown;
-  /** Compiles the validators of a version now. */
+  /** Compiles the validators of a version in advance. */
   readonly prepare: (version: Version) => void;
 }
 
 /**
- * Validators are compiled when the endpoint is first used, but for frequent ones. Compiling all of
- * them takes 0.4 s, which would delay every start and every test that starts a server.
+ * Compiles validators at the endpoint's first use, unless it is frequent. Compiling all of them
+ * takes 0.4 s, which would delay every start and every test that starts a server.
  */
 export function prepareEndpoint(route: Route): Endpoint {
   const readQuery = perVersion(route.query ?? NOTHING, QUERIES, (schema) =>
@@ -35,7 +35,7 @@ export function prepareEndpoint(route: Route): Endpoint {
     readBody: (value, version) => readBody(version)(value),
     prepare: (version) => {
       readQuery(version);
-      // The first call compiles the code that was generated.
+      // The first call compiles the generated code.
       isAccepted(readBody(version), {});
       prepareForms(route.response);
     },
@@ -44,10 +44,7 @@ export function prepareEndpoint(route: Route): Endpoint {
 
 const NOTHING = Body({});
 
-/**
- * Validators by the text of their schema. Versions and endpoints with the same schema share one,
- * and so do all nodes of a process.
- */
+/** Validators by the text of their schema, shared by versions, endpoints and nodes of a process. */
 const QUERIES = new Map<string, (text: string) => unknown>();
 const BODIES = new Map<string, Validator<unknown>>();
 const PATCHES = new Map<string, Validator<unknown>>();
@@ -69,7 +66,7 @@ function perVersion<T>(
   return (version) => byVersion.get(version) ?? madeFor(version);
 }
 
-/** Most requests have no query and most routes require none, so that case is checked once. */
+/** Most requests have no query and most routes require none, so that case is decided once. */
 function queryReader(read: Validator<unknown>): (text: string) => unknown {
   const mayBeEmpty = isAccepted(read, {});
   return (text) => (text === '' && mayBeEmpty ? NO_QUERY : read(parseQuery(text)));

@@ -5,11 +5,11 @@ import type { Logger } from '../../log.ts';
 
 export interface FailuresOptions {
   readonly docsUrl: string;
-  /** PARLEY_REQUEST_LOG_URL, or null for no `request_log_url`. */
+  /** `PARLEY_REQUEST_LOG_URL`, or null for no `request_log_url`. */
   readonly requestLogUrl: string | null;
 }
 
-/** What anything that was thrown is to the caller: the one place that decides it. */
+/** The only place that decides how a thrown value is answered. */
 export class ErrorMapper {
   readonly #docsUrl: string;
   readonly #requestLogUrl: string | null;
@@ -19,7 +19,7 @@ export class ErrorMapper {
     this.#requestLogUrl = requestLogUrl;
   }
 
-  /** Logs nothing: the cause of a failure is logged with the request it belongs to. */
+  /** Logs nothing, because the cause of a failure is logged with its request. */
   map(thrown: unknown): ApiError {
     if (thrown instanceof ApiError) return thrown;
     if (isUnavailable(thrown) || thrown instanceof EngineUnavailableError) {
@@ -29,10 +29,7 @@ export class ErrorMapper {
     return new ApiError('internal_error', 'Something went wrong on our side.', { cause: thrown });
   }
 
-  /**
-   * The JSON of the error envelope (docs/contract.md#errors). `requestId`: null for what is no
-   * request of its own.
-   */
+  /** Returns the error envelope (docs/contract.md#errors); `requestId` is null if there is none. */
   toBody(error: ApiError, requestId: string | null = null): string {
     const logUrl = requestLogUrlOf(this.#requestLogUrl, requestId);
     return JSON.stringify({ error: toErrorObject(error, this.#docsUrl, logUrl) });
@@ -40,8 +37,8 @@ export class ErrorMapper {
 }
 
 /**
- * Logs why the server failed to do what it was asked, which its answer does not say: `error` where
- * that was not foreseen. Returns whether there was anything to log.
+ * Logs the cause of a server failure, which the answer does not have; as `error` if unforeseen.
+ * Returns whether there was anything to log.
  */
 export function logFailure(log: Logger, error: ApiError, context: object): boolean {
   const { condition, cause, status } = error;
@@ -50,9 +47,7 @@ export function logFailure(log: Logger, error: ApiError, context: object): boole
   return true;
 }
 
-/**
- * The link to the log of one request: its id instead of `{request_id}`, or else behind the base.
- */
+/** Puts the id in the place of `{request_id}`, or else after the base. */
 function requestLogUrlOf(base: string | null, requestId: string | null): string | null {
   if (base === null || requestId === null) return null;
   return base.includes(PLACE) ? base.replaceAll(PLACE, requestId) : `${base}/${requestId}`;

@@ -16,7 +16,7 @@ import type { Match } from './router.ts';
 
 /** A request that did not come over the network. */
 export interface InProcessRequest {
-  /** The one endpoint that may answer; a path of any other endpoint is not found. */
+  /** The one endpoint that may answer; the paths of others are not found. */
   readonly route: Pick<Route, 'name' | 'method' | 'since'>;
   /** Percent-encoded, as in a URL. */
   readonly path: string;
@@ -24,10 +24,10 @@ export interface InProcessRequest {
   readonly query: string;
   /** JSON; '' if there is none. */
   readonly body: string;
-  /** The caller, authenticated by the code that makes the request. */
+  /** Authenticated by the code that makes the request. */
   readonly principal: Principal;
   readonly idempotencyKey: string | undefined;
-  /** The run of an agent that makes it. */
+  /** The run of the agent that makes the request. */
   readonly runId: string;
   /** Of that run. */
   readonly trace: TraceContext | undefined;
@@ -40,8 +40,8 @@ export interface InProcessAnswer {
 }
 
 /**
- * The API without a connection: a request takes the same steps as one that came over the network,
- * in the same order (request-run.ts), except the limit by address and the reading of a credential.
+ * The API without a connection: a request takes the steps of one from the network, in the same
+ * order (request-run.ts), except the limit by address and the reading of a credential.
  */
 export class InProcess {
   readonly #http: Http;
@@ -52,7 +52,7 @@ export class InProcess {
   /** `limits` are those of the server beside it. */
   constructor(http: Http, limits: ExchangeLimits) {
     this.#http = http;
-    // Nothing here is slow: an exchange has ended before its clock would be checked.
+    // An exchange ends here before its clock would be checked.
     const held = new HeldAnswers({
       perCredential: Number.POSITIVE_INFINITY,
       total: Number.POSITIVE_INFINITY,
@@ -60,13 +60,12 @@ export class InProcess {
     this.#host = { limits, held, draining: false, closed: 0, enter() {}, watch() {}, finished() {} };
   }
 
-  /** Resolves with the answer, refusals included; rejects only with the reason of `signal`. */
+  /** Resolves with the answer or refusal; rejects only with the reason of `signal`. */
   async call(request: InProcessRequest, signal: AbortSignal): Promise<InProcessAnswer> {
     signal.throwIfAborted();
     const { promise, resolve } = Promise.withResolvers<InProcessAnswer>();
     this.#run(request, new MemoryConnection(resolve));
-    // A request that has begun goes on: its effect does not depend on whether its answer is
-    // awaited.
+    // A request that has begun goes on, because its effect does not depend on a waiting caller.
     return unlessAborted(promise, signal);
   }
 
@@ -91,7 +90,7 @@ function entranceOf({ route, principal, runId }: InProcessRequest, http: Http): 
   };
 }
 
-/** An id that spells a fixed segment would otherwise be the path of another endpoint. */
+/** Without this, an id that spells a fixed segment would be the path of another endpoint. */
 function only({ name, method }: InProcessRequest['route'], match: Match<Endpoint> | undefined) {
   return match?.byMethod.get(method)?.route.route.name === name ? match : undefined;
 }
@@ -118,12 +117,12 @@ function headOf(request: InProcessRequest, contentLength: number): RequestHead {
   };
 }
 
-/** The stable version, but for an endpoint that came later. */
+/** Returns the stable version, or that of an endpoint that came later. */
 function versionOf({ since }: InProcessRequest['route']): Version {
   return covers(CURRENT_VERSION, since) ? CURRENT_VERSION : since;
 }
 
-/** Takes everything that an exchange writes, at once. */
+/** Takes at once everything that an exchange writes. */
 class MemoryConnection implements Connection {
   readonly #answered: (answer: InProcessAnswer) => void;
   #status = 0;

@@ -1,9 +1,6 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 
-/**
- * Requires that a body is JSON in UTF-8 by its Content-Type, `undefined` where there is none.
- * Throws ApiError `unsupported_media_type`.
- */
+/** Throws ApiError `unsupported_media_type` unless the Content-Type, if any, is JSON in UTF-8. */
 export function requireJsonType(contentType: string | undefined): void {
   // Nearly every client sends one of these.
   if (contentType === undefined || contentType === 'application/json' || contentType === '') return;
@@ -13,7 +10,6 @@ export function requireJsonType(contentType: string | undefined): void {
   if (!UTF_8.test(charset)) throw unsupportedType(message);
 }
 
-/** Returns the refusal of a body of a type that the endpoint does not read. */
 export function unsupportedType(message: string): ApiError {
   return new ApiError('unsupported_media_type', message, { param: 'Content-Type' });
 }

@@ -25,20 +25,19 @@ export interface ListDefinition {
   readonly isForwardOnly: boolean;
 }
 
-/** `time`: in Postgres' format, with its microseconds; `integer`: within 2^53. */
+/** `time` is in Postgres' format, with its microseconds; `integer` is within 2^53. */
 export type KeyPart = 'time' | 'text' | 'integer';
 
 /** The values that a list is ordered by; the last of them is unique. */
 export type Key = readonly (string | number)[];
 
-/** The page that a request asks for; a store gets it as it is. */
+/** The page that a request asks for, as stores get it. */
 export interface PageRequest extends KeysetPage {
   /** Most rows of a page; `fetch` is one more, which shows whether the list goes on. */
   readonly limit: number;
   readonly filtersHash: string;
-  /** The list has rows before this page, though no cursor led here. */
+  /** True if the list has rows before this page, though no cursor led here. */
   readonly startsInside?: boolean;
-  /** Its pages lead to the next one only. */
   readonly isForwardOnly?: boolean;
 }
 
@@ -50,17 +49,16 @@ export function defineList(
   return { name, key, isForwardOnly };
 }
 
-/** The query schema of a list: its own filters and the parameters of every list. */
+/** Returns the query schema of a list: its own filters and the parameters of every list. */
 export function PageQuery<P extends Record<string, TSchema>>(filters: P) {
   return Body({ ...filters, ...PAGE_PARAMETERS });
 }
 
-/** The same for lists with a search. */
+/** Adds the parameters of a search. */
 export function SearchQuery<P extends Record<string, TSchema>>(filters: P) {
   return Body({ ...filters, ...PAGE_PARAMETERS, q: SearchText, search: SearchText });
 }
 
-/** The values of a query whose schema is one of these. */
 export interface PageParameters {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
@@ -70,8 +68,8 @@ export interface PageParameters {
 }
 
 /**
- * `filters`: everything that decides which rows are in the list, including the ids of the path; a
- * cursor is valid for these only. Throws ApiError `parameter_invalid` (param cursor),
+ * `filters` has everything that decides which rows are in the list, including the ids of the path;
+ * a cursor is valid for these only. Throws ApiError `parameter_invalid` (param cursor),
  * `parameters_exclusive`, `parameter_unknown` (param page).
  */
 export function readPage(
@@ -88,14 +86,14 @@ export function readPage(
   return { limit, fetch: limit + 1, direction, after, search, filtersHash, isForwardOnly };
 }
 
-/** Identifies the page among those of all lists; it may change when rows come or go. */
+/** Returns an identifier among the pages of all lists; it may change when rows come or go. */
 export function nameOf({ filtersHash, direction, after, fetch }: PageRequest): string {
   return `${filtersHash} ${direction} ${after ?? ''} ${fetch}`;
 }
 
 /**
  * Returns the list envelope (docs/contract.md#lists) of the rows that a store fetched for `page`.
- * `url`: path and query of this request as sent; the other pages' URLs keep its filters.
+ * `url` is this request's path and query as sent; the other pages' URLs keep its filters.
  */
 export function toList<Row, Item>(
   rows: readonly Row[],
@@ -108,7 +106,7 @@ export function toList<Row, Item>(
   return new Page(shown.map(present), page.direction, infoOf);
 }
 
-/** Like `toList`, of rows whose JSON is known, in the form of the caller's version. */
+/** Like `toList`, for rows whose JSON is known, in the form of the caller's version. */
 export function toEncodedList<Row>(
   rows: readonly Row[],
   page: PageRequest,
@@ -123,7 +121,7 @@ export function toEncodedList<Row>(
 interface Layout<Row> {
   /** The rows of the page, in the order of the list. */
   readonly shown: Row[];
-  /** Returns the `page_info` of the rows from `start` up to, not including, `end`. */
+  /** Returns the `page_info` of the rows from `start` to before `end`. */
   readonly infoOf: (start: number, end: number) => PageInfo;
 }
 
@@ -139,11 +137,11 @@ function laidOut<Row>(
   if (!isForward) shown.reverse();
 
   const pageUrl = (direction: PageRequest['direction'], edge: Row | undefined) =>
-    // An empty page has no edge: beside it is the end of the list on that side.
+    // An empty page has no edge, because the list ends beside it.
     withCursor(url, encodeCursor(direction, edge === undefined ? [] : keyOf(edge), page.filtersHash));
   const infoOf = (start: number, end: number): PageInfo => {
     const ahead = goesOn || end - start < shown.length;
-    // A page that was reached by a cursor has the row of that cursor before it.
+    // A page reached by a cursor has the cursor's row before it.
     const behind = page.after !== null || page.startsInside === true;
     const [hasNext, hasPrevious] = isForward ? [ahead, behind] : [behind, ahead];
     return {
@@ -164,7 +162,7 @@ export class Page<Item> implements List<Item> {
   readonly #direction: PageRequest['direction'];
   readonly #infoOf: Layout<Item>['infoOf'];
   readonly #size: number;
-  /** The JSON of further fields of the list, each with a comma behind it. */
+  /** The JSON of further fields of the list, each followed by a comma. */
   #facts = '';
 
   constructor(
@@ -179,9 +177,7 @@ export class Page<Item> implements List<Item> {
     this.#size = size;
   }
 
-  /**
-   * Adds fields that the list has beside its page (contract/protocol/lists.ts). Returns this page.
-   */
+  /** Adds the list's fields beside its page (contract/protocol/lists.ts), and returns this page. */
   with(facts: object): this {
     this.#facts = `${JSON.stringify(facts).slice(1, -1)},`;
     return this;
@@ -192,10 +188,10 @@ export class Page<Item> implements List<Item> {
   }
 
   /**
-   * Returns the JSON with sealed cursors, as bytes where items have bytes. If there are too many
+   * Returns the JSON with sealed cursors, as bytes if items have bytes. If there are too many
    * items, those farthest from the start of the page are left out, so that the next page in the
-   * same direction begins with them. At least one item remains. `data` has the items in the form of
-   * the caller's version.
+   * same direction begins with them. At least one remains. `data` has the form of the caller's
+   * version.
    */
   toText(seal: CursorSeal, data: readonly unknown[] = this.data): string | Buffer {
     return this.assemble(seal, data, JSON.stringify);
@@ -213,7 +209,7 @@ export class Page<Item> implements List<Item> {
     for (const item of isForward ? items : items.toReversed()) {
       const text = encode(item);
       units += text.length;
-      // Counting bytes takes time, and no unit of a text has more than three of them.
+      // Counting bytes takes time, and no UTF-16 unit has more than three of them.
       if (units * 3 > MAX_PAGE_BYTES) {
         bytes ??= texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0);
         bytes += Buffer.byteLength(text);
@@ -252,10 +248,7 @@ export class EncodedPage extends Page<never> {
   }
 }
 
-/**
- * Replaces the sealed cursor of a list's query by the form that `readPage` reads. Throws ApiError
- * `parameter_invalid` (param cursor).
- */
+/** Unseals the cursor of a list's query. Throws ApiError `parameter_invalid` (param cursor). */
 export function openCursor(query: unknown, seal: CursorSeal): void {
   const parameters = query as { cursor?: unknown; readonly page?: unknown };
   if (typeof parameters.cursor !== 'string' || parameters.page !== undefined) return;
@@ -265,8 +258,7 @@ export function openCursor(query: unknown, seal: CursorSeal): void {
 /** Returns bytes if one of the items is bytes. */
 function joined(head: string, items: readonly (string | Buffer)[], end: string): string | Buffer {
   if (items.every((item) => typeof item === 'string')) {
-    // One copy of what may be large: a text that is put together of a joined one is copied again
-    // when it is sent.
+    // One copy: a large text made of a joined one would be copied again when it is sent.
     const texts = [...items];
     texts[0] = head + (texts[0] ?? '');
     texts[texts.length - 1] += end;
@@ -279,7 +271,7 @@ function joined(head: string, items: readonly (string | Buffer)[], end: string):
   return Buffer.concat([...parts, Buffer.from(end)]);
 }
 
-/** `withCursor` has put the cursor at the end. */
+/** Expects the cursor at the end, where `withCursor` puts it. */
 function sealed(url: string | null, seal: CursorSeal): string | null {
   if (url === null) return null;
   const start = url.lastIndexOf('=') + 1;
@@ -289,7 +281,7 @@ function sealed(url: string | null, seal: CursorSeal): string | null {
 const PAGE_PARAMETERS = {
   cursor: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_LIMIT.most, default: PAGE_LIMIT.default })),
-  /** Accepted only to tell two mistakes apart (docs/contract.md#lists); documents leave it out. */
+  /** Accepted only to distinguish two mistakes (docs/contract.md#lists); not in documents. */
   page: Type.Optional(Type.String({ deprecated: true })),
 };
 const SearchText = Type.Optional(Type.String({ maxLength: 256 }));
@@ -326,10 +318,10 @@ function withCursor(url: string, cursor: string): string {
   return `${url.slice(0, at)}?${[...others, `cursor=${cursor}`].join('&')}`;
 }
 
-/** Also with percent-encoded letters, which are rare. */
+/** Percent-encoded letters are rare, but valid. */
 const CURSOR_PAIR = /^(?:c|%63)(?:u|%75)(?:r|%72)(?:s|%73)(?:o|%6f)(?:r|%72)(?:=|$)/i;
 
-/** How a cursor encodes its direction. */
+/** A cursor has the index of its direction. */
 const DIRECTIONS = ['next', 'previous'] as const;
 
 function encodeCursor(direction: PageRequest['direction'], key: Key, filtersHash: string): string {
@@ -337,7 +329,7 @@ function encodeCursor(direction: PageRequest['direction'], key: Key, filtersHash
   return Buffer.from(content).toString('base64url');
 }
 
-/** Checks everything: the cursor came from a caller, and its key goes into SQL. */
+/** Checks everything, because a caller sent the cursor and its key goes into SQL. */
 function decodeCursor(
   cursor: string,
   parts: readonly KeyPart[],
@@ -355,7 +347,7 @@ function decodeCursor(
 
 function parseCursor(cursor: string): unknown {
   const bytes = Buffer.from(cursor, 'base64url');
-  // Decoding skips characters that are not base64url, so only the exact encoding is accepted.
+  // Only the exact encoding is accepted, because decoding skips characters beyond base64url.
   if (bytes.toString('base64url') !== cursor) throw badCursor();
   try {
     return JSON.parse(bytes.toString());
@@ -370,9 +362,9 @@ const KEY_CHECKS: Readonly<Record<KeyPart, (value: unknown) => boolean>> = {
   integer: (value) => Number.isSafeInteger(value),
 };
 
-/** Short, and independent of the order of the fields. */
+/** Returns a short hash that does not depend on the order of fields. */
 function hashOf(filters: readonly unknown[]): string {
-  // Lists are read again with the same filters, and the hash takes longer than their JSON.
+  // Cached, because lists are read again with the same filters, and hashing takes longer than JSON.
   const json = JSON.stringify(filters);
   const known = HASHES.get(json) ?? hashCanonically(filters);
   HASHES.set(json, known);

@@ -26,20 +26,14 @@ export interface HttpOptions {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   /** By credential. */
   readonly limiter?: Limiter;
-  /**
-   * By address, before authentication. Omit it if nothing is limited, because reading an address
-   * costs time.
-   */
+  /** By address, before authentication. Omit it if unlimited: reading an address costs time. */
   readonly addressLimiter?: Limiter;
-  /** By address, of endpoints that are `scarce`. */
+  /** By address, for endpoints that are `scarce`. */
   readonly scarceLimiter?: Limiter;
   readonly idempotency?: Pick<Idempotency, 'begin'>;
-  /** Opens the transactions of routes that change something. */
+  /** Opens the transactions of changes. */
   readonly database: Pick<Database, 'transaction'>;
-  /**
-   * Signs the cursors of lists, the same on every node. Without it cursors are valid in this
-   * process only.
-   */
+  /** Signs cursors on every node. Without it they are valid in this process only. */
   readonly cursorSecret?: string;
   readonly metrics: Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpRefusals'>;
   readonly log: Logger;
@@ -52,13 +46,10 @@ export function createHttp(options: HttpOptions): Http {
   return new Http(options);
 }
 
-/**
- * How many connections of the pool the requests of one credential hold at once: fewer than half of
- * them.
- */
+/** Connections of the pool for one credential's requests at once: fewer than half of them. */
 const CONNECTIONS_OF_ONE = 4;
 
-/** The whole HTTP API: an HttpServer calls it for each request. */
+/** The whole HTTP API, which an HttpServer calls for each request. */
 export class Http implements RequestHandler, RunHost, PublicHost {
   readonly failures: ErrorMapper;
   readonly origins: AllowedOrigins;
@@ -100,7 +91,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     }
   }
 
-  /** Does for frequent endpoints what their first requests would wait for. */
+  /** Prepares frequent endpoints, so that their first requests need not wait. */
   warmUp(version: Version): void {
     for (const endpoint of this.#endpoints) if (endpoint.route.frequent) endpoint.prepare(version);
   }
@@ -123,10 +114,7 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.record(exchange, NO_ROUTE, error.status, error);
   }
 
-  /**
-   * Answers with the error envelope for an error that any part of the server threw for this
-   * request.
-   */
+  /** Answers with the error envelope for an error from any part of the server. */
   refuse(exchange: Exchange, thrown: unknown): void {
     this.answerError(exchange, this.failures.map(thrown), NO_ROUTE);
   }
@@ -154,7 +142,6 @@ export class Http implements RequestHandler, RunHost, PublicHost {
     this.record(exchange, request, status);
   }
 
-  /** Records the answer in metrics and log. */
   record(exchange: Exchange, request: AnsweredRequest, status: number, error?: ApiError): void {
     const ms = performance.now() - exchange.startedAtMs;
     const { route } = request;
@@ -167,5 +154,5 @@ export class Http implements RequestHandler, RunHost, PublicHost {
 
 const NO_ROUTE: AnsweredRequest = { route: 'none', principal: undefined };
 
-/** Methods that are counted by name; callers may send any word. */
+/** Methods counted by name, because callers may send any word. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

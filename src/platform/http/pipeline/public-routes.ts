@@ -5,8 +5,8 @@ import type { AllowedOrigins } from '../connection/origins.ts';
 import type { AnsweredRequest } from './request-log.ts';
 
 /**
- * By path; one that ends in `/*` stands for everything below it. They require no headers, and
- * answer GET and HEAD, also PUT, or only POST.
+ * By path; one that ends in `/*` covers everything below it. They require no headers, and answer
+ * GET and HEAD, also PUT, or only POST.
  */
 export type PublicRoutes = Readonly<Record<string, PublicRoute | PublicFile | PublicAction | PublicReceiver>>;
 
@@ -23,7 +23,7 @@ export interface PublicAction {
   readonly post: PublicRoute;
 }
 
-/** An action whose body is read as it arrives. It is limited per address before a byte is read. */
+/** An action whose body is read as it arrives, after the limit of its address. */
 export interface PublicReceiver {
   readonly receive: (request: StreamedRequest) => Promise<PublicAnswer>;
 }
@@ -32,7 +32,7 @@ export interface PublicRequest {
   readonly path: string;
   /** As sent, without `?`. */
   readonly query: string;
-  /** The entity tags of the forms that the caller already has. */
+  /** The entity tags that the caller already has. */
   readonly ifNoneMatch: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
@@ -42,47 +42,43 @@ export interface PublicRequest {
 
 export interface PutRequest extends PublicRequest {
   readonly contentType: string | undefined;
-  /** Bytes of the body. */
+  /** In bytes. */
   readonly contentLength: number;
-  /**
-   * The body as it arrives. Throws ApiError `client_closed_request` if it does not arrive as a
-   * whole.
-   */
+  /** Throws ApiError `client_closed_request` if the body does not arrive as a whole. */
   readonly body: AsyncIterable<Buffer>;
 }
 
 export interface StreamedRequest extends PutRequest {
-  /** Of the peer, as text. */
+  /** The peer's, as text. */
   readonly address: string;
   /** Parley-Signature, as sent. */
   readonly signature: string | undefined;
 }
 
 export interface PublicAnswer extends HttpResponse {
-  /** Never with text of a caller in the values. */
+  /** Values never have text of a caller. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The parts of the server that public routes use. */
+/** The server's parts that public routes use. */
 export interface PublicHost {
   readonly origins: AllowedOrigins;
-  /** By address; undefined where nothing is limited. */
+  /** By address; undefined if nothing is limited. */
   readonly addressLimiter: { consume(key: string): unknown } | undefined;
   refuse(exchange: Exchange, thrown: unknown): void;
   answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
   record(exchange: Exchange, request: AnsweredRequest, status: number): void;
 }
 
-/** With the pattern that matched, for the metrics. */
+/** Has the pattern that matched, for the metrics. */
 export interface FoundPublic {
   readonly pattern: string;
   readonly route: PublicRoutes[string];
 }
 
-/** Finds public routes by path. */
 export class PublicTable {
   readonly #exact = new Map<string, FoundPublic>();
-  /** Pages and pictures, which need no fast look-up. */
+  /** For pages and pictures, which need no fast look-up. */
   readonly #below: { readonly prefix: string; readonly found: FoundPublic }[] = [];
 
   constructor(routes: PublicRoutes) {

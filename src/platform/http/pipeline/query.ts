@@ -1,14 +1,11 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { isCleanText } from '../../../contract/protocol/schema/validation.ts';
 
-/**
- * Text; a list for names that end in `[]`, and for other names that occur more than once, which no
- * schema accepts.
- */
+/** A list for names that end in `[]`, or that occur more than once, which no schema accepts. */
 export type RawQuery = Record<string, string | string[]>;
 
 /**
- * Reads the part of the URL after the `?`. Throws ApiError `parameter_invalid` for text that is not
+ * Reads the URL after the `?`. Throws ApiError `parameter_invalid` for text that is not
  * percent-encoded UTF-8 or that Postgres cannot store.
  */
 export function parseQuery(text: string): RawQuery {
@@ -44,9 +41,7 @@ function decode(text: string, param: string | null): string {
 /** Most names and values match. */
 const PLAIN = /^[\w.~-]*$/;
 
-/**
- * Returns undefined if the text is not percent-encoded UTF-8, or has characters that no text has.
- */
+/** Returns undefined if it is not percent-encoded UTF-8, or not storable as text. */
 export function decodeText(text: string): string | undefined {
   try {
     const decoded = decodeURIComponent(text);

@@ -5,23 +5,20 @@ import type { Logger } from '../../log.ts';
 import type { Exchange } from '../connection/exchange.ts';
 import { logFailure } from './failure.ts';
 
-/** What the log and the metrics say of a request beside its head. */
+/** For log and metrics, beside the request's head. */
 export interface AnsweredRequest {
-  /**
-   * The pattern of its route: paths are made up by callers, and endless. `none` where no route was
-   * found.
-   */
+  /** The route's pattern, or `none`: callers make up paths without end. */
   readonly route: string;
-  /** Undefined where the caller is not known, or not asked for. */
+  /** Undefined if the caller is unknown or not asked for. */
   readonly principal: Principal | undefined;
-  /** The run of an agent that made it. */
+  /** The run of the agent that made the request. */
   readonly runId?: string | undefined;
 }
 
 /**
- * One line for each request that is answered (docs/operations.md, Logs and traces): `info` for
- * changes and refusals, `debug` for what was only read, and for failures of the server a warning or
- * an error with their cause. Never with text of a caller: no paths, queries, bodies or credentials.
+ * Logs one line per answered request (docs/operations.md, Logs and traces): `info` for changes and
+ * refusals, `debug` for reads, and a warning or an error with the cause for failures of the server.
+ * Lines never have text of a caller: no paths, queries, bodies or credentials.
  */
 export class RequestLog {
   readonly #log: Logger;
@@ -34,7 +31,7 @@ export class RequestLog {
     this.#hasInfo = log.isLevelEnabled('info');
   }
 
-  /** `error`: what the answer says, where it is the error envelope. */
+  /** `error` is that of an answer with the error envelope. */
   write(exchange: Exchange, request: AnsweredRequest, status: number, ms: number, error?: ApiError): void {
     if (status >= 500 && error !== undefined) {
       if (logFailure(this.#log, error, fieldsOf(exchange, request, status, ms, error))) return;
@@ -48,7 +45,7 @@ export class RequestLog {
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Fields that are undefined are left out by pino. */
+/** pino omits undefined fields. */
 function fieldsOf(
   { id, head }: Exchange,
   { route, principal, runId }: AnsweredRequest,

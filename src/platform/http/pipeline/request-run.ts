@@ -39,27 +39,26 @@ import {
 import type { Match } from './router.ts';
 import { requireVersion } from './spoken-version.ts';
 
-/** How a request comes in: over the network, or from this process itself. */
+/** The way by which a request comes in: the network, or this process itself. */
 export interface Entrance {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  /** By address, before authentication; undefined where nothing is limited. */
+  /** By address, before authentication; undefined if nothing is limited. */
   readonly addressLimiter: Limiter | undefined;
-  /** Returns undefined where there is nothing at this path. */
+  /** Returns undefined if there is nothing at this path. */
   find(path: string): Match<Endpoint> | undefined;
-  /** Present where the caller is known before its request is checked. */
+  /** Present if the caller is known before its request is checked. */
   readonly principal?: Principal;
-  /** The run of an agent that makes the request. */
+  /** The run of the agent that makes the request. */
   readonly runId?: string;
 }
 
-/** What a run needs of the rest; undefined where it is switched off. */
+/** The parts of the server that a run uses; undefined if switched off. */
 export interface RunHost extends Entrance {
   /** By credential. */
   readonly limiter: Limiter | undefined;
-  /** By address, of endpoints that are `scarce`. */
+  /** By address, for endpoints that are `scarce`. */
   readonly scarceLimiter: Limiter | undefined;
   readonly idempotency: Pick<Idempotency, 'begin'> | undefined;
-  /** Where changes are made. */
   readonly database: Pick<Database, 'transaction'>;
   /** By caller and path. */
   readonly changeTurns: TurnsByKey;
@@ -73,9 +72,9 @@ export interface RunHost extends Entrance {
   answerError(exchange: Exchange, error: ApiError, request: AnsweredRequest): void;
 }
 
-/** Throws, or rejects with, ApiError `rate_limit_exceeded`; undefined where nothing is limited. */
+/** Throws, or rejects with, ApiError `rate_limit_exceeded`; returns undefined if unlimited. */
 export interface Limiter {
-  /** Requests that a window allows: what RateLimit-Limit says where it says no. */
+  /** Requests per window, for RateLimit-Limit in a refusal. */
   readonly limit?: number;
   consume(key: string): RateState | Promise<RateState> | undefined;
 }
@@ -85,8 +84,8 @@ export interface Limiter {
  * of docs/contract.md#order-of-checks: address limit → route → method → version → credential →
  * account → subscription → rate limit → permission → query → body → idempotency → rules → handler.
  * An open endpoint goes from the version, perhaps over a second limit of its address, to the query.
- * A step waits only where it must: if the caller is cached, nothing does before the rules. Those
- * come behind idempotency, because a time that has passed must not refuse a replay.
+ * A step waits only where it must: with a cached caller, none before the rules does. Those follow
+ * idempotency, because a time that has passed must not refuse a replay.
  */
 export class RequestRun implements BodyReceiver, AnsweredRequest {
   readonly #http: RunHost;
@@ -99,9 +98,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   #query: unknown;
   #body: unknown;
   #claim: IdempotencyClaim | undefined;
-  /** The limit that was checked last. */
+  /** The last limit that was checked. */
   #limiter: Limiter | undefined;
-  /** Undefined until a limit has asked for it. */
+  /** Undefined until a limit needs it. */
   #address: string | undefined;
 
   constructor(http: RunHost, exchange: Exchange, entrance: Entrance = http) {
@@ -233,7 +232,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
 
   #checkPermission(principal: Principal, { route }: Endpoint): void {
     if (principal.customer) {
-      // Customers have no role: what they may do is a list of endpoints.
+      // Customers have no role, but a list of endpoints.
       if (route.customers !== true) throw closedTo('Customers');
     } else {
       if (route.agents === false && principal.actor.type === 'agent') throw closedTo('Agents');
@@ -260,10 +259,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#claimKey();
   }
 
-  /**
-   * A proxy in front may have framed a body that is not JSON differently: then what follows it is
-   * not a request.
-   */
+  /** A proxy may have framed a non-JSON body differently; what follows is then not a request. */
   #mustBeJson<T>(check: () => T): T {
     try {
       return check();
@@ -282,8 +278,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     }
     const { accountId, actor } = this.#principal!;
     const fingerprint = fingerprintOf(query, this.#body);
-    // Without a credential, callers are distinguished by what they send, because they choose their
-    // keys independently.
+    // Without a credential, content distinguishes callers, who choose keys independently.
     const actorId = this.#principal === UNAUTHENTICATED ? fingerprint.toString('base64url') : actor.id;
     const scope = { accountId, actorId, method, path };
     this.#await(idempotency.begin(scope, idempotencyKey, fingerprint), this.#replayOrHandle);
@@ -336,10 +331,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     return this.#withConnection(async () => route.handle(this.#call()));
   }
 
-  /**
-   * Requests of one credential hold a few connections of the pool at once, so that those of others
-   * find some.
-   */
+  /** Limits the pool's connections for one credential's requests, so that others find some. */
   #withConnection<T>(work: () => Promise<T>): Promise<T> {
     const principal = this.#principal!;
     if (principal === UNAUTHENTICATED) return work();
@@ -347,9 +339,9 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
   }
 
   /**
-   * Changes of one resource by one caller follow one another, without a connection while they wait.
-   * Otherwise those that wait for the lock of its row hold every connection of the pool, and all
-   * other requests are refused.
+   * Changes of one resource by one caller follow one another, and wait without a connection.
+   * Otherwise those that wait for its row's lock hold every connection of the pool, and all other
+   * requests are refused.
    */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (!this.#endpoint!.route.path.includes(':')) return work();
@@ -419,9 +411,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     this.#answer(status, unmarkedForm(this.#version!, value));
   }
 
-  /**
-   * Never rejects: the effect stands and is answered, whether or not the answer could be stored.
-   */
+  /** Never rejects, because the effect stands and is answered, even if the answer is not stored. */
   async #keep(claim: IdempotencyClaim, status: number, body: string | Buffer): Promise<void> {
     const { secret = false } = this.#endpoint!.route;
     try {
@@ -443,7 +433,7 @@ export class RequestRun implements BodyReceiver, AnsweredRequest {
     if (error.condition === 'rate_limit_exceeded') this.#showUsedUp(error);
     const answer = () => this.#http.answerError(this.#exchange, error, this);
     if (this.#claim === undefined) answer();
-    // Releases the key or stores the refusal, depending on its status.
+    // The status decides whether the key is released or the refusal stored.
     else {
       const body = this.#http.failures.toBody(error, this.#exchange.id);
       this.#keep(this.#claim, error.status, body).then(answer, answer);
@@ -472,10 +462,7 @@ function undecodable(): ApiError {
   return new ApiError('invalid_format', 'The path must be percent-encoded UTF-8 text.');
 }
 
-/**
- * An answer as it is stored: in the newest form, with marks (platform/engine/marked-json.ts), for
- * callers of every version.
- */
+/** In the newest form, with marks (platform/engine/marked-json.ts), for every version's callers. */
 class StoredAnswer extends Answer<Buffer> {}
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
@@ -486,7 +473,7 @@ function zip(names: readonly string[], values: readonly string[]): Record<string
   return params;
 }
 
-/** For the Allow header: every path with GET has HEAD. */
+/** Returns the Allow header; every path with GET has HEAD. */
 function methodsOf({ byMethod }: Match<Endpoint>): string {
   const methods = [...byMethod.keys()];
   if (byMethod.has('GET')) methods.push('HEAD');

@@ -7,10 +7,9 @@ import type { Principal } from '../../access/principal.ts';
 import type { Tx } from '../../db/connection/handle.ts';
 
 /**
- * One endpoint as data: the pipeline checks it, OpenAPI prints it, and agents' endpoint tools are
- * made from it. `defineRoute` keeps the types of query and body for the handler. A route that
- * changes something has one of two forms, and the compiler accepts no third: either the pipeline
- * opens its transaction, or it says why it commits by itself.
+ * One endpoint as data, for the pipeline, OpenAPI and agents' endpoint tools. `defineRoute` keeps
+ * the types of query and body for the handler. A route that changes something has one of two forms:
+ * the pipeline opens its transaction, or it says why it commits by itself.
  */
 export type Route<
   Query extends TSchema = TSchema,
@@ -25,10 +24,7 @@ export type Route<
 export interface ReadRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
   extends RouteFacts<Query, RequestBody> {
   readonly method: 'GET';
-  /**
-   * Whether a call with this query takes a connection of the pool next to never (Database.reader).
-   * Absent: each takes one.
-   */
+  /** Returns true if the call hardly ever uses the pool (Database.reader). Absent if all do. */
   readonly isUnpooled?: (query: Static<Query>, principal: Principal) => boolean;
   /** Returns the resource in its newest form. Throws ApiError. */
   readonly handle: Handler<Call<Static<Query>, Static<RequestBody>>, HandlerResult>;
@@ -39,8 +35,8 @@ export interface ReadRoute<Query extends TSchema = TSchema, RequestBody extends 
 
 /**
  * Changes something in one transaction, which the pipeline opens once its checks have passed. The
- * pipeline stores the answer for an Idempotency-Key in the same transaction, so that after a crash
- * either both are there or neither.
+ * pipeline stores the answer for an Idempotency-Key in it, so that after a crash both are there or
+ * neither.
  */
 export interface ChangeRoute<
   Query extends TSchema = TSchema,
@@ -48,15 +44,9 @@ export interface ChangeRoute<
   Prepared = unknown,
 > extends RouteFacts<Query, RequestBody> {
   readonly method: ChangingMethod;
-  /**
-   * Runs before the transaction is opened: checks and reads that need none. Write it before
-   * `change`, which gets its result.
-   */
+  /** Checks and reads before the transaction. Write it before `change`, which gets its result. */
   readonly prepare?: Handler<Call<Static<Query>, Static<RequestBody>>, Prepared>;
-  /**
-   * Returns the resource in its newest form, from what it reads through `tx`. Throws ApiError,
-   * which rolls back.
-   */
+  /** Returns the resource in its newest form, read through `tx`. Throws ApiError, to roll back. */
   readonly change: (
     tx: Tx,
     call: ChangeCall<Static<Query>, Static<RequestBody>>,
@@ -70,9 +60,9 @@ export interface ChangeRoute<
 export interface CommittingRoute<Query extends TSchema = TSchema, RequestBody extends TSchema = TSchema>
   extends RouteFacts<Query, RequestBody> {
   readonly method: ChangingMethod;
-  /** A sentence that says where it commits, and why there. */
+  /** A sentence on the place of its commit, and the reason. */
   readonly commits: string;
-  /** Returns what `call.answer` made of the resource in its newest form. Throws ApiError. */
+  /** Returns the result of `call.answer` for the resource's newest form. Throws ApiError. */
   readonly handle: Handler<CommittingCall<Static<Query>, Static<RequestBody>>, Answered>;
   readonly prepare?: undefined;
   readonly change?: undefined;
@@ -83,23 +73,20 @@ type ChangingMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Handler<C, Result> = (call: C) => Promise<Result> | Result;
 
 interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
-  /**
-   * Such as `send_message`; unique. It is the operationId of OpenAPI and, with dashes, the slug of
-   * the endpoint tool.
-   */
+  /** Unique, such as `send_message`; OpenAPI's operationId and, with dashes, the tool's slug. */
   readonly name: string;
-  /** With `:name` for parameters: `/v1/messaging/conversations/:id/messages`. */
+  /** Has `:name` for parameters: `/v1/messaging/conversations/:id/messages`. */
   readonly path: string;
   /** One line for the documentation. */
   readonly summary: string;
   /** The version that introduced it; older callers get `api_version_too_old`. */
   readonly since: Version;
-  /** The permission that the caller's role must grant, or null for any valid credential. */
+  /** The permission that the caller's role must grant; null for any valid credential. */
   readonly permission: Permission | AdminPermission | null;
   /**
-   * A lesser permission that is enough for the caller's own state or work, and a name for that
-   * ("your own messages"). The pipeline admits a caller that has either. The handler requires
-   * `permission` once it knows that the resource is not the caller's own.
+   * A lesser permission that suffices for the caller's own state or work, and its name ("your own
+   * messages"). The pipeline admits a caller with either. The handler requires `permission` once it
+   * knows that the resource is not the caller's own.
    */
   readonly own?: { readonly permission: Permission; readonly of: string };
   /**
@@ -107,65 +94,49 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * caller's identity. `principal` is UNAUTHENTICATED, and `permission` is null.
    */
   readonly open?: boolean;
-  /**
-   * An open endpoint that few addresses call more than once: limited per address far below all
-   * others.
-   */
+  /** True if few addresses call it more than once: limited per address far below all others. */
   readonly scarce?: boolean;
-  /**
-   * Answers also while the account's subscription is not active, so that a caller can find out why
-   * others refuse.
-   */
+  /** True to answer with an inactive subscription too, so that callers see why others refuse. */
   readonly unsubscribed?: boolean;
-  /** Customers may call it (docs/contract.md#customers). By default they may not. */
+  /** True if customers may call it (docs/contract.md#customers). */
   readonly customers?: boolean;
   /**
-   * False: closed to agents and not an endpoint tool (docs/contract.md#limits-of-agents): endpoints
-   * that decide about people's approval, credentials and rights.
+   * False for endpoints that decide about people's approval, credentials and rights: they are
+   * closed to agents and no tools (docs/contract.md#limits-of-agents).
    */
   readonly agents?: boolean;
   /**
-   * Whether a call with this body reaches people outside the account. In a run of an agent that a
-   * mail started, such a call needs review (docs/contract.md#tools). Absent: none does.
+   * Returns whether a call with this body reaches people outside the account. In a run that a mail
+   * started, it then needs review (docs/contract.md#tools). Absent if none does.
    */
   readonly reachesOutside?: (body: Static<RequestBody>) => boolean;
-  /** Query parameters; arrays have `[]` in their name. Without it every parameter is unknown. */
+  /** Query parameters; arrays have `[]` in their names. If absent, every parameter is unknown. */
   readonly query?: Query;
-  /**
-   * The JSON body; an empty one counts as `{}`. Without a schema only an empty body or `{}` is
-   * accepted.
-   */
+  /** The JSON body; an empty one counts as `{}`. Without a schema, only these two are accepted. */
   readonly body?: RequestBody;
   /**
-   * Checks what the schemas cannot say about path, query and body: fields that depend on each
-   * other, times, what only the configuration allows. It runs before anything that the request
-   * names is read, so that a request that no resource could fit is refused for that. Throws
-   * ApiError.
+   * Checks path, query and body beyond the schemas: fields that depend on each other, times, the
+   * configuration. It runs before anything that the request names is read, so that a request that
+   * no resource could fit is refused for that. Throws ApiError.
    */
   readonly rules?: Handler<Call<Static<Query>, Static<RequestBody>>, void>;
   /** Success status. */
   readonly status: 200 | 201;
-  /** The resource may exist already: then the status is 200 instead of 201. */
+  /** True if the resource may exist already: the status is then 200 instead of 201. */
   readonly mayExist?: boolean;
-  /**
-   * Fields that came with later versions than the route declare it themselves
-   * (contract/protocol/schema/since.ts).
-   */
+  /** Later fields declare their versions themselves (contract/protocol/schema/since.ts). */
   readonly response: TSchema;
-  /** The answer shows a secret: it is encrypted if it is stored for an Idempotency-Key. */
+  /** True if the answer shows a secret: it is then stored encrypted for an Idempotency-Key. */
   readonly secret?: boolean;
   /**
-   * Nothing in the request proves that a repetition comes from the same caller, so the answer is
-   * not stored: a repetition with the same Idempotency-Key has no effect, and is answered
+   * True if nothing in the request proves that a repetition comes from the same caller. The answer
+   * is then not stored: a repetition with the same Idempotency-Key has no effect and is answered
    * `resource_gone`.
    */
   readonly once?: boolean;
-  /** Conditions that it may answer beside those of its kind (openapi/refusals.ts). */
+  /** Conditions beside those of its kind (openapi/refusals.ts). */
   readonly refuses?: readonly ErrorCondition[];
-  /**
-   * Called so often that nothing may be left to do for the first request: its validators are
-   * compiled before the server listens.
-   */
+  /** True to compile its validators before the server listens, because it is called often. */
   readonly frequent?: boolean;
 }
 
@@ -176,7 +147,7 @@ export interface Call<Query = unknown, RequestBody = unknown> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: RequestBody;
-  /** What the request is a part of, where the caller said so. */
+  /** The trace that the caller sent, if any. */
   readonly trace: TraceContext | undefined;
   /** Path and query as sent, for page URLs. */
   readonly url: string;
@@ -184,37 +155,34 @@ export interface Call<Query = unknown, RequestBody = unknown> {
 
 export interface ChangeCall<Query = unknown, RequestBody = unknown> extends Call<Query, RequestBody> {
   /**
-   * Has `run` called once the transaction is committed, and waited for before the request is
-   * answered. If it rejects, the request fails, but the change stands.
+   * Calls `run` after the commit and waits for it before the answer. If it rejects, the request
+   * fails, but the change stands.
    */
   afterCommit(run: () => void | Promise<void>): void;
 }
 
 export interface CommittingCall<Query = unknown, RequestBody = unknown> extends Call<Query, RequestBody> {
   /**
-   * Makes the answer, and stores it for an Idempotency-Key: with `tx`, in this transaction of the
-   * effect, so that after a crash either both are there or neither. Rejects then with ApiError
-   * `idempotency_in_progress` if another request took the key over: let it roll the transaction
-   * back. With undefined, after the handler: where nothing was changed, or where the effect is in
-   * no transaction.
+   * Makes the answer, and stores it for an Idempotency-Key. With `tx`, the transaction of the
+   * effect, both are there after a crash or neither; rejects with ApiError
+   * `idempotency_in_progress` if another request took the key over: let that roll it back. Pass
+   * undefined to store after the handler, if nothing was changed or the effect is in no
+   * transaction.
    */
   answer(reply: HandlerResult, tx: Tx | undefined): Promise<Answered> | Answered;
 }
 
-/**
- * An answer whose place in the store for Idempotency-Keys was decided: only `CommittingCall.answer`
- * makes one.
- */
+/** Proves that storing the answer was decided on: only `CommittingCall.answer` makes one. */
 export interface Answered {
   readonly [ANSWERED]: true;
 }
 
 declare const ANSWERED: unique symbol;
 
-/** A JSON-serializable value gets the route's status; an Answer has a status of its own. */
+/** A JSON-serializable value with the route's status, or an Answer with its own. */
 export type HandlerResult = object | Answer;
 
-/** An answer with a status of its own (200 for a resource that existed already). */
+/** An answer with its own status (200 for a resource that existed already). */
 export class Answer<Value extends object = object> {
   readonly status: number;
   /** JSON-serializable. */

@@ -29,10 +29,7 @@ export function requireVersion(
   return version;
 }
 
-/**
- * Returns the headers of every answer to a request that speaks a version by a former name (RFC
- * 9745, docs/contract.md#versions); none for any other.
- */
+/** Returns headers for a version's former name (RFC 9745, docs/contract.md#versions), else none. */
 export function deprecationHeaders(version: string | undefined): readonly [name: string, value: string][] {
   const former = version === undefined ? undefined : FORMER_NAMES.get(version);
   return former === undefined ? NONE : [['Deprecation', `@${former.deprecatedAtS}`], LINK];
