@@ -5,14 +5,13 @@ import { notFound } from '../../../contract/protocol/errors.ts';
 import type { PublicRoute, PublicRoutes } from '../pipeline/public-routes.ts';
 import { type Document, documentRoute } from './documents.ts';
 
-/** The path from which a page imports the SDK. */
 export const CLIENT_PATH = '/v1/client.js';
 
 /**
  * The SDK for browsers: src/contract/client/ and its imports from src/contract/protocol/, module by
  * module, with the types removed and no build step. Every page revalidates each module
- * (documents.ts), so that it never runs modules of two releases. The server's usual rule applies to
- * pages of other origins.
+ * (documents.ts), so it never runs modules of two releases. Pages of other origins follow the
+ * server's usual rule.
  */
 export function clientRoutes(): PublicRoutes {
   let reading: Promise<ReadonlyMap<string, PublicRoute>> | undefined;
@@ -32,7 +31,7 @@ export function clientRoutes(): PublicRoutes {
 const SOURCES = new URL('../../../contract/', import.meta.url);
 const ENTRY = new URL('client/index.ts', SOURCES);
 
-/** By path: the entry and the modules imported from it; nothing else of the directories. */
+/** Returns, by path, the entry and the modules imported from it; nothing else is served. */
 async function readModules(): Promise<ReadonlyMap<string, PublicRoute>> {
   const routes = new Map<string, PublicRoute>();
   const unread = [ENTRY];
@@ -50,22 +49,15 @@ async function readModules(): Promise<ReadonlyMap<string, PublicRoute>> {
   return routes;
 }
 
-/**
- * src/contract/client/index.ts is served as /v1/client/index.js, so that relative imports stay
- * valid.
- */
+/** Serves src/contract/client/index.ts as /v1/client/index.js: relative imports stay valid. */
 function pathOf(url: URL): string {
   return `/v1/${url.href.slice(SOURCES.href.length).replace(/\.ts$/, '.js')}`;
 }
 
-/**
- * Static imports and re-exports of our own files, up to their `.ts`. Type imports are gone by then.
- */
+/** Static imports and re-exports of our files, up to `.ts`. Type imports are gone by then. */
 const IMPORT = /(^(?:import|export)\b[^'"`;]*?\bfrom\s*')(\.{1,2}\/[^'"]+)\.ts(?=')/gm;
 
-/**
- * Suppresses Node's warning that this function is experimental: standard error has JSON lines only.
- */
+/** Suppresses Node's experimental warning, because standard error has JSON lines only. */
 function withoutTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};

@@ -3,18 +3,15 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { PublicAnswer, PublicRoute } from '../pipeline/public-routes.ts';
 
-/**
- * Content that does not change while the process lives: a page, a style sheet, the OpenAPI
- * document.
- */
+/** Content that is constant for the process: a page, a style sheet, the OpenAPI document. */
 export interface Document {
   readonly contentType: string;
   readonly body: Buffer;
 }
 
 /**
- * Serves a document that is made at the first request, compressed once per requested encoding, and
- * cached. A client that has it already (If-None-Match) gets 304.
+ * Serves a document, made at the first request, compressed once per encoding, and cached. A client
+ * that has it (If-None-Match) gets 304.
  */
 export function documentRoute(make: () => Document | Promise<Document>): PublicRoute {
   let kept: CachedDocument | undefined;
@@ -68,10 +65,9 @@ export function encodingFor(acceptEncoding: string): Encoding | undefined {
 
 const REFUSED = /^q=0(?:\.0*)?$/;
 
-/** A document with its encodings, each made once. */
 class CachedDocument {
   readonly document: Document;
-  /** Weak, because it stands for the document in every encoding. */
+  /** Weak, because it is the same for every encoding. */
   readonly tag: string;
   readonly #encoded = new Map<Encoding, Promise<Buffer>>();
 

@@ -24,8 +24,8 @@ import {
 import { SchemaComponents, type SchemaObject } from './schemas.ts';
 
 /**
- * The AsyncAPI 3.0 document of the socket: every frame of protocol/'s tables, and which frame
- * answers which. In AsyncAPI `receive` is an action of the server.
+ * Returns the socket's AsyncAPI 3.0 document: every frame of protocol/'s tables, and which answers
+ * which. In AsyncAPI, `receive` is an action of the server.
  */
 export function asyncApiDocument(): object {
   const frames = new Frames();
@@ -109,7 +109,6 @@ const BINDING = {
   bindingVersion: '0.1.0',
 };
 
-/** One line about each frame. */
 export const FRAME_SUMMARIES: Readonly<Record<ServerFrameType, string>> = {
   hello: 'First on every socket.',
   ready: 'The caller is known; `expires_at` is null for keys.',
@@ -123,13 +122,12 @@ export const FRAME_SUMMARIES: Readonly<Record<ServerFrameType, string>> = {
   auth_expiring: 'The credential ends soon: send `refresh`.',
 };
 
-/** The messages of the channel, and the schemas that they use. */
 class Frames {
   readonly #schemas = new SchemaComponents();
   readonly #messages: Record<string, object> = {};
 
   constructor() {
-    // Refusals carry its `error`.
+    // Refusals have its `error`.
     this.#schemas.convert(ErrorEnvelope.properties.error as SchemaObject);
   }
 

@@ -12,31 +12,26 @@ import {
 } from './samples.ts';
 import { nameOf, type SchemaObject } from './schemas.ts';
 
-/** Finds the schema of a component by its name. */
 export type FindSchema = (name: string) => SchemaObject | undefined;
 
 /**
- * Returns a value that a schema accepts, always the same one and close to a real answer: ids with
- * their prefixes, sub-objects null as without include[]. `examples` and `default` of a schema take
- * precedence.
+ * Returns a constant value that a schema accepts, close to a real answer: ids have prefixes,
+ * sub-objects are null as without include[]. `examples` and `default` take precedence.
  */
 export function exampleOf(schema: SchemaObject, find: FindSchema): unknown {
   return valueFor(schema, { find, field: '', owner: '', sparse: false });
 }
 
 /**
- * Returns a request body: the required fields, and those optional ones that most callers send. A
- * schema whose fields depend on each other needs `examples` of its own. `owner` is the resource
- * that the body makes, such as `chat_message`.
+ * Returns a request body: the required fields, and optional ones that most callers send. A schema
+ * whose fields depend on each other needs `examples`. `owner` is the resource that the body makes,
+ * such as `chat_message`.
  */
 export function bodyExampleOf(schema: SchemaObject, find: FindSchema, owner: string): unknown {
   return valueFor(schema, { find, field: '', owner, sparse: true });
 }
 
-/**
- * Returns a value for `:name` in a path: an id of the kind that the segment before it names
- * (`/v1/api-keys/:id`).
- */
+/** Returns an id for `:name`, of the kind that the path names before it (`/v1/api-keys/:id`). */
 export function pathExampleOf(path: string, name: string): string {
   const collection = /([a-z]+)\/:id(?:\/|$)/.exec(path)?.[1] ?? '';
   const noun = collection.replace(/ies$/, 'y').replace(/(?<=x)es$|s$/, '');
@@ -46,11 +41,11 @@ export function pathExampleOf(path: string, name: string): string {
 
 interface SamplePath {
   readonly find: FindSchema;
-  /** The field that the value is for; '' at the top. */
+  /** The value's field; '' at the top. */
   readonly field: string;
-  /** The object that the field belongs to, such as `chat_message`; '' if it has no name. */
+  /** The field's object, such as `chat_message`; '' if it has no name. */
   readonly owner: string;
-  /** Only required fields and those that are often sent: for requests. */
+  /** True for requests: only required fields and those that are often sent. */
   readonly sparse: boolean;
 }
 
@@ -102,7 +97,7 @@ function objectOf(
   return Object.fromEntries(fields);
 }
 
-/** Returns one item; no item if the schema only says that it is text. */
+/** Returns one item, or none if the schema only says that it is text. */
 function arrayOf({ items, minItems = 0 }: SchemaObject, place: SamplePath): unknown[] {
   if (items === undefined) return [];
   const item = valueFor(items, place);
@@ -131,31 +126,23 @@ function typeOf({ type }: SchemaObject): [type: string, isNullable: boolean] {
   return [type.find((one) => one !== 'null') ?? 'null', type.includes('null')];
 }
 
-/**
- * Events that have not happened to an ordinary resource, pages that do not exist, and fields of
- * rare kinds.
- */
+/** True for events that an ordinary resource has not had, missing pages, and rare fields. */
 function isUsuallyNull({ owner, field }: SamplePath): boolean {
   if (field.endsWith('_at')) return !USUAL_TIMES.has(field);
   return field.endsWith('page_url') || RARE.has(field) || RARE.has(`${owner}.${field}`);
 }
 
-/** Characters that look like those of an id, the same for every id of a kind. */
+/** Returns the same id for every resource of a kind. */
 function idOf(kind: IdKind): string {
   return `${ID_PREFIXES[kind]}_0VQ3mK8ZtYp4Xw7LbN2cRd9F`;
 }
 
-/**
- * Returns the kind of id in a field such as `role_id`, `mentions[]`, `sender_ids[]`, `created_by`
- * or `triggered_by_id`.
- */
+/** Returns the kind of a field's id: `role_id`, `mentions[]`, `created_by`, `triggered_by_id`. */
 function kindOf(field: string): IdKind | undefined {
   if (/_by(?:_id)?$/.test(field)) return 'actor';
   const noun = /^(?:.*_)?([a-z]+?)_ids?(?:\[\])?$/.exec(field)?.[1] ?? (field === 'mentions' ? 'user' : '');
   return NOUNS[noun];
 }
 
-/**
- * Stands where nothing is known of a text. No published example has it (test/http/openapi.test.ts).
- */
+/** For texts of unknown content. No published example has it (test/http/openapi.test.ts). */
 const ANY_TEXT = 'text';

@@ -33,9 +33,9 @@ const UPLOAD_REFUSALS: readonly ErrorCondition[] = [
 ];
 
 /**
- * The files that the server serves itself. Their URLs appear in other answers, so no header of the
- * API is required: those of files are signed, and there are none with object storage; those of
- * avatars cannot be guessed.
+ * Files that the server serves itself. Their URLs come from other answers, so no API header is
+ * required: those of files are signed (there are none with object storage), and those of avatars
+ * cannot be guessed.
  */
 export const FILE_PATHS = {
   '/v1/avatars/{id}': {
@@ -129,7 +129,7 @@ const MAIL_REFUSALS: readonly ErrorCondition[] = [
   'connection_error',
 ];
 
-/** Mail over HTTP. It is signed by the sender's server, so no header of the API is required. */
+/** Mail over HTTP, signed by the sender's server, so no API header is required. */
 export function mailPaths(schemas: SchemaComponents): object {
   const schema = schemas.convert(MailReceipt as SchemaObject);
   return {

@@ -16,8 +16,8 @@ export interface OpenApiOptions {
 }
 
 /**
- * Returns the OpenAPI 3.1 document of a route table. It is derived from the routes, their schemas
- * and the tables of protocol/; nothing that these say is written a second time.
+ * Returns the OpenAPI 3.1 document of a route table, derived from the routes, their schemas and the
+ * tables of protocol/ alone.
  */
 export function openApiDocument({ routes, docsUrl }: OpenApiOptions): object {
   const schemas = new SchemaComponents();
@@ -109,7 +109,7 @@ const HEADERS = {
   },
 };
 
-/** One example for each condition that some route answers with. */
+/** Returns one example for each condition of some route. */
 function examplesOf(routes: readonly Route[], docsUrl: string): Record<string, object> {
   const used = new Set<ErrorCondition>(routes.flatMap(refusalsOf));
   return Object.fromEntries(

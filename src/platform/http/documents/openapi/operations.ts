@@ -8,16 +8,14 @@ import { describeRefusals, refusalsOf, statusOf } from './refusals.ts';
 import type { SchemaComponents, SchemaObject } from './schemas.ts';
 import { tagOf } from './tags.ts';
 
-/** The texts of operations.md and parameters.md: a heading for each, and a paragraph below it. */
+/** The paragraphs of operations.md and parameters.md, each by its heading. */
 const OPERATIONS = readTexts('operations.md');
 const PARAMETERS = readTexts('parameters.md');
 
-/** Returns undefined if the operation has no text. */
 function operationText(operation: string): string | undefined {
   return OPERATIONS.get(operation);
 }
 
-/** Returns undefined if the parameter has no text. */
 function parameterText(operation: string, parameter: string): string | undefined {
   return PARAMETERS.get(`${operation}.${parameter}`) ?? PARAMETERS.get(parameter);
 }
@@ -32,7 +30,7 @@ function readTexts(file: string): ReadonlyMap<string, string> {
   );
 }
 
-/** Returns `/v1/things/:id` in the form of OpenAPI: `/v1/things/{id}`. */
+/** Converts `/v1/things/:id` to OpenAPI's `/v1/things/{id}`. */
 export function templateOf(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}');
 }
@@ -64,7 +62,7 @@ export function reference(section: string, name: string): { readonly $ref: strin
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** What the operation does, which permission it needs, and since which version it exists. */
+/** Returns the effect of the operation, its permission, and its first version. */
 function describe(route: Route): string {
   const { name, secret, since, mayExist, unsubscribed } = route;
   const text = operationText(name);
@@ -100,10 +98,7 @@ function pathParameters({ path }: Route): object[] {
   }));
 }
 
-/**
- * Returns `conversation` for the id after `/conversations/`; a parameter with another name stands
- * for itself.
- */
+/** Returns `conversation` for the id after `/conversations/`; another parameter names itself. */
 function nounOf(path: string, name: string): string {
   const collection = path
     .slice(0, path.indexOf(`/:${name}`))
@@ -128,10 +123,7 @@ function queryParameters({ name: operation, query }: Route, schemas: SchemaCompo
     }));
 }
 
-/**
- * What null means, which no schema says: null is no value of most fields, and counts as absent
- * there.
- */
+/** The meaning of null, which schemas lack: most fields do not take it, and treat it as absent. */
 const NULLS = {
   changing: 'Absent fields stay. Null clears a field that takes it, and is `missing_field` for others.',
   stating: 'Null on an optional field counts as absent, unless the field takes null.',
@@ -164,7 +156,7 @@ function successesOf(route: Route, schemas: SchemaComponents): Record<string, ob
   };
 }
 
-/** Returns a response for each status of these conditions, with an example for each of them. */
+/** Returns a response for each status of these conditions, with their examples. */
 export function refusalResponses(conditions: readonly ErrorCondition[]): Record<string, object> {
   const byStatus = Object.groupBy(conditions, statusOf) as Record<string, ErrorCondition[]>;
   return Object.fromEntries(
@@ -195,7 +187,7 @@ function headersOf(names: readonly string[]): Record<string, object> {
   return Object.fromEntries(names.map((name) => [HEADER_NAMES[name], reference('headers', name)]));
 }
 
-/** The name on the wire of each header component. */
+/** The wire names of header components. */
 export const HEADER_NAMES: Readonly<Record<string, string>> = {
   RequestId: 'Request-Id',
   RateLimitLimit: 'RateLimit-Limit',

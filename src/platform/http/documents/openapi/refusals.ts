@@ -9,9 +9,9 @@ import {
 import type { Route } from '../../pipeline/route.ts';
 
 /**
- * Returns every condition that a route may answer with: those that the pipeline checks for it, and
- * those that changes of its kind can meet (docs/contract.md#values-and-their-errors). Single rules
- * are not distinguished: all of them share `resource_conflict`.
+ * Returns a route's possible conditions: those that the pipeline checks for it, and those that
+ * changes of its kind can meet (docs/contract.md#values-and-their-errors). Single rules are not
+ * distinguished, because all of them share `resource_conflict`.
  */
 export function refusalsOf(route: Route): ErrorCondition[] {
   const found = new Set<ErrorCondition>(ALWAYS);
@@ -30,11 +30,11 @@ export function refusalsOf(route: Route): ErrorCondition[] {
   if (route.status === 201) add(OF_NEW_ONES);
   if (route.body !== undefined) add(['missing_field']);
   add(route.refuses ?? []);
-  // In the order of the table, so that documents do not depend on the order above.
+  // In the order of the table, so documents do not depend on the order above.
   return (Object.keys(ERRORS) as ErrorCondition[]).filter((condition) => found.has(condition));
 }
 
-/** Returns an example of the answer for a condition. */
+/** Returns an example answer for a condition. */
 export function refusalExample(condition: ErrorCondition, docsUrl: string): object {
   const { message, param } = ERROR_GUIDE[condition];
   const quota = condition === 'limit_exceeded' ? { limit: 5, used: 5, reset_at: null } : undefined;
@@ -46,7 +46,7 @@ export function statusOf(condition: ErrorCondition): string {
   return String(ERRORS[condition].status);
 }
 
-/** Returns one line for a status: its codes. */
+/** Returns the codes of a status as one line. */
 export function describeRefusals(conditions: readonly ErrorCondition[]): string {
   const codes = new Set(conditions.map((condition) => `\`${codeOf(condition)}\``));
   return [...codes].join(', ');
@@ -79,10 +79,10 @@ const OF_BODIES: readonly ErrorCondition[] = [
 
 const OF_CHANGES: readonly ErrorCondition[] = ['resource_conflict', 'resource_gone'];
 
-/** Reads too are refused in a conversation that was deleted. */
+/** Reads of a deleted conversation are refused too. */
 const OF_CONVERSATIONS = /^\/v1\/messaging\/(conversations|messages)\/:id/;
 
-/** They ask the object storage, which answers, hangs or is away. */
+/** Their object storage may answer, hang or be away. */
 const OF_FILES =
   /^\/v1\/messaging\/(messages|alerts|attachments|conversations\/:id\/(?:messages|email))|^\/v1\/(ai\/artifacts|exports)|\/exports$/;
 

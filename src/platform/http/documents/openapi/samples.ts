@@ -1,6 +1,6 @@
 import type { IdKind } from '../../../../contract/protocol/ids.ts';
 
-/** The values of examples (examples.ts), by the name of a field or by `resource.field`. */
+/** Values of examples (examples.ts), by the name of a field or by `resource.field`. */
 
 /** By the name of the resource, if it is not the name of the kind. */
 export const KINDS: Readonly<Record<string, IdKind | undefined>> = {
@@ -81,10 +81,7 @@ export const OFTEN_SENT = new Set([
   'system_prompt',
 ]);
 
-/**
- * Times that every resource has; the other times are of events that have not happened to an
- * ordinary one.
- */
+/** Times that every resource has; the others are of events that an ordinary one has not had. */
 export const USUAL_TIMES = new Set(['created_at', 'updated_at', 'last_message_at']);
 
 /** Fields that are null in most resources. */
@@ -142,7 +139,7 @@ export const USUAL_MEMBERS: Readonly<Record<string, string | undefined>> = {
   trigger_type: 'chat',
 };
 
-/** Times that are not the usual one. */
+/** Times that differ from the usual one. */
 export const TIMES: Readonly<Record<string, string>> = {
   updated_at: '2026-03-02T09:31:12.654321Z',
   last_message_at: '2026-03-02T09:31:12.654321Z',

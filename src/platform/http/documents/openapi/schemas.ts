@@ -2,9 +2,9 @@ import { isMention } from '../../../../contract/protocol/mentions.ts';
 import { MEMBERS_SINCE, type MembersSince, SINCE } from '../../../../contract/protocol/schema/since.ts';
 
 /**
- * A schema in the form of OpenAPI 3.1 (JSON Schema 2020-12), made from the typebox schemas of the
- * contract. Keywords of the validator are removed, `Nullable` becomes a list of types, and a schema
- * with a name (its `title`, else the constant in `object`) appears once under `components`.
+ * An OpenAPI 3.1 schema (JSON Schema 2020-12), made from the contract's typebox schemas. Keywords
+ * of the validator are removed, `Nullable` becomes a list of types, and a schema with a name (its
+ * `title`, else the constant in `object`) appears once under `components`.
  */
 export interface SchemaObject {
   readonly $ref?: string;
@@ -35,18 +35,17 @@ export interface SchemaObject {
   readonly anyOf?: readonly SchemaObject[];
   readonly oneOf?: readonly SchemaObject[];
   readonly allOf?: readonly SchemaObject[];
-  /** What fields demand of each other (schema.ts); it becomes `allOf`. */
+  /** Conditions between fields (schema.ts); they become `allOf`. */
   readonly conditions?: readonly SchemaObject[];
 }
 
 const PREFIX = '#/components/schemas/';
 
-/** Returns the component that a reference names. */
 export function nameOf(reference: string): string {
   return reference.slice(PREFIX.length);
 }
 
-/** Collects the schemas that have names. */
+/** Collects schemas with names. */
 export class SchemaComponents {
   readonly #byName = new Map<string, SchemaObject>();
   readonly #texts = new Map<string, string>();
@@ -65,7 +64,7 @@ export class SchemaComponents {
     return withDescription(this.#register(name, named), schema);
   }
 
-  /** Returns all of them, sorted by name; a schema that was only mentioned is any object. */
+  /** Returns all schemas, sorted by name; one that was only mentioned is any object. */
   toJSON(): Record<string, SchemaObject> {
     const all = new Map(this.#byName);
     for (const name of this.#mentioned) if (!all.has(name)) all.set(name, { type: 'object', title: name });
@@ -79,10 +78,7 @@ export class SchemaComponents {
     return { $ref: PREFIX + name };
   }
 
-  /**
-   * Two different schemas never share a name: the later one gets a number until it is given a
-   * title.
-   */
+  /** Different schemas never share a name: the later one has a number until it gets a title. */
   #register(name: string, schema: SchemaObject): SchemaObject {
     const text = JSON.stringify(schema);
     for (let n = 1; ; n++) {
@@ -131,10 +127,7 @@ const MAPS = new Set(['properties', 'patternProperties']);
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const SINGLE = new Set(['items', 'additionalProperties', 'not', 'propertyNames']);
 
-/**
- * A description belongs to the place. AsyncAPI allows none beside a reference, so the reference
- * becomes a part.
- */
+/** Keeps a place's description: AsyncAPI allows none by a reference, so that becomes a part. */
 function withDescription(reference: SchemaObject, { description }: SchemaObject): SchemaObject {
   return description === undefined ? reference : { description, allOf: [reference] };
 }
@@ -163,10 +156,7 @@ function foldRecord(schema: SchemaObject): SchemaObject {
   return { ...rest, additionalProperties: entry[1] };
 }
 
-/**
- * Folds a choice of one type and null into a list of types, which code generators prefer; a
- * reference stays a choice.
- */
+/** Folds one type or null into a list of types, which code generators prefer; not a reference. */
 function foldNull(schema: SchemaObject): SchemaObject {
   const { anyOf, ...rest } = schema;
   const [value, nothing] = anyOf ?? [];

@@ -3,11 +3,11 @@ interface Chapter {
   readonly name: string;
   readonly description: string;
   readonly paths: RegExp;
-  /** Its endpoints lie among those of other chapters: its pattern is tried before theirs. */
+  /** Its endpoints are among those of other chapters, so its pattern is tried before theirs. */
   readonly isPart?: true;
 }
 
-/** In the order in which a newcomer reads them. */
+/** In the reading order for newcomers. */
 const CHAPTERS: readonly Chapter[] = [
   {
     name: 'Messages',
@@ -87,7 +87,7 @@ const CHAPTERS: readonly Chapter[] = [
 /** The first match counts. */
 const MATCHED = [...CHAPTERS.filter(({ isPart }) => isPart), ...CHAPTERS.filter(({ isPart }) => !isPart)];
 
-/** Returns the chapter of a route, by its path with `:name` for parameters. */
+/** `path` has `:name` for parameters. */
 export function tagOf(path: string): string {
   return MATCHED.find(({ paths }) => paths.test(path))!.name;
 }

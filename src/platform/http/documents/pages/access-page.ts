@@ -5,7 +5,6 @@ import type { Document } from '../documents.ts';
 import { code, type Html, html, table } from './html.ts';
 import { pageOf } from './page.ts';
 
-/** The values of Service-Version, and the endpoints that each permission opens. */
 export function accessPage(routes: readonly Route[]): Document {
   return pageOf('access', {
     styles: ['prose.css'],
@@ -63,10 +62,7 @@ ${listOf([...opened, ...forOwn], (route) => (route.permission === permission ? u
 </section>`;
 }
 
-/**
- * The permissions of the table first, in its order; then those of admins; last the endpoints that
- * need none.
- */
+/** Returns the table's permissions in its order, those of admins, and null for no permission. */
 function permissionsOf(routes: readonly Route[]): (string | null)[] {
   const asked = routes
     .map(({ permission }) => permission)
@@ -74,7 +70,7 @@ function permissionsOf(routes: readonly Route[]): (string | null)[] {
   return [...new Set<string | null>([...PERMISSIONS, ...asked])];
 }
 
-/** `limitOf` returns the part of an endpoint that is meant, if it is not all of it. */
+/** `limitOf` returns the part of an endpoint that a permission opens, if not all. */
 function listOf(
   routes: readonly Route[],
   limitOf: (route: Route) => string | undefined = () => undefined,

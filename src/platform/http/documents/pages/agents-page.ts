@@ -8,7 +8,7 @@ import type { Document } from '../documents.ts';
 import { code, type Html, html, table } from './html.ts';
 import { pageOf } from './page.ts';
 
-/** What starts agents, the limits of their runs, and how people stay in control. */
+/** Triggers of agents, the limits of their runs, and the controls for people. */
 export function agentsPage(routes: readonly Route[]): Document {
   return pageOf('agents', {
     styles: ['prose.css'],

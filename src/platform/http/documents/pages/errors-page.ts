@@ -7,10 +7,7 @@ import { refusalExample } from '../openapi/refusals.ts';
 import { code, type Html, html, prose, table } from './html.ts';
 import { pageOf } from './page.ts';
 
-/**
- * Every code under an anchor of its name, which is the target of `doc_url`
- * (docs/contract.md#errors).
- */
+/** Has an anchor for each code, to which `doc_url` links (docs/contract.md#errors). */
 export function errorsPage(docsUrl: string): Document {
   const conditions = Object.keys(ERRORS) as ErrorCondition[];
   return pageOf('errors', {
@@ -36,7 +33,7 @@ ${closeCodes()}`,
   });
 }
 
-/** One code; several conditions may share it. */
+/** Several conditions may share a code. */
 function section(name: string, conditions: readonly ErrorCondition[]): Html {
   return html`<section class="card" id="${name}">
 <h3><a href="#${name}"><code>${name}</code></a></h3>

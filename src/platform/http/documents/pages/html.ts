@@ -1,4 +1,4 @@
-/** Text that is HTML already: `html` does not escape it. */
+/** Text that is HTML already, so `html` does not escape it. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 type Part = string | number | Html | readonly Html[];
 
-/** Makes HTML: html`<p>${anything}</p>` shows `anything` as text, whatever characters it has. */
+/** Escapes parts: html`<p>${anything}</p>` shows `anything` as text, whatever it contains. */
 export function html(literals: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: literals }, ...parts.map(render)));
 }
@@ -28,13 +28,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Makes a line of prose; text between backticks becomes `code`. */
+/** Text between backticks becomes `code`. */
 export function prose(text: string): Html {
   const parts = text.split('`').map((part, i) => (i % 2 === 0 ? html`${part}` : html`<code>${part}</code>`));
   return new Html(parts.map((part) => part.text).join(''));
 }
 
-/** Makes a table that can be scrolled sideways on narrow screens, also by keyboard. */
+/** The table scrolls sideways on narrow screens, also by keyboard. */
 export function table(heads: readonly string[], rows: readonly (readonly Html[])[]): Html {
   return html`<div class="wide" tabindex="0"><table>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
@@ -44,7 +44,7 @@ ${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</t
 </table></div>`;
 }
 
-/** Makes code that a button copies; `language` is a class of it. */
+/** Makes code with a copy button; `language` is a class of it. */
 export function command(text: string, language?: string): Html {
   const shown =
     language === undefined ? html`<code>${text}</code>` : html`<code class="${language}">${text}</code>`;

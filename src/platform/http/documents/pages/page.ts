@@ -2,7 +2,7 @@ import type { Document } from '../documents.ts';
 import { type Html, html } from './html.ts';
 import { htmlPage } from './html-page.ts';
 
-/** Every page of the documentation, as the navigation lists them. */
+/** The pages of the documentation, as the navigation lists them. */
 export const PAGES = {
   guides: { path: '/docs/guides', title: 'Guides' },
   reference: { path: '/docs', title: 'API reference' },
@@ -17,22 +17,20 @@ export type PageName = keyof typeof PAGES;
 
 export interface PageContent {
   readonly main: Html;
-  /** Below /docs/assets/, in the order in which they are loaded. */
+  /** Below /docs/assets/, in the order of loading. */
   readonly styles?: readonly string[];
   readonly scripts?: readonly string[];
 }
 
-/** A whole page, readable without a script. */
 export function pageOf(name: PageName, content: PageContent): Document {
   return documentOf(name, PAGES[name].title, content);
 }
 
-/** One of the guides, which the navigation lists as a whole. */
+/** A guide; the navigation lists the guides as a whole. */
 export function guidePage(title: string, content: PageContent): Document {
   return documentOf('guides', title, content);
 }
 
-/** A page that the navigation does not list. */
 export function unlistedPage(title: string, content: PageContent): Document {
   return documentOf(undefined, title, content);
 }

@@ -6,7 +6,7 @@ import { nameOf, type SchemaObject } from '../openapi/schemas.ts';
 import { command, type Html, html, prose } from './html.ts';
 import { fieldEntry, fieldList, schemaAnchor } from './reference-schema.ts';
 
-/** The parts of an operation of the OpenAPI document that its page shows. */
+/** The parts of an OpenAPI operation that its page shows. */
 export interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
@@ -23,7 +23,7 @@ export interface OperationObject {
 
 export interface Endpoint {
   readonly path: string;
-  /** In lower case, as in OpenAPI. */
+  /** In lower case. */
   readonly method: string;
   readonly operation: OperationObject;
 }
@@ -125,10 +125,7 @@ function errorLink(condition: ErrorCondition): Html {
   return html`<a href="/docs/api/errors#${anchor}">${shown}</a>`;
 }
 
-/**
- * Returns the request with the examples of the document; values that differ by reader are shell
- * variables.
- */
+/** Returns the request with the document's examples; shell variables stand for readers' values. */
 function curlOf({ path: template, method, operation }: Endpoint, since: Version): string {
   const { parameters, requestBody, security } = operation;
   const examples = new Map(parameters.map(({ name, example }) => [name, example]));

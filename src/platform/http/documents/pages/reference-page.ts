@@ -6,7 +6,6 @@ import { pageOf } from './page.ts';
 import { type Endpoint, methodOf, type OperationObject, operationSection } from './reference-operation.ts';
 import { fieldList, schemaAnchor } from './reference-schema.ts';
 
-/** The parts of the OpenAPI document that the reference shows. */
 export interface ReferenceDocument {
   readonly info: { readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
@@ -14,10 +13,7 @@ export interface ReferenceDocument {
   readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
 }
 
-/**
- * Every endpoint and resource of the OpenAPI document, as one page that can be read without a
- * script.
- */
+/** Has every endpoint and resource of the OpenAPI document, and is readable without a script. */
 export function referencePage(document: ReferenceDocument): Document {
   const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Endpoint => ({ path, method, operation })),

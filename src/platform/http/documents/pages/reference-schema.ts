@@ -1,12 +1,11 @@
 import { nameOf, type SchemaObject } from '../openapi/schemas.ts';
 import { code, type Html, html, prose } from './html.ts';
 
-/** Returns the anchor of a named schema in the reference. */
 export function schemaAnchor(name: string): string {
   return `schema-${name}`;
 }
 
-/** The fields of an object, with those of inline objects inside them; '' if there are none. */
+/** Returns the fields of an object, with those of inline objects inside; '' if none. */
 export function fieldList(schema: SchemaObject): Html {
   if (schema.oneOf !== undefined) return forms(schema.oneOf);
   const { properties = {}, required = [] } = schema;
@@ -17,9 +16,7 @@ ${fields.map(([name, field]) => entry(name, field, required.includes(name)))}
 </dl>`;
 }
 
-/**
- * One field or parameter: its name and type, then its meaning. `marks` are words beside the type.
- */
+/** Returns a field's or parameter's name and type, then its meaning. `marks` follow the type. */
 export function fieldEntry(name: string, schema: SchemaObject, marks: readonly string[]): Html {
   const { description = '' } = schema;
   return html`<div>
@@ -32,7 +29,7 @@ function entry(name: string, schema: SchemaObject, isRequired: boolean): Html {
   return fieldEntry(name, schema, isRequired && schema.const === undefined ? ['required'] : []);
 }
 
-/** A body that has one of several forms, which the constant in the first field distinguishes. */
+/** The constant in the first field distinguishes the forms. */
 function forms(alternatives: readonly SchemaObject[]): Html {
   return html`${alternatives.map((form) => {
     const [field, constant] = Object.entries(form.properties ?? {})[0] ?? [];
@@ -41,10 +38,7 @@ ${fieldList(form)}`;
   })}`;
 }
 
-/**
- * Returns the schema inside a field that has fields of its own: an inline object, or the items of a
- * list.
- */
+/** Returns the schema with a field's own fields: an inline object, or the items of a list. */
 function innerOf(schema: SchemaObject): SchemaObject {
   const choice = schema.anyOf?.find(({ type }) => type !== 'null');
   return choice === undefined ? (schema.items ?? schema) : innerOf(choice);
@@ -71,7 +65,6 @@ function joined(parts: readonly Html[], between = ' or '): Html {
   return parts.reduce((all, part) => html`${all}${between}${part}`);
 }
 
-/** The constraints of a value beside its type. */
 function boundsOf(schema: SchemaObject): Html {
   const { items, default: preset } = schema;
   const members = (schema.enum ?? items?.enum ?? []).filter((member) => member !== null);

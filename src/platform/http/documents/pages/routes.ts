@@ -15,15 +15,11 @@ import { type ReferenceDocument, referencePage } from './reference-page.ts';
 import { socketPage } from './socket-page.ts';
 
 export interface DocsOptions {
-  /** The whole table; everything is made from it. */
   readonly routes: readonly Route[];
   readonly docsUrl: string;
 }
 
-/**
- * The API described for machines and for people: /v1/openapi.json, /v1/asyncapi.json and the pages
- * under /docs.
- */
+/** Serves /v1/openapi.json, /v1/asyncapi.json and the pages under /docs. */
 export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
   const openApi = () => openApiDocument({ routes, docsUrl });
   const reference = documentRoute(() => referencePage(openApi() as ReferenceDocument));
@@ -42,7 +38,7 @@ export function docsRoutes({ routes, docsUrl }: DocsOptions): PublicRoutes {
     [PAGES.states.path]: documentRoute(statesPage),
     [PAGES.access.path]: documentRoute(() => accessPage(routes)),
     ...Object.fromEntries(assets),
-    // Addresses below /docs are typed by people, in browsers.
+    // People type addresses below /docs, in browsers.
     '/docs/*': () => ({ status: 404, ...missingPage(), headers: DOCUMENT_HEADERS }),
     '/favicon.ico': documentRoute(ASSETS['icon.svg']!),
     '/robots.txt': documentRoute(() => ({
@@ -56,7 +52,7 @@ function json(value: object): Document {
   return { contentType: 'application/json', body: Buffer.from(JSON.stringify(value)) };
 }
 
-/** Files that pages load, by their name under /docs/assets/; read at the first request. */
+/** Files by their name under /docs/assets/; read at the first request. */
 const ASSETS: Readonly<Record<string, () => Promise<Document>>> = {
   'docs.css': ours('docs.css', 'text/css; charset=utf-8'),
   'prose.css': ours('prose.css', 'text/css; charset=utf-8'),
@@ -70,7 +66,7 @@ function ours(file: string, contentType: string) {
   return async () => ({ contentType, body: await readFile(new URL(file, import.meta.url)) });
 }
 
-/** What a mistyped address below /docs answers. */
+/** Answers mistyped addresses below /docs. */
 function missingPage(): Document {
   return unlistedPage('No such page', {
     styles: ['prose.css'],
@@ -83,7 +79,7 @@ ${Object.values(PAGES).map(({ path, title }) => html`<li><a href="${path}">${tit
   });
 }
 
-/** Every state machine, from the tables that the code runs. */
+/** Shows every state machine, from the tables that the code runs. */
 function statesPage(): Document {
   return pageOf('states', {
     styles: ['prose.css'],
@@ -108,7 +104,7 @@ ${table(['Move', 'From', 'To', 'When'], rows)}
 </section>`;
 }
 
-/** `none`: before the resource exists. */
+/** `none` is the state before the resource exists. */
 function stateOf(state: string): Html {
   return state === 'none' ? html`<span class="nothing">nothing</span>` : code(state);
 }

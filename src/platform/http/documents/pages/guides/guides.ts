@@ -10,9 +10,9 @@ import { command, Html, html, table } from '../html.ts';
 import { guidePage, pageOf } from '../page.ts';
 
 /**
- * The guides in reading order: each is a file of Markdown beside this one. Its heading is the
- * title, the quote below it the sentence for the list of guides. Its blocks of `js` are one module,
- * those of `sh` one script, and test/http/guides.test.ts runs them against a server.
+ * The guides in reading order, each a Markdown file here. Its heading is the title, the quote below
+ * it the sentence for the list of guides. Its `js` blocks are one module, its `sh` blocks one
+ * script, and test/http/guides.test.ts runs them against a server.
  */
 export const GUIDES = [
   'getting-started',
@@ -85,7 +85,7 @@ async function readGuide(name: GuideName): Promise<Guide> {
   return { title, summary: summary.replaceAll('> ', '').trim().replaceAll('\n', ' '), text: filled(text) };
 }
 
-/** Fills the places `{{name}}` of a guide, of which the code decides the values. */
+/** Fills the places `{{name}}` of a guide with values that the code decides. */
 function filled(text: string): string {
   return text.replace(/\{\{(\w+)\}\}/g, (place, name: string) => {
     const value = VALUES[name];
@@ -101,7 +101,7 @@ const VALUES: Readonly<Record<string, string>> = {
   local_mib: String(UPLOAD_LIMITS.localBytes / MIB),
   url_minutes: String(FILE_URL_S / 60),
   attachable_hours: String(ATTACHABLE_HOURS),
-  // The function with which a backend calls REST in the `js` of a page, which has it once.
+  // A backend's function to call REST; the `js` of a page has it once.
   call: `const call = async (method, path, body) => {
   const answer = await fetch(\`https://chat.example.com\${path}\`, {
     method,
@@ -120,9 +120,8 @@ const VALUES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns our own Markdown as HTML: headings have ids, code has a button that copies it, and tables
- * can be scrolled. HTML within it is not escaped. The library is loaded by the first page that
- * needs it.
+ * Returns our own Markdown as HTML: headings have ids, code has a copy button, tables scroll. HTML
+ * in it is not escaped. The first page that needs the library loads it.
  */
 async function renderMarkdown(text: string): Promise<Html> {
   const { Marked } = await import('marked');
