@@ -67,7 +67,7 @@ export class Exchange {
   #bodyOver: boolean;
   /** True if the body took too long, so that the answer does not wait for it. */
   #isBodyLate = false;
-  /** Waits until the library has returned and an unwanted body has passed. */
+  /** The answer, held until the library has returned and an unwanted body has passed. */
   #held: HttpResponse | undefined;
   #sender: SourceSender | undefined;
   /** Continues at an offset of the answer's body, if it could not be written at once. */
@@ -144,8 +144,8 @@ export class Exchange {
   }
 
   /**
-   * Counts the part of the answer that the client has not taken for this credential from now on.
-   * Throws ApiError `service_unavailable` if the credential or the server holds too much already.
+   * From now on, counts the untaken part of the answer for this credential. Throws ApiError
+   * `service_unavailable` if the credential or the server holds too much already.
    */
   answerTo(credentialId: string): void {
     this.#host.held.requireRoom(credentialId);

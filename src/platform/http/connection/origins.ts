@@ -15,7 +15,7 @@ export class AllowedOrigins {
     return this.#origins.has(origin) || (this.#loopback && isLoopbackOrigin(origin));
   }
 
-  /** Lets an allowed page read the answer. */
+  /** Permits an allowed page to read the answer. */
   mark(exchange: Exchange): void {
     const { origin } = exchange.head;
     if (origin === undefined || !this.allows(origin)) return;

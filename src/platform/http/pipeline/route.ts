@@ -8,8 +8,9 @@ import type { Tx } from '../../db/connection/handle.ts';
 
 /**
  * One endpoint as data, for the pipeline, OpenAPI and agents' endpoint tools. `defineRoute` keeps
- * the types of query and body for the handler. A route that changes something has one of two forms:
- * the pipeline opens its transaction, or it says why it commits by itself.
+ * the types of query and body for the handler. A route that changes something has one of two forms,
+ * and the compiler accepts no third: the pipeline opens its transaction, or it says why it commits
+ * by itself.
  */
 export type Route<
   Query extends TSchema = TSchema,
@@ -94,20 +95,20 @@ interface RouteFacts<Query extends TSchema, RequestBody extends TSchema> {
    * caller's identity. `principal` is UNAUTHENTICATED, and `permission` is null.
    */
   readonly open?: boolean;
-  /** True if few addresses call it more than once: limited per address far below all others. */
+  /** True for an open endpoint that few addresses call twice: a far lower limit per address. */
   readonly scarce?: boolean;
   /** True to answer with an inactive subscription too, so that callers see why others refuse. */
   readonly unsubscribed?: boolean;
   /** True if customers may call it (docs/contract.md#customers). */
   readonly customers?: boolean;
   /**
-   * False for endpoints that decide about people's approval, credentials and rights: they are
-   * closed to agents and no tools (docs/contract.md#limits-of-agents).
+   * False closes it to agents and their tools (docs/contract.md#limits-of-agents), for endpoints
+   * that decide about people's approval, credentials and rights.
    */
   readonly agents?: boolean;
   /**
-   * Returns whether a call with this body reaches people outside the account. In a run that a mail
-   * started, it then needs review (docs/contract.md#tools). Absent if none does.
+   * Returns whether a call with this body reaches people outside the account. In an agent's run
+   * that a mail started, it then needs review (docs/contract.md#tools). Absent if none does.
    */
   readonly reachesOutside?: (body: Static<RequestBody>) => boolean;
   /** Query parameters; arrays have `[]` in their names. If absent, every parameter is unknown. */
