@@ -16,9 +16,9 @@ import { PLATFORM_EVENT } from './outbox-topics.ts';
 import type { PlatformEventRow } from './platform-event.ts';
 
 /**
- * Create Event (docs/contract.md#events). An event whose `event_id` is known is returned as it was
- * raised first, and has no effect again. Throws ApiError `idempotency_key_reused` (param event_id:
- * the event was raised with another content).
+ * Create Event (docs/contract.md#events). An event with a known `event_id` is returned as it was
+ * first raised, without a second effect. Throws ApiError `idempotency_key_reused` (param event_id)
+ * if its content differs.
  */
 export async function createEvent(
   tx: Tx,
@@ -62,7 +62,7 @@ export function checkEvent({ type, data, resource_type, resource_id }: CreateEve
 
 /** As with an Idempotency-Key, a key stands for one content. */
 function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEvent): PlatformEventRow {
-  // Purged between the two statements: the next request inserts it.
+  // The row was purged between the two statements; the next request inserts it.
   if (known === undefined) throw unavailable('The earlier event with this event_id is being removed.');
   if (contentOf(known) === contentOf(event)) return known;
   throw new ApiError('idempotency_key_reused', 'This event_id was used for a different event.', {
@@ -70,9 +70,7 @@ function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEven
   });
 }
 
-/**
- * The order of the fields of `data` does not count, as in the fingerprint of an Idempotency-Key.
- */
+/** The order of fields in `data` does not count, as in the fingerprint of an Idempotency-Key. */
 function contentOf({ type, data, resource_type, resource_id }: NewPlatformEvent): string {
   return canonicalJson({ type, data, resource_type, resource_id });
 }

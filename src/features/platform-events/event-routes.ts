@@ -13,7 +13,7 @@ import { checkEvent, createEvent } from './create-event.ts';
 import { findEvent, readEventPage } from './event-store.ts';
 import { presentEvent } from './platform-event.ts';
 
-/** Events of the account's own application (docs/contract.md#events). */
+/** Routes of platform events (docs/contract.md#events). */
 export function eventRoutes(database: Database): Route[] {
   return [
     defineRoute({

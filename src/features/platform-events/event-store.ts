@@ -15,7 +15,6 @@ export async function insertEvent(tx: Tx, event: NewPlatformEvent): Promise<Plat
   return row;
 }
 
-/** Returns the account's event with this key of its producer. */
 export async function readByEventId(
   db: Db,
   accountId: string,
@@ -32,7 +31,7 @@ export async function findEvent(db: Db, accountId: string, id: string): Promise<
   return row;
 }
 
-/** Returns events in no order; those that are gone are left out. */
+/** Returns events in no particular order; events that no longer exist are left out. */
 export function readEvents(db: Querier, ids: readonly string[]): Promise<PlatformEventRow[]> {
   return db.query(READ, ids);
 }
@@ -47,7 +46,6 @@ export function readEventPage(
   return OF_ACCOUNT.readPage(db, [accountId, type ?? null, resourceId ?? null], page);
 }
 
-/** Yields the events that the actor has raised. */
 export async function* readEventsRaisedBy(
   db: Db,
   accountId: string,
@@ -62,9 +60,8 @@ export async function* readEventsRaisedBy(
 }
 
 /**
- * Empties events of the account in which one of the texts occurs, `limit` at most, and takes the
- * resource from them. They stay, so that a repetition of one does not bring its data back. Returns
- * their ids.
+ * Empties at most `limit` events of the account that contain one of the texts, including their
+ * resource. The rows stay, so that a repetition does not bring the data back. Returns their ids.
  */
 export async function blankEventsNaming(
   tx: Tx,
@@ -72,13 +69,13 @@ export async function blankEventsNaming(
   texts: readonly string[],
   limit: number,
 ): Promise<string[]> {
-  // As they stand within the text of a JSON value.
+  // The form that the texts have inside a JSON string.
   const quoted = texts.map((text) => JSON.stringify(text).slice(1, -1));
   const rows = await tx.query(BLANK_NAMING, accountId, quoted, limit);
   return rows.map(({ id }) => id);
 }
 
-/** Removes events that have been kept long enough. */
+/** Removes expired events. */
 export async function purgeEvents(db: Querier): Promise<void> {
   for (let more = true; more; ) {
     const removed = await db.query(PURGE, PURGED_AT_ONCE);

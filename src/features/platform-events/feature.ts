@@ -20,7 +20,6 @@ const holdings: Holdings = {
   },
 };
 
-/** Events of the account's own applications. */
 export const platformEvents: Feature = {
   eventData: {
     '*': async ({ database }, ids) =>
@@ -62,7 +61,6 @@ function dataOf(row: PlatformEventRow): EventData {
   return { schema: PlatformEvent, value: presentEvent(row) };
 }
 
-/** Empties the events that name the person. */
 async function eraseFromEvents(
   database: Database,
   { accountId, id, texts, signal }: ErasedPerson,

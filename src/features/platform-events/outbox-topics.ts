@@ -6,5 +6,5 @@ export interface PlatformEventRaised {
   readonly traceparent?: string;
 }
 
-/** An event of a producer was committed: it starts agents and goes to webhooks. */
+/** A producer's event was committed: it starts agents and goes to webhooks. */
 export const PLATFORM_EVENT = defineTopic<PlatformEventRaised>('platform_events.raised');
