@@ -25,7 +25,7 @@ export class HeldConversationsError extends Error {
 
 /**
  * Begins to remove an account (docs/operations.md#deleting-an-account): its credentials are refused
- * on every node from the commit on, and the nodes remove everything of it. Doing it again changes
+ * on every node from the commit on, and the nodes remove everything of it. Repeating it changes
  * nothing. Throws HeldConversationsError.
  */
 export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRow> {
@@ -43,10 +43,10 @@ export async function requireUnheld(tx: Tx, id: string): Promise<void> {
 export type AccountRemovalOptions = Pick<NodeParts, 'database' | 'store' | 'log'>;
 
 /**
- * Removes what is left of accounts that are to be removed, in transactions of bounded size, the row
- * of the account last. May run on several nodes at once, and continues what a node that died has
- * left. What cannot be removed yet (files that a request may still refer to, runs that a node has
- * yet to end) is left to the next round.
+ * Removes the rest of accounts whose removal has begun, in transactions of bounded size, the
+ * account's row last. May run on several nodes at once, and continues the work of a dead node.
+ * Files that a request may still refer to and runs that a node has yet to end are left to the next
+ * round.
  */
 export async function removeAccounts(options: AccountRemovalOptions, signal: AbortSignal): Promise<void> {
   for (const id of await readRemovableAccounts(options.database)) {

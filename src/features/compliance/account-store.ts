@@ -19,10 +19,7 @@ export async function emptyTables(
   }
 }
 
-/**
- * Has the files of an account removed by the next rounds of core/attachments/uploads.ts, and blanks
- * their names.
- */
+/** Marks the account's files for removal by core/attachments/uploads.ts, and blanks their names. */
 export async function withdrawAllUploads(db: Querier, accountId: string): Promise<void> {
   await db.query(WITHDRAW_UPLOADS, accountId);
 }
@@ -45,7 +42,7 @@ const READ_UPLOAD = statement<[accountId: string]>({
   text: 'SELECT FROM uploads WHERE account_id = $1 LIMIT 1',
 });
 
-/** `t` is the table; `rows` is SQL behind FROM with its WHERE. */
+/** `t` is the table; `rows` is the SQL after FROM, with its WHERE. */
 function deletion(table: string, rows = `${table} t WHERE t.account_id = $1`): OfAccount {
   return statement<[accountId: string, limit: number], object>({
     name: `remove-account-${table.replaceAll('_', '-')}`,
@@ -60,7 +57,7 @@ function ofActors(table: string, key: string, condition = 'true'): OfAccount {
   );
 }
 
-/** What starts agents. */
+/** Rows that start agents. */
 export const AGENTS: readonly OfAccount[] = [
   deletion(
     'agent_occurrences',
@@ -70,8 +67,8 @@ export const AGENTS: readonly OfAccount[] = [
 ];
 
 /**
- * What refers to files and to actors, once the conversations are gone. Steps, calls and artifacts
- * go with their run.
+ * Rows that refer to files and actors, deleted after the conversations. Steps, calls and artifacts
+ * are deleted with their run.
  */
 export const RECORDS: readonly OfAccount[] = [
   ofActors('agent_runs', 'actor_id', "a.type = 'agent'"),
@@ -94,10 +91,7 @@ export const RECORDS: readonly OfAccount[] = [
   deletion('search_blocks'),
 ];
 
-/**
- * The rest, in an order in which no row refers to one that is gone. The row of the account is the
- * last.
- */
+/** The rest, ordered so that no row refers to a deleted one. The account's row is the last. */
 export const ACCOUNT: readonly OfAccount[] = [
   deletion('audit_events'),
   deletion('audit_checkpoints'),

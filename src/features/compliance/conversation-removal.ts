@@ -59,8 +59,8 @@ export async function deleteConversation(tx: Tx, principal: Principal, id: strin
 }
 
 /**
- * Restore Conversation: within the days that a deleted conversation is kept, it is back as it was.
- * One that is not deleted stays as it is. Throws ApiError.
+ * Restore Conversation: undoes a deletion while the deleted conversation is kept. A conversation
+ * that is not deleted is left as it is. Throws ApiError.
  */
 export async function restoreConversation(
   tx: Tx,
@@ -110,9 +110,7 @@ function requireDeletable({ type, legal_hold }: ConversationRow): void {
   }
 }
 
-/**
- * Enqueues the event for the feeds of all members, and has every node read the conversation again.
- */
+/** Enqueues the event for all members, and makes every node reload the conversation. */
 async function enqueueMembership(
   tx: Tx,
   event: 'conversation.added' | 'conversation.removed',

@@ -16,19 +16,18 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { addComplianceJob, type ComplianceJobRow, endExportsOf } from './jobs/job-store.ts';
 import { withoutPerson } from './without-person.ts';
 
-/** What the job of an erasure needs to know. */
 export interface ErasureOptions {
   readonly messages: Erasure['messages'];
-  /** As far as it is known at the request. */
+  /** The held conversations known at the time of the request. */
   readonly held_conversations: readonly string[];
-  /** Name and addresses, to find them in texts. Kept until nothing contains them any more. */
+  /** The name and addresses to find in texts; kept until nothing contains them any more. */
   readonly names?: readonly string[];
 }
 
 /**
  * Erase User (docs/contract.md#erasing-a-person): the profile becomes "Deleted user", credentials
- * end, and a job erases the rest (eraser.ts). It may be repeated, for what was held. Throws
- * ApiError `resource_not_found` (param id) or `resource_conflict`.
+ * end, and a job erases the rest (eraser.ts). It may be repeated, to erase what was held before.
+ * Throws ApiError `resource_not_found` (param id) or `resource_conflict`.
  */
 export async function eraseUser(
   tx: Tx,
@@ -77,8 +76,5 @@ export async function eraseUser(
   });
 }
 
-/**
- * Within this time every node has received that the person has changed, and has ended what the
- * person was sending.
- */
+/** Within this time every node has learned of the change and ended the person's sends. */
 const SETTLE_MS = 1_000;

@@ -39,17 +39,17 @@ import { patternsOf, withoutPerson } from './without-person.ts';
 
 export interface EraserOptions {
   readonly database: Database;
-  /** States in the audit that its details were erased by the service. */
+  /** Signs the erasure of details in the audit. */
   readonly signingKey: SigningKey;
 }
 
 type Patterns = ReturnType<typeof patternsOf>;
 
 /**
- * Erases what is left of a person after the answer (erase.ts), in small transactions that can all
- * be repeated: its name in texts that Parley wrote, its feed, previews, the texts of its runs, and
- * its messages if that was asked. Each transaction locks the state of the hold of its conversation;
- * what is held stays and is named in the result.
+ * Erases the rest of a person after the response (erase.ts), in small repeatable transactions: its
+ * name in texts that Parley wrote, its feed, previews, texts of its runs, and its messages if
+ * requested. Each transaction locks its conversation's hold; held conversations stay and are named
+ * in the result.
  */
 export class Eraser {
   readonly #database: Database;
@@ -67,7 +67,7 @@ export class Eraser {
     const patterns = patternsOf(names);
     const held: string[] = [];
     const conversations = await this.#conversationsOf(job);
-    // The feeds and the runs are one part more.
+    // The feeds and the runs count as one more part.
     const total = conversations.length + 1;
     for (const [done, conversationId] of conversations.entries()) {
       progress(done, total);
@@ -88,10 +88,7 @@ export class Eraser {
     });
   };
 
-  /**
-   * Returns the conversations of which the person is or was a participant, or in which it has
-   * written or reacted.
-   */
+  /** Returns conversations in which the person has ever participated, written or reacted. */
   async #conversationsOf({ account_id, subject_id }: ComplianceJobRow): Promise<string[]> {
     const ids = new Set<string>();
     for await (const rows of readMembershipsOf(this.#database, subject_id)) {
@@ -104,10 +101,7 @@ export class Eraser {
     return [...ids];
   }
 
-  /**
-   * Returns whether the conversation is under legal hold: then nothing of it but the membership is
-   * touched.
-   */
+  /** Returns whether the conversation is held, in which case only the membership is changed. */
   async #eraseIn(
     conversationId: string,
     job: ComplianceJobRow,
@@ -216,7 +210,7 @@ export class Eraser {
     }
   }
 
-  /** Details contain no names but for titles and topics that people have given. */
+  /** Audit details contain no names except in titles and topics that people wrote. */
   async #eraseFromAudit(
     { account_id }: ComplianceJobRow,
     texts: readonly string[],
@@ -230,10 +224,7 @@ export class Eraser {
   }
 }
 
-/**
- * Locks the conversation, which may have been deleted or purged meanwhile, until the transaction
- * ends. Returns whether it is under legal hold.
- */
+/** Locks the conversation, which may be deleted or purged by now. Returns whether it is held. */
 async function lockHold(tx: Tx, { account_id }: ComplianceJobRow, conversationId: string): Promise<boolean> {
   const conversation = await lockConversationOf(tx, account_id, conversationId);
   return conversation?.legal_hold === 'held';

@@ -8,10 +8,7 @@ import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type ErasureOptions, eraseUser } from './erase.ts';
 import { type ComplianceJobRow, findComplianceJob, readComplianceJobs } from './jobs/job-store.ts';
 
-/**
- * The erasure of persons over REST (docs/contract.md#erasing-a-person), for admins of the account.
- * Closed to agents.
- */
+/** Routes of erasures (docs/contract.md#erasing-a-person), for admins. Closed to agents. */
 export function erasureRoutes({ database }: { readonly database: Database }): Route[] {
   const common = {
     since: '1.2.harbor',

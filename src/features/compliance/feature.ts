@@ -17,7 +17,6 @@ import { FINISH_REDACTION, finishRedaction } from './redact.ts';
 import { removalRoutes } from './removal-routes.ts';
 import { RetentionSweep } from './sweep.ts';
 
-/** What is kept and what is removed. */
 export const compliance: Feature = {
   accountRemoval: { check: requireUnheld, begin: beginAccountRemoval },
   verifyExport: verifyArchive,
@@ -72,7 +71,7 @@ export const compliance: Feature = {
           handle(COMPLIANCE_JOB_DUE, (due) => runner.due(due)),
         ],
         tidy: () => tidyJobs(database),
-        // The job that is under way is given back before the workers of the queue wait for it.
+        // The running job is given back before the queue's workers wait for it.
         drain: () => runner.close(),
       };
     },

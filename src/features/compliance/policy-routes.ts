@@ -6,7 +6,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { readPolicy, setPolicy } from './retention-policy.ts';
 
-/** How long the account keeps what (docs/contract.md#retention). */
+/** Routes of the retention policy (docs/contract.md#retention). */
 export function policyRoutes(database: Database, sweep: { wake(): void }): Route[] {
   return [
     defineRoute({

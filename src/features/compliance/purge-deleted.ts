@@ -19,25 +19,21 @@ export interface PurgeDeletedOptions {
 }
 
 /**
- * Purges the conversations that were deleted longer ago than they can be restored, with everything
- * in them. Conversations under legal hold stay. May run on several nodes at once, and continues
- * what a node that died has left.
+ * Purges deleted conversations that can no longer be restored, with everything in them, unless they
+ * are under legal hold. May run on several nodes at once, and continues the work of a dead node.
  */
 export async function purgeDeleted(options: PurgeDeletedOptions, signal: AbortSignal): Promise<void> {
   const { database, log, restoreDays } = options;
   for (const id of await readExpiredConversations(database, restoreDays, MAX_AT_ONCE)) {
     if (signal.aborted) return;
-    // One that fails does not keep the others.
+    // A failure does not affect the other conversations.
     await purgeOne(options, id).catch((error: unknown) => {
       log.error({ err: error, conversation_id: id }, 'purging a deleted conversation failed');
     });
   }
 }
 
-/**
- * In transactions of one batch. In each of them the conversation is locked, and still deleted and
- * not held.
- */
+/** Each transaction purges one batch, with the conversation locked, still deleted and not held. */
 async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void> {
   const { database, signingKey, restoreDays, log } = options;
   let purged: Purged = NOTHING_PURGED;
@@ -50,7 +46,7 @@ async function purgeOne(options: PurgeDeletedOptions, id: string): Promise<void>
       if (batch.more) return true;
       await deleteEmptyConversation(tx, id);
       const accountId = conversation!.account_id;
-      // The audit stays; the titles in it go.
+      // The audit stays, without the titles in it.
       await blankDetails(tx, signingKey, accountId, { conversationId: id });
       await audit(tx, {
         accountId,

@@ -13,7 +13,7 @@ import { deleteNotificationsAbout, deleteNotificationsOf } from '../../core/noti
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 
-/** How many rows and files a purge has removed. */
+/** The numbers of rows and files that a purge removed. */
 export interface Purged {
   readonly messages: number;
   readonly files: number;
@@ -21,16 +21,15 @@ export interface Purged {
   readonly runs: number;
 }
 
-/** Messages that one transaction purges. Callers take several transactions for more. */
+/** The most messages that one transaction purges. Callers use several transactions for more. */
 export const PURGE_BATCH = 500;
 
 export const NOTHING_PURGED: Purged = { messages: 0, files: 0, notifications: 0, runs: 0 };
 
 /**
- * Purges the messages of a conversation up to this number: the rows, their revisions, files, mails
- * and notifications, and what runs of agents quote of them. Subscribers receive `messages.purged`.
- * Returns undefined where the conversation is under legal hold, and then removes nothing. The
- * numbers are settled: nothing up to there is still being written.
+ * Purges the messages of a conversation up to this settled number: rows, revisions, files, mails,
+ * notifications, and quotations in runs of agents. Subscribers receive `messages.purged`. Returns
+ * undefined and removes nothing if the conversation is under legal hold.
  */
 export async function purgePrefix(
   tx: Tx,
@@ -43,10 +42,7 @@ export async function purgePrefix(
   return purgePartsOf(tx, conversationId, messages);
 }
 
-/**
- * Purges messages of a conversation that are outside its timeline: drafts, and schedules that were
- * not sent. Removes nothing where the conversation is under legal hold.
- */
+/** Purges drafts and unsent scheduled messages of a conversation, unless it is under legal hold. */
 export async function purgeOutside(
   tx: Tx,
   conversationId: string,
@@ -56,17 +52,16 @@ export async function purgeOutside(
 }
 
 /**
- * Purges one batch of everything that belongs to a conversation, in or outside its timeline.
- * `more`: there is more, for another transaction. When there is none, the conversation and its
- * participants are left, with the highest number. Returns undefined where the conversation is under
- * legal hold.
+ * Purges one batch of a conversation, in and outside its timeline. `more` is true if another
+ * transaction is needed; otherwise only the conversation, its participants and its highest number
+ * are left. Returns undefined if the conversation is under legal hold.
  */
 export async function purgeConversation(
   tx: Tx,
   conversationId: string,
 ): Promise<{ purged: Purged; more: boolean } | undefined> {
   const through = await readBatchEnd(tx, conversationId, PURGE_BATCH);
-  // Also where there is no message left: it locks the conversation against a hold.
+  // Called even if no message is left, because it locks the conversation against a hold.
   const sent = await purgePrefix(tx, conversationId, through ?? 0);
   if (sent === undefined) return undefined;
   if (through !== undefined) return { purged: sent, more: true };
@@ -83,7 +78,6 @@ export async function purgeConversation(
   return { purged: { ...NOTHING_PURGED, notifications }, more: false };
 }
 
-/** Adds up what several batches removed. */
 export function addPurged(one: Purged, other: Purged): Purged {
   return {
     messages: one.messages + other.messages,

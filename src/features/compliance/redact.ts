@@ -20,9 +20,9 @@ import { addJob } from '../../platform/db/queue/queue.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /**
- * Redact Message (docs/contract.md#redaction): the content of a sent message is removed from
- * everything that contains it, in one transaction, and a tombstone says by whom and why. The same
- * request again returns the tombstone. Throws ApiError.
+ * Redact Message (docs/contract.md#redaction): removes the content of a sent message everywhere, in
+ * one transaction; a tombstone says by whom and why. A repetition returns the tombstone. Throws
+ * ApiError.
  */
 export async function redactMessage(
   tx: Tx,
@@ -79,9 +79,7 @@ export async function redactMessage(
   return tombstone;
 }
 
-/**
- * A job: removes what requests and runs that were under way during a redaction have written since.
- */
+/** A job that removes texts written after a redaction by requests and runs begun before it. */
 export const FINISH_REDACTION = defineTopic<RemovedContent>('finish_redaction');
 
 export interface RemovedContent {
@@ -97,10 +95,7 @@ export interface RemovedContent {
   readonly by: string;
 }
 
-/**
- * May be called again for the same redaction. Comes back for runs that their nodes have not ended
- * yet.
- */
+/** May be repeated for a redaction. Enqueues itself again while runs have not ended yet. */
 export async function finishRedaction(database: Database, removed: RemovedContent): Promise<void> {
   await database.transaction(async (tx) => {
     await removeFromAnswers(tx, removed);
@@ -142,7 +137,7 @@ function removeFromAnswers(
   });
 }
 
-/** A text as it is, within JSON, and within the JSON text of a call's arguments. */
+/** Returns each text as it is, within JSON, and within the JSON text of a call's arguments. */
 function storedFormsOf(texts: readonly (string | null)[]): string[] {
   const present = texts.filter((text) => text !== null && text !== '') as string[];
   return [...new Set(present.flatMap((text) => [text, quoted(text), quoted(quoted(text))]))];
@@ -159,7 +154,7 @@ function later(ms: number): string {
 const NO_COPIES: Copies = { ids: [], texts: [] };
 const NOTHING_WITHDRAWN: WithdrawnTexts = { ids: [], notificationIds: [], openIds: [] };
 
-/** A node ends a run that was cancelled at once. */
+/** A node ends a cancelled run at once. */
 const RUNS_END_MS = 2_000;
 
 /** Requests with an Idempotency-Key hold it for 30 seconds; a flush of messages ends sooner. */

@@ -14,13 +14,13 @@ export type Periods = Readonly<Record<PeriodField, number | null>>;
 export type PolicyRow = Periods & {
   readonly account_id: string;
   readonly updated_at: string;
-  /** When a sweep last had no more to purge. */
+  /** When a sweep last found nothing more to purge. */
   readonly swept_at: string | null;
 };
 
 const FIELDS: readonly PeriodField[] = RETAINED.map((kind) => `${kind}_days` as const);
 
-/** Returns the account's policy; one that was never set keeps everything. */
+/** Returns the account's policy; an unset policy keeps everything. */
 export async function readPolicy(db: Db, accountId: string): Promise<RetentionPolicy> {
   const [row] = await db.query(READ_POLICY, accountId);
   return present(row);
@@ -31,10 +31,7 @@ export function readPolicies(db: Db): Promise<PolicyRow[]> {
   return db.query(READ_POLICIES);
 }
 
-/**
- * Replaces the account's policy and audits what changed; a policy that is set already is left as it
- * is.
- */
+/** Replaces the account's policy and audits the changes; an equal policy changes nothing. */
 export async function setPolicy(
   tx: Tx,
   { accountId, actor }: { readonly accountId: string; readonly actor: { readonly id: string } },
@@ -94,7 +91,7 @@ const READ_POLICIES = statement<[], PolicyRow>({
   text: `SELECT ${COLUMNS} FROM retention_policies WHERE coalesce(${FIELDS.join(', ')}) IS NOT NULL ORDER BY account_id`,
 });
 
-// So that there is a row to lock.
+// Ensures that there is a row to lock.
 const CREATE_POLICY = statement<[accountId: string]>({
   name: 'create-retention-policy',
   text: 'INSERT INTO retention_policies (account_id) VALUES ($1) ON CONFLICT DO NOTHING',

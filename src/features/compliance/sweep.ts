@@ -27,17 +27,14 @@ import { noteSwept, type PolicyRow, readPolicies } from './retention-policy.ts';
 
 export interface SweepOptions {
   readonly database: Database;
-  /** Signs what takes the place of purged links of the audit. */
+  /** Signs the checkpoints that replace purged links of the audit. */
   readonly signingKey: SigningKey;
-  /** Names this node. */
   readonly nodeId: string;
   readonly metrics: Pick<Metrics, 'retentionOldest' | 'retentionSwept' | 'retentionRemoved'>;
   readonly log: Logger;
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
-  /**
-   * Milliseconds between two transactions, so that a sweep leaves the disk to others. Default 20.
-   */
+  /** Milliseconds between transactions, which leave the disk to others. Default 20. */
   readonly pauseMs?: number;
 }
 
@@ -52,9 +49,9 @@ const CLAIM_S = 60;
 const SECONDS_A_DAY = 86_400;
 
 /**
- * Purges what is older than the policy of its account, on one node at a time, in transactions of
- * PURGE_BATCH rows. A conversation is purged from its first message on, up to the first one that is
- * young enough.
+ * Purges rows older than their account's policy, on one node at a time, in transactions of
+ * PURGE_BATCH rows. A conversation is purged from its first message up to the first one that is
+ * kept.
  */
 export class RetentionSweep {
   readonly #options: SweepOptions;
@@ -69,7 +66,7 @@ export class RetentionSweep {
       run: (signal) => this.sweep(signal),
       onError: (error) => log.error({ err: error }, 'retention sweep failed'),
     });
-    // Apart, so that a sweep that hangs is seen by what it leaves behind.
+    // A separate loop, so that the metrics show a sweep that hangs.
     this.#measure = new Loop({
       intervalMs,
       run: () => this.measure(),
@@ -86,7 +83,7 @@ export class RetentionSweep {
     await Promise.all([this.#sweep.close(), this.#measure.close()]);
   }
 
-  /** Sweeps every account that has a policy. Returns at once where another node is at it. */
+  /** Sweeps every account that has a policy. Returns at once if another node holds the claim. */
   async sweep(signal: AbortSignal = new AbortController().signal): Promise<void> {
     const { database, nodeId, log } = this.#options;
     if ((await database.query(CLAIM, nodeId)).length === 0) return;
@@ -96,7 +93,7 @@ export class RetentionSweep {
       try {
         await round.run();
       } catch (error) {
-        // The other accounts go on.
+        // The other accounts continue.
         log.error({ err: error, account_id: policy.account_id }, 'retention sweep of an account failed');
       }
       await this.#record(policy, round);
@@ -104,7 +101,7 @@ export class RetentionSweep {
     if (!signal.aborted) await database.query(RELEASE, nodeId);
   }
 
-  /** Sets the metrics of what is past its policy, and of the last sweep. */
+  /** Sets the metrics of overdue rows and of the last sweep. */
   async measure(): Promise<void> {
     const { database, metrics } = this.#options;
     const policies = await readPolicies(database);
@@ -126,8 +123,7 @@ export class RetentionSweep {
     log.info({ account_id: accountId, ...counts, whole: isWhole }, 'retention sweep of an account');
     for (const [kind, count] of Object.entries(counts)) metrics.retentionRemoved.inc({ kind }, count);
     if (isWhole) await noteSwept(database, accountId);
-    // The audit has a checkpoint in the place of its own links: an event of that would have to be
-    // purged in its turn.
+    // Purged audit links have a checkpoint: an event of it would itself have to be purged.
     if (isNothing(purged)) return;
     await database.transaction((tx) =>
       audit(tx, {
@@ -143,15 +139,15 @@ export class RetentionSweep {
 
 const KINDS = ['messages', 'files', 'notifications', 'runs', 'audit'] as const;
 
-/** One account. */
+/** The sweep of one account. */
 class Round {
   readonly #options: SweepOptions;
   readonly #policy: PolicyRow;
   readonly #signal: AbortSignal;
   purged: Purged = NOTHING_PURGED;
-  /** Events of the audit that were purged. */
+  /** The number of purged audit events. */
   audited = 0;
-  /** Nothing is left that is older than the policy, but for what is held or still under way. */
+  /** Whether nothing older than the policy is left, except held or unfinished rows. */
   isWhole = false;
 
   constructor(options: SweepOptions, policy: PolicyRow, signal: AbortSignal) {
@@ -189,10 +185,7 @@ class Round {
     }
   }
 
-  /**
-   * Returns false if the audit cannot be purged, since it was tampered with: everything else goes
-   * on.
-   */
+  /** Returns false if a tampered audit cannot be purged; everything else continues. */
   async #sweepAudit(): Promise<boolean> {
     const { account_id: accountId, audit_days: days } = this.#policy;
     const { signingKey, log } = this.#options;
@@ -278,7 +271,7 @@ class Round {
     return this.#options.database.transaction(work);
   }
 
-  /** Leaves the database to others for a moment, and keeps the claim. */
+  /** Pauses, so that others can use the database, and renews the claim. */
   async #breathe(): Promise<void> {
     const { database, nodeId, pauseMs = PAUSE_MS } = this.#options;
     await pause(pauseMs);
@@ -287,7 +280,7 @@ class Round {
   }
 }
 
-/** Returns by how many seconds the oldest of each kind is past the policy; 0 where none is. */
+/** Returns how many seconds the oldest row of each kind is past the policy; 0 if none is. */
 async function readPast(
   database: Database,
   policy: PolicyRow,
@@ -338,7 +331,7 @@ function isNothing({ messages, files, notifications, runs }: Purged): boolean {
   return messages + files + notifications + runs === 0;
 }
 
-// A row of settings: it needs no connection of its own, and ends by itself where its node died.
+// The claim is a row of settings: it needs no connection, and expires if its node dies.
 const CLAIM = statement<[nodeId: string]>({
   name: 'claim-retention-sweep',
   text: `

@@ -1,13 +1,13 @@
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
 
-/** The fields by which resources show a person, and what stands there after the erasure. */
+/** The fields that show a person in resources, with their values after the erasure. */
 const ERASED: Readonly<Record<string, string | null>> = {
   name: ERASED_NAME,
   handle: null,
   avatar_url: null,
 };
 
-/** Returns the JSON value with the person as it is shown after its erasure, at any depth. */
+/** Returns the JSON value with the person, at any depth, shown as erased. */
 export function withoutPerson(value: unknown, id: string): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutPerson(item, id));
   if (typeof value !== 'object' || value === null) return value;
@@ -20,13 +20,10 @@ export function withoutPerson(value: unknown, id: string): unknown {
   );
 }
 
-/**
- * Returns regular expressions of Postgres that find the names in what Parley writes; null if none
- * is known.
- */
+/** Returns Postgres patterns that find the names in texts of Parley; null without names. */
 export function patternsOf(names: readonly string[]): { title: string; systemEvent: string } | null {
   if (names.length === 0) return null;
-  // The longest first: a name may begin with another one.
+  // The longest names come first, because a name may begin with another one.
   const any = [...names]
     .sort((a, b) => b.length - a.length)
     .map((name) => name.replace(/[^\p{L}\p{N}_\s]/gu, '\\$&'))

@@ -12,8 +12,8 @@ export interface ArchivedFile {
 
 /**
  * Writes a zip archive as a stream: one file after the other, each with its hash, with a few pieces
- * of 64 KiB in memory at a time. `bytes` must be read while files are added, since they wait for
- * their reader.
+ * of 64 KiB in memory at a time. `bytes` must be read while files are added, because `add` waits
+ * for the reader.
  */
 export class ArchiveWriter {
   readonly #zip = new ZipFile();
@@ -32,10 +32,7 @@ export class ArchiveWriter {
     return this.#zip.outputStream as AsyncIterable<unknown> as AsyncIterable<Buffer>;
   }
 
-  /**
-   * Resolves when all bytes of the file are in the archive. Rejects with the error of `source`, or
-   * of the archive.
-   */
+  /** Resolves when the file is in the archive; rejects with an error of `source` or the archive. */
   async add(
     path: string,
     source: AsyncIterable<Buffer>,
@@ -64,12 +61,11 @@ export class ArchiveWriter {
     return { path, bytes, sha256: digest.digest('hex') };
   }
 
-  /** No file follows. */
   end(): void {
     this.#zip.end();
   }
 
-  /** The archive will not be complete: its reader and the file under way get the error. */
+  /** Breaks off the archive: its reader and the current `add` get the error. */
   abort(error: Error): void {
     this.#failure.reject(error);
     this.#source?.destroy();
@@ -78,10 +74,10 @@ export class ArchiveWriter {
 }
 
 const PIECE_BYTES = 64 * 1024;
-/** The times of files in the archive say nothing. */
+/** Files in the archive have no meaningful times. */
 const EPOCH = new Date('2000-01-01T00:00:00Z');
 
-/** Returns a JSON Lines file of all items, and counts them. */
+/** Yields a JSON Lines file of all items, and counts them. */
 export async function* jsonLines(
   pages: AsyncIterable<readonly object[]>,
   count: (items: readonly object[]) => void = () => undefined,

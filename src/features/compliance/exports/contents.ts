@@ -6,21 +6,18 @@ import { type MessageRow, presentForTeam } from '../../../core/resources/message
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type ArchivedFile, type ArchiveWriter, jsonLines } from './archive.ts';
 
-/** A file that the manifest lists. `lines`: of a JSON Lines file. */
+/** A file that the manifest lists; `lines` is set only for JSON Lines. */
 export type ListedFile = ArchivedFile & { readonly lines?: number };
 
-/** The directory of the archive in which the files of messages and runs are, each under its key. */
+/** The archive's directory for files of messages and runs, each under its key. */
 const FILES = 'files/';
 
-/**
- * Collects what an archive contains: its files for the manifest, and which stored files it must
- * contain as well.
- */
+/** Collects an archive's files for the manifest, and the stored files that it must contain. */
 export class Contents {
   readonly files: ListedFile[] = [];
   /** By noun, in the plural. */
   readonly counts: Record<string, number> = {};
-  /** The keys of stored files that what was written so far refers to: 28 bytes each. */
+  /** The keys of the stored files that the rows written so far refer to; 28 bytes each. */
   readonly keys = new Set<string>();
   readonly #archive: ArchiveWriter;
   readonly #report: (done: number, total: number) => void;
@@ -32,7 +29,7 @@ export class Contents {
     this.#report = report;
   }
 
-  /** `more` messages will follow. */
+  /** Announces `more` messages. */
   expect(more: number): void {
     this.#expected += more;
     this.#step(0);
@@ -54,10 +51,7 @@ export class Contents {
     this.counts[noun] = lines;
   }
 
-  /**
-   * Adds messages with their revisions, reactions and attachments. The `url` of a file is its path
-   * in the archive.
-   */
+  /** Adds messages with revisions, reactions and attachments, whose `url` is the archive path. */
   async addMessages(db: Db, pages: AsyncIterable<readonly MessageRow[]>): Promise<void> {
     let revisions = 0;
     const shown = async function* (this: Contents) {
@@ -72,10 +66,7 @@ export class Contents {
     this.counts.revisions = revisions;
   }
 
-  /**
-   * Adds the stored files that were referred to, and `files.jsonl` with their hashes. A file whose
-   * bytes are gone is listed as missing.
-   */
+  /** Adds the referenced files, and `files.jsonl` with hashes; lost files are listed as missing. */
   async addFiles(
     open: (key: string) => Promise<{ read(): AsyncIterable<Buffer> } | undefined>,
   ): Promise<void> {
@@ -95,12 +86,12 @@ export class Contents {
     this.counts.missing_files = missing;
   }
 
-  /** How many messages and files were added. */
+  /** The number of added messages and files. */
   get done(): number {
     return this.#done;
   }
 
-  /** Stands for the store of files where messages are presented. */
+  /** Acts as the file store when messages are presented. */
   get downloads(): Downloads {
     return { presignDownload: async (file) => this.refer(file) };
   }
@@ -118,8 +109,8 @@ export class Contents {
 }
 
 /**
- * Resources of the newest version, as the team sees them, with what companions show only to some or
- * on demand.
+ * Returns resources of the newest version as the team sees them, with the fields that are shown
+ * only to some or on demand.
  */
 async function withEverything(db: Db, downloads: Downloads, rows: readonly MessageRow[]) {
   const ids = rows.map(({ id }) => id);

@@ -8,10 +8,7 @@ import type { Db } from '../../../platform/db/connection/handle.ts';
 import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
-/**
- * Adds everything of a conversation: itself, all messages, participants that
- * have left too, what features hold of it, and the audit.
- */
+/** Adds a conversation, all messages, all participants ever, data of features, and the audit. */
 export async function addConversation(
   db: Db,
   contents: Contents,

@@ -53,7 +53,7 @@ export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] 
       async change(tx, { principal, params }) {
         const conversation = await findConversation(tx, principal.accountId, params.id!);
         if (conversation === undefined) throw conversationNotFound();
-        // What is held can be exported, also while it waits to be restored.
+        // A held conversation can be exported even while it is deleted.
         if (conversation.deleted_at !== null && conversation.legal_hold !== 'held') throw conversationGone();
         return present(await request(tx, principal, 'conversation_export', conversation.id), null);
       },
@@ -109,7 +109,7 @@ export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] 
 const LIST = defineList('exports', ['time', 'text']);
 const KINDS = ['conversation_export', 'user_export'] as const;
 
-/** Exports of an account that have not ended, at most. */
+/** The most unfinished exports of an account. */
 const OPEN_EXPORTS = 10;
 
 async function request(
@@ -135,7 +135,7 @@ async function request(
   return addComplianceJob(tx, { id, accountId, kind, subjectId, requestedBy: actor.id });
 }
 
-/** `url`: null unless the export is complete. */
+/** `url` is null unless the export is complete. */
 function present(row: ComplianceJobRow, url: string | null): Export {
   return {
     id: row.id,

@@ -28,8 +28,8 @@ export interface ExporterOptions {
 
 /**
  * Writes exports (docs/contract.md#exports): rows in one snapshot of Postgres, then the files that
- * they refer to, then the signed manifest, as one archive straight into the store of files. Each
- * attempt writes a file of its own; the one that ends the job is the result, and the others are
+ * they refer to, then the signed manifest, as one archive streamed to the file store. Each attempt
+ * writes its own file; the file of the attempt that ends the job is the result, and the others are
  * removed.
  */
 export class Exporter {
@@ -126,8 +126,8 @@ export class Exporter {
   }
 
   /**
-   * Returns the number through which nothing can be added to the timeline any more, so that the
-   * snapshot, which is taken later, is complete up to it; null for a person.
+   * Returns the number up to which the timeline is settled, so that the later snapshot is complete
+   * up to it; null for a person.
    */
   async #settledHead({ kind, subject_id: conversationId }: ComplianceJobRow): Promise<number | null> {
     if (kind !== 'conversation_export') return null;
@@ -138,7 +138,7 @@ export class Exporter {
   }
 }
 
-/** Returns the legal hold of the conversation; null for a person. */
+/** Returns the legal hold of the conversation, or null for a person. */
 async function addSubject(
   tx: Tx,
   { kind, account_id: accountId, subject_id: id }: ComplianceJobRow,
@@ -156,7 +156,7 @@ async function addSubject(
   return conversation.legal_hold;
 }
 
-/** The conversation whose audit contains the export; null for a person's. */
+/** Returns the conversation whose audit contains the export, or null for a person's export. */
 export function conversationOf({
   kind,
   subject_id,
@@ -164,7 +164,7 @@ export function conversationOf({
   return kind === 'conversation_export' ? subject_id : null;
 }
 
-/** Like Promise.all, but waits for both: nothing is written any more once it has rejected. */
+/** Like Promise.all, but waits for both: nothing is written after it has rejected. */
 async function settled<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);

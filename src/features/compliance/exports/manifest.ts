@@ -1,10 +1,7 @@
 import type { Signed } from '../../../core/audit/signing-key.ts';
 import type { ListedFile } from './contents.ts';
 
-/**
- * What an export contains and how it was made: the last file of the archive. It is signed as a
- * whole.
- */
+/** The contents and origin of an export: the last file of the archive, signed as a whole. */
 export interface Manifest {
   readonly object: 'export_manifest';
   readonly format: 1;
@@ -13,10 +10,7 @@ export interface Manifest {
   readonly subject: { readonly type: 'conversation' | 'user'; readonly id: string };
   readonly requested_by: string;
   readonly requested_at: string;
-  /**
-   * All rows are of one moment. The timeline is complete through `through_sequence`, which is null
-   * for a person.
-   */
+  /** Rows are of one moment. The timeline is complete to `through_sequence`, null for a person. */
   readonly snapshot: {
     readonly at: string;
     readonly consistent: true;
@@ -24,10 +18,7 @@ export interface Manifest {
     readonly legal_hold: 'held' | 'released' | null;
   };
   readonly counts: Readonly<Record<string, number>>;
-  /**
-   * All files of the archive but this one and those of messages and runs, which `files.jsonl`
-   * lists.
-   */
+  /** All files except this one and those of messages and runs, which `files.jsonl` lists. */
   readonly files: readonly ListedFile[];
 }
 

@@ -1,6 +1,6 @@
 import type { KeysetPage } from '../../../platform/db/connection/keyset.ts';
 
-/** Yields a list from its oldest row on, in pages as `present` shows their rows. */
+/** Yields a list, oldest row first, in pages of rows as `present` shows them. */
 export async function* inPages<Row, Shown extends object>(
   read: (page: KeysetPage) => Promise<Row[]>,
   keyOf: (row: Row) => readonly (string | number)[],

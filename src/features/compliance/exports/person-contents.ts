@@ -12,9 +12,9 @@ import type { Contents } from './contents.ts';
 import { inPages } from './pages.ts';
 
 /**
- * Adds everything about a person: profile with its image, memberships, messages that it wrote
- * (drafts and scheduled ones too) with revisions and files, its reactions, its notifications and
- * their settings, its blocks, what features hold of it, and the audit of what it did.
+ * Adds everything about a person: profile and image, memberships, messages (drafts and scheduled
+ * ones too) with revisions and files, reactions, notifications and their settings, blocks, data of
+ * features, and the audit of its actions.
  */
 export async function addPerson(
   db: Db,

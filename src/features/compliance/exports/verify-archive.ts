@@ -18,9 +18,8 @@ export interface VerifiedExport {
 }
 
 /**
- * Checks an export without a server: the signature of the manifest, the hash and the size of every
- * file, and that there is no file besides. Rejects with an Error of one line that names the first
- * thing that is wrong.
+ * Checks an export without a server: the manifest's signature, the hash and size of every file, and
+ * that there is no other file. Rejects with an Error whose one line names the first problem.
  */
 export async function verifyArchive(
   path: string,
@@ -65,7 +64,7 @@ interface Listed {
   readonly sha256: string;
 }
 
-/** Entries are read later, so that the file stays open. */
+/** Entries are read later, so the file stays open. */
 const OPTIONS = { lazyEntries: true, autoClose: false };
 const openZip = promisify<string, typeof OPTIONS, ZipFile>(open);
 

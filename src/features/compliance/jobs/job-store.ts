@@ -11,7 +11,7 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 
 export type ComplianceJobRow = Selectable<Schema['compliance_jobs']>;
 
-/** A job of the queue: runs a row of compliance_jobs (runner.ts). */
+/** A queue job that runs a row of compliance_jobs (runner.ts). */
 export const COMPLIANCE_JOB_DUE = defineTopic<JobDue>('compliance_job');
 
 export interface JobDue {
@@ -26,14 +26,14 @@ export interface NewComplianceJob {
   readonly subjectId: string;
   readonly requestedBy: string;
   readonly options?: Readonly<Record<string, unknown>>;
-  /** Milliseconds from the commit until it begins; none by default. */
+  /** Milliseconds from the commit until it begins. Default 0. */
   readonly afterMs?: number;
 }
 
-/** A job as the node that took it knows it. */
+/** The claim of a node on a job. */
 export type JobTaken = Pick<ComplianceJobRow, 'id' | 'fence'>;
 
-/** Adds a job, which runs once the transaction is committed. */
+/** Adds a job, which runs after the commit. */
 export async function addComplianceJob(tx: Tx, job: NewComplianceJob): Promise<ComplianceJobRow> {
   const row = await tx.kysely
     .insertInto('compliance_jobs')
@@ -51,7 +51,6 @@ export async function addComplianceJob(tx: Tx, job: NewComplianceJob): Promise<C
   return row;
 }
 
-/** Returns a job of the account; undefined if it has none with this id. */
 export function findComplianceJob(
   db: Db,
   accountId: string,
@@ -75,7 +74,6 @@ export function readComplianceJobs(
   return LIST.readPage(db, [accountId, kinds], page);
 }
 
-/** Returns how many exports of the account have not ended. */
 export async function countOpenExports(tx: Tx, accountId: string): Promise<number> {
   const [row] = await tx.query(COUNT_OPEN, accountId);
   return row!.open;
@@ -89,7 +87,7 @@ export interface JobEnd
   readonly result?: object;
 }
 
-/** Ends a job. Returns false, with nothing changed, if it was taken over or has ended. */
+/** Ends a job. Returns false and changes nothing if it was taken over or has ended. */
 export async function endJob(
   tx: Tx,
   { id, fence }: JobTaken,
@@ -121,9 +119,8 @@ export async function setFile(tx: Tx, { id, fence }: JobTaken, key: string): Pro
 }
 
 /**
- * Ends the exports of these conversations and persons, because something in them goes: links to
- * their files end with the commit. An export that is under way starts over, so that it reads what
- * is left.
+ * Ends the exports of these conversations and persons, because some of their content is removed.
+ * Links to their files end with the commit, and a running export starts over.
  */
 export async function endExportsOf(tx: Tx, subjectIds: readonly string[]): Promise<void> {
   const ended = await tx.query(END_EXPORTS, subjectIds);
@@ -138,15 +135,12 @@ export async function namesOfEarlierErasures(db: Db, subjectId: string): Promise
   return rows.flatMap(({ names }) => names);
 }
 
-/** Forgets these names: nothing contains them any more. */
+/** Removes the names, because nothing contains them any more. */
 export async function forgetNames(tx: Tx, subjectId: string): Promise<void> {
   await tx.query(FORGET_NAMES, subjectId);
 }
 
-/**
- * Lets exports expire whose time has come, so that the next round of file removal removes their
- * files, and removes jobs that ended long ago.
- */
+/** Expires old exports, so that the next file removal deletes their files, and removes old jobs. */
 export async function tidyJobs(db: Db): Promise<void> {
   await db.query(EXPIRE);
   await db.query(REMOVE_OLD);
@@ -179,7 +173,7 @@ const COUNT_OPEN = statement<[accountId: string], { open: number }>({
     WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`,
 });
 
-/** A job is taken by its id: one that waits, or whose node is gone. */
+/** Jobs are taken by id: waiting jobs, and jobs whose node is gone. */
 export const JOBS = new LeasedRows<
   JobTaken,
   ComplianceJobRow,
@@ -214,9 +208,8 @@ const SET_FILE = statement<[id: string, fence: number, key: string]>({
 });
 
 /**
- * Jobs that no node holds, and that did not begin in time: their node was killed, was busy with
- * another one, or gave them back. A job of the queue needs a moment from its commit until a worker
- * has locked it.
+ * Jobs that no node holds and that did not begin in time, because their node was killed, was busy,
+ * or gave them back. A worker locks a queue job a moment after its commit.
  */
 export const REMINDED_JOBS: RemindedRows<Pick<ComplianceJobRow, 'id'>> = {
   name: 'compliance_jobs',

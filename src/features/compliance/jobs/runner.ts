@@ -6,11 +6,11 @@ import { Reminders } from '../../../platform/db/queue/reminders.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { type ComplianceJobRow, endJob, JOBS, type JobDue, REMINDED_JOBS } from './job-store.ts';
 
-/** What a job reports to while it runs. */
+/** The link between a job's work and its runner. */
 export interface JobContext {
   /** Aborts when the node stops or another node has taken the job over: the work must end soon. */
   readonly signal: AbortSignal;
-  /** Sets what is known of the work; stored with the next renewal of the lease. */
+  /** Sets the progress, which is stored with the next renewal of the lease. */
   progress(done: number, total: number): void;
 }
 
@@ -25,9 +25,9 @@ export interface JobRunnerOptions {
 }
 
 /**
- * Runs the jobs of compliance_jobs, one at a time on each node, so that they never keep the queue's
- * workers from due messages. The job of a node that was killed starts over on another one when its
- * lease has ended; what an attempt that lost its job still writes has no effect.
+ * Runs jobs of compliance_jobs, one at a time per node, so that they never keep the queue's workers
+ * from due messages. The job of a killed node starts over on another node after its lease; writes
+ * of an attempt that lost its job have no effect.
  */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
@@ -40,10 +40,7 @@ export class JobRunner {
     this.#reminders = new Reminders(REMINDED_JOBS, options);
   }
 
-  /**
-   * Runs the job unless this node is busy with another one: then a reminder adds it again.
-   * Handles COMPLIANCE_JOB_DUE.
-   */
+  /** Handles COMPLIANCE_JOB_DUE. If this node is busy, a reminder adds the job again later. */
   async due({ job_id }: JobDue): Promise<void> {
     if (this.#current !== undefined || this.#stop.signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -58,7 +55,7 @@ export class JobRunner {
     }
   }
 
-  /** Gives the job that is running back, so that another node takes it at once. */
+  /** Gives the running job back, so that another node takes it at once. */
   async close(): Promise<void> {
     this.#stop.abort(new Error('the node stops'));
     await this.#current;
@@ -68,7 +65,7 @@ export class JobRunner {
   async #run(job: ComplianceJobRow): Promise<void> {
     const { database, work, log } = this.#options;
     if (job.attempts > RETRIES.delaysMs.length) {
-      // Nodes died, or what it reads was removed again and again.
+      // Nodes died, or its content was removed again and again.
       const failed = { status: 'failed', error: 'resource_conflict', s3_key: null } as const;
       await database.transaction((tx) => endJob(tx, job, failed));
       return;
@@ -79,7 +76,7 @@ export class JobRunner {
     const heartbeat = setInterval(() => {
       JOBS.renew(database, [{ ...job, done, total }], LEASE_MS).then(
         ({ length }) => length > 0 || lost.abort(new Error('the job was taken over')),
-        // The next renewal follows; the lease allows for several failures.
+        // The lease allows for several failed renewals.
         () => undefined,
       );
     }, RENEW_EVERY_MS);
@@ -116,8 +113,7 @@ export class JobRunner {
   }
 }
 
-/** A node that has not renewed its lease for so long is taken to be gone. */
+/** A node that has not renewed its lease for this long counts as gone. */
 const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 1_000;
-/** Five tries. */
 const RETRIES: Backoff = { delaysMs: [0, 2_000, 4_000, 8_000, 16_000] };
