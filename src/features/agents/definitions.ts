@@ -99,10 +99,7 @@ export async function removeAgent(tx: Tx, principal: Principal, id: string): Pro
   return row;
 }
 
-/**
- * Checks what Update Agent demands of its body whatever the agent. Throws ApiError as readNewAgent
- * does.
- */
+/** Checks a body of Update Agent by the rules that need no agent. Throws as readNewAgent does. */
 export function checkAgentChanges(catalogue: ToolCatalogue, { config = {} }: UpdateAgentBody): void {
   checkEndpointTools(catalogue, config);
   if (config.trigger_config !== undefined) checkTriggerConfig(config.trigger_config);
@@ -128,10 +125,7 @@ async function requireRole(tx: Tx, principal: Principal, roleId: string | null |
   requireGrant(principal, await findRoleById(tx, principal.accountId, roleId));
 }
 
-/**
- * An agent cannot change which of its own calls need a person's approval
- * (docs/contract.md#limits-of-agents).
- */
+/** An agent cannot change which of its calls need approval (docs/contract.md#limits-of-agents). */
 function refuseSelf({ actor }: Principal, row: AgentRow): void {
   if (actor.id !== row.actor_id) return;
   throw new ApiError('insufficient_permissions', 'An agent cannot change itself.');

@@ -29,7 +29,6 @@ const readRunData: ReadEventData = async ({ database }, ids) => {
   return new Map([...runs].map(([id, value]) => [id, { schema: AgentRun, value }]));
 };
 
-/** Agents: definitions, triggers, runs, tools. */
 export const agents: Feature = {
   events: [runEvents],
   eventData: { 'agent_run.completed': readRunData },
@@ -49,8 +48,7 @@ export const agents: Feature = {
         happened: (event) => triggers.happened(event),
       },
       join({ writePath, lockedWrites, routes, happened }) {
-        // The tools are derived from the table of routes, which also contains the routes of the
-        // tools.
+        // The tools are derived from the routes, which include the routes of the tools.
         const catalogue = new ToolCatalogue(routes);
         const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
         let runner: ReturnType<typeof openRunner> | undefined;
@@ -102,7 +100,7 @@ export const agents: Feature = {
   },
 };
 
-/** Hands on the end of a run that is completed. */
+/** Announces the end of a completed run. */
 async function announce(
   from: EventReads,
   happened: Core['happened'],

@@ -22,7 +22,7 @@ import { clearEndings, withdrawRunTexts } from './runs/removal/withdraw-texts.ts
 import { cancelAllOf, cancelRunsById } from './runs/state/cancel-all.ts';
 import { readOpenRunsOf } from './runs/state/store.ts';
 
-/** What runs of agents hold: what they quote, and the files that they made. */
+/** The holdings of runs: their quotations of messages, and their files. */
 export const holdings: Holdings = {
   async purgeMessages(tx, conversationId, messageIds) {
     const { runs, keys } = await clearRunsOf(tx, conversationId, messageIds);
@@ -51,7 +51,7 @@ export const holdings: Holdings = {
   forgetFiles: deleteArtifactsByKey,
   endWorkOf: async (tx, accountId) => (await cancelAllOf(tx, accountId)).length > 0,
   async endWorkIn(database, { id, account_id, by }) {
-    // Not with the deletion: a run that is ending locks its own row before the conversation.
+    // Runs after the deletion, because a run that ends locks its own row before the conversation.
     const open = await readOpenRunsOf(database, { id, account_id });
     await database.transaction((tx) => cancelRunsById(tx, by, open));
   },
@@ -76,10 +76,7 @@ export const holdings: Holdings = {
   },
 };
 
-/**
- * Removes what the notifications of the ends of these runs quote of them, also from the memory of
- * every node.
- */
+/** Clears the previews in the notifications of these runs' ends, also in every node's memory. */
 async function withdrawEndings(tx: Tx, runs: readonly RunEnding[]): Promise<void> {
   await enqueueRightsChanged(tx, await clearEndings(tx, runs));
 }

@@ -35,10 +35,7 @@ export interface NewAgent {
   readonly tools?: readonly ToolSetting[];
 }
 
-/**
- * Inserts an active definition together with the actor that it acts as. Throws `resource_exists`
- * (param slug).
- */
+/** Inserts an active definition with its actor. Throws `resource_exists` (param slug). */
 export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
   const { accountId, name, roleId = null, trigger = null, tools = [] } = agent;
   const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
@@ -154,10 +151,7 @@ export async function updateAgent(
   return updated;
 }
 
-/**
- * Deletes the definition and frees its slug. The actor remains as the author of its messages,
- * without any rights.
- */
+/** Deletes the definition and frees its slug. The actor remains as an author without rights. */
 export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
   await tx.kysely.deleteFrom('agent_definitions').where('id', '=', row.id).execute();
   await tx.kysely
@@ -189,10 +183,7 @@ export function readAgents(
   return AGENTS.readPage(db, [accountId, trigger_type, status, category_code], page);
 }
 
-/**
- * Returns when a changed definition is due next. A time that is due already stays and is taken as
- * it is.
- */
+/** Returns when a changed definition is due next. A time that is already due stays. */
 function dueAfter(
   row: AgentRow,
   fields: AgentChanges['fields'],
@@ -212,9 +203,7 @@ function dueBehind(trigger: AgentRow['trigger_config'], now: string): string | n
   return nextDue({ cron_schedule, timezone }, new Date(now))?.toISOString() ?? null;
 }
 
-/**
- * Returns the time for a row and for the times in its JSON; later than `earlier` if that is given.
- */
+/** Returns the time for a row and for its JSON, later than `earlier` if given. */
 async function readClock(tx: Tx, earlier: string | null = null): Promise<string> {
   const { now } = await tx.kysely
     .selectNoFrom(sql<string>`coalesce(later_than(${earlier}::timestamptz), clock_timestamp())`.as('now'))
@@ -222,10 +211,7 @@ async function readClock(tx: Tx, earlier: string | null = null): Promise<string>
   return now;
 }
 
-/**
- * Attaches tools in the order of `sort_order`. A tool that was attached already keeps its id and
- * its creation time.
- */
+/** Attaches tools by `sort_order`. A tool attached before keeps its id and creation time. */
 function attach(
   settings: readonly ToolSetting[],
   before: readonly AttachedTool[],

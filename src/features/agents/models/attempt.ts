@@ -6,9 +6,7 @@ export interface Patience {
   readonly firstPartMs: number;
   /** Between parts. */
   readonly stallMs: number;
-  /**
-   * Between parts while the model thinks: vendors show little of it and can be silent for minutes.
-   */
+  /** Between parts while the model thinks: vendors can be silent for minutes. */
   readonly thinkingMs: number;
   /** From the request to the last part. */
   readonly turnMs: number;
@@ -48,10 +46,7 @@ export class ModelAttempt {
     return this.#controller.signal;
   }
 
-  /**
-   * Handles a sign of life from the model. Called once a token, so it moves a timer instead of
-   * making one.
-   */
+  /** Handles a part. Called once a token, so it moves a timer instead of making one. */
   onPart({ type }: ModelPart): void {
     const ms = type === 'thinking' ? this.#patience.thinkingMs : this.#patience.stallMs;
     if (ms === this.#silenceMs) {

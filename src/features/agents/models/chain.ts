@@ -19,10 +19,7 @@ export const TURN_LIMITS = {
 export interface TurnListener {
   /** The model produced more text. `Completion.text` is all of it since the last failover. */
   onText(text: string): void;
-  /**
-   * A model failed and the next one is about to be asked. The text of the failed model is
-   * discarded.
-   */
+  /** A model failed and the next one is asked. The text of the failed model is discarded. */
   onFailover(failover: Failover): void;
 }
 

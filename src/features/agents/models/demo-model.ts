@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Model, ModelPart, Prompt, ToolCall, ToolResult, Turn } from './model.ts';
 
-/**
- * Maximum number of words to reverse: at 60 words a second, three seconds are enough for a demo.
- */
+/** Most words to reverse: at 60 words a second, three seconds are enough for a demo. */
 const MAX_WORDS = 180;
 
 /**
@@ -41,10 +39,7 @@ export class DemoModel implements Model {
 
 const UNCOUNTED = { inputTokens: null, outputTokens: null, costUsd: 0 } as const;
 
-/**
- * Returns undefined unless the last turn asks for a summary and the tool is available. A turn of
- * tool results is answered with text.
- */
+/** Returns undefined unless a user's last turn asks for a summary and the tool is available. */
 function summaryCall({ turns, tools }: Prompt): ToolCall | undefined {
   const last = turns.at(-1);
   const isAsked = last?.role === 'user' && /\bcreate a summary\b/i.test(lastMessage(last.text));
@@ -71,10 +66,7 @@ function outcomeOf({ name, failed }: ToolResult): string {
   return failed ? `The call of ${name} was not carried out.` : `The call of ${name} was carried out.`;
 }
 
-/**
- * Returns the last message of a turn, without its author's name: only the names begin a line
- * (history.ts).
- */
+/** Returns a turn's last message without its author: only names begin a line (history.ts). */
 function lastMessage(turn: string): string {
   const message = turn.split(/\n(?=\S)/).at(-1) ?? '';
   return message.replace(/^[^\s:][^:\n]{0,99}: /, '');

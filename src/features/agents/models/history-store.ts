@@ -9,10 +9,7 @@ export type HistoryRow = HistoryMessage & {
   readonly audience: ConversationAudience;
 };
 
-/**
- * Returns the newest complete messages of the conversation up to this one, or up to its end if
- * null; newest first.
- */
+/** Returns the newest complete messages up to this one (null: up to the end), newest first. */
 export function readHistory(
   db: Db,
   conversationId: string,

@@ -55,10 +55,7 @@ function whereIs({ type, audience, title }: ConversationContext): string[] {
   return [`You answer in ${kind} of a team${named}. What you write is posted there.`, names];
 }
 
-/**
- * Returns the text on one line, so that a name or a title written by a user cannot pass for
- * guidance.
- */
+/** Returns the text on one line, so that a user's name or title cannot pass for guidance. */
 function quoted(text: string): string {
   return JSON.stringify(oneLine(text));
 }

@@ -12,10 +12,7 @@ export interface KnownModel {
  */
 const CONTEXT_TOKENS = 200_000;
 
-/**
- * The models of the default chains, as of November 2026. Models that are not listed here can be
- * used by name.
- */
+/** Models of the default chains, as of November 2026. Other models can be used by name. */
 export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
   'claude-fable-5-1': known(10, 50),
   'claude-opus-5-5': known(4, 20),

@@ -76,18 +76,12 @@ export type ModelPart =
 
 /** A provider failed. The caller continues with another one if it has one. */
 export class ModelError extends Error {
-  /**
-   * Short, without secrets: `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed`,
-   * `cut_off`.
-   */
+  /** `rate_limited`, `stalled`, `unavailable`, `refused`, `malformed` or `cut_off`. */
   readonly reason: string;
   /** Pause that the provider asked for, in milliseconds; null if it asked for none. */
   readonly retryAfterMs: number | null;
 
-  /**
-   * `message` is shown to users: it contains no keys, no addresses and nothing that the provider
-   * wrote.
-   */
+  /** `message` is shown to users: no keys, no addresses, nothing that the provider wrote. */
   constructor(reason: string, message: string, retryAfterMs: number | null = null) {
     super(message);
     this.name = 'ModelError';

@@ -5,7 +5,7 @@ import { type ProviderModel, toCallOptions } from './provider-prompt.ts';
 export interface OpenModelSettings {
   readonly provider: 'openai' | 'anthropic' | 'openai-compatible';
   readonly model: string;
-  /** Undefined: the vendor's own URL. An openai-compatible provider requires one. */
+  /** Undefined means the vendor's own URL; an openai-compatible provider requires one. */
   readonly baseUrl: string | undefined;
   readonly apiKey: string | undefined;
   readonly contextTokens: number;
@@ -92,10 +92,7 @@ export class OpenModel implements Model {
     return { type: 'end', reason, inputTokens, outputTokens, costUsd: this.#cost(inputTokens, outputTokens) };
   }
 
-  /**
-   * Returns the cost at list price: discounts for prompts that the provider had cached are not
-   * known here.
-   */
+  /** Returns the cost at list price: discounts for cached prompts are not known here. */
   #cost(inputTokens: number | null, outputTokens: number | null): number | null {
     const { prices } = this.#settings;
     if (prices === null || inputTokens === null || outputTokens === null) return null;
@@ -122,8 +119,7 @@ function endingOf(finish: Finish['finishReason'] | undefined, calls: number): 's
     case 'length':
       return 'length';
     default:
-      // Some servers send `stop` after calls, and `other` stands for a reason that the SDK does not
-      // know.
+      // Some servers send `stop` after calls; `other` is a reason unknown to the SDK.
       return calls > 0 ? 'calls' : 'stop';
   }
 }

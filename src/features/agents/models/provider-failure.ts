@@ -3,7 +3,7 @@ import { ModelError } from './model.ts';
 /**
  * Converts a provider's failure into a ModelError without any text of the provider or the SDK: such
  * texts quote keys, addresses and the prompt itself. Only the status and a code that looks like one
- * are kept. `began`: the answer had begun.
+ * are kept. `began` says whether the answer had begun.
  */
 export function toModelError(error: unknown, began: boolean): ModelError {
   if (error instanceof ModelError) return error;

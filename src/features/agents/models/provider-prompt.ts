@@ -64,10 +64,7 @@ function toMessage(turn: Turn): Message[] {
   }
 }
 
-/**
- * Providers reject a history in which arguments are not an object. The call's result contains the
- * error.
- */
+/** Providers reject arguments that are not an object. The call's result contains the error. */
 function parsedArguments(text: string): object {
   try {
     const value: unknown = JSON.parse(text);
@@ -77,10 +74,7 @@ function parsedArguments(text: string): object {
   }
 }
 
-/**
- * Converts a result to text in either case: a tool's output may have any shape, and every provider
- * accepts text.
- */
+/** Converts an output of any shape to text, which every provider accepts. */
 function toOutput({ output, failed }: ToolResult): Output {
   const value = typeof output === 'string' ? output : JSON.stringify(output ?? null);
   return { type: failed ? 'error-text' : 'text', value };

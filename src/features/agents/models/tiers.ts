@@ -25,7 +25,7 @@ export interface ModelChoice {
 export interface TiersOptions {
   readonly openaiApiKey: string | null;
   readonly anthropicApiKey: string | null;
-  /** Null: derived from the keys. */
+  /** Null if the chains are derived from the keys. */
   readonly chains: Readonly<Partial<Record<Tier, readonly ModelChoice[]>>> | null;
   readonly patience?: Partial<Patience>;
 }
@@ -47,10 +47,7 @@ export class ModelTiers {
     }
   }
 
-  /**
-   * Returns the chain for a run: that of the agent's tier, or, if it has none, of the tier for the
-   * trigger.
-   */
+  /** Returns the chain of the agent's tier or, if it is unset, of the tier for the trigger. */
   chainFor(agent: { readonly tier: Tier | null }, trigger: RunTrigger): ModelChain {
     return this.#chains.get(tierOf(agent, trigger))!;
   }

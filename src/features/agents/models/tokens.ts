@@ -1,9 +1,6 @@
 import { cutText } from './text-cleaner.ts';
 
-/**
- * 3.5 bytes a token: right for English, and a safe estimate for scripts with several bytes a
- * character.
- */
+/** Right for English, and a safe estimate for scripts with several bytes a character. */
 const BYTES_PER_TOKEN = 3.5;
 
 /** Returns the approximate number of tokens of a text. */

@@ -4,15 +4,10 @@ import { cutToTokens, tokensOf } from './tokens.ts';
 /** Tokens of a window that are reserved for the answer. */
 const ANSWER_TOKENS = 4_000;
 
-/**
- * Minimum for the transcript, however full the window is: enough to see how the last calls ended.
- */
+/** Minimum for the transcript in a full window: enough to see how the last calls ended. */
 const LEAST_TOKENS = 1_000;
 
-/**
- * Returns how many tokens a run may add to the prompt that it began with, in a window of
- * `contextTokens`.
- */
+/** Returns how many of `contextTokens` a run may add to the prompt that it began with. */
 export function roomBehind({ instructions, turns, tools }: Prompt, contextTokens: number): number {
   const taken = tokensOf(instructions) + tokensOf(JSON.stringify(turns)) + tokensOfTools(tools);
   return Math.max(contextTokens - taken - ANSWER_TOKENS, LEAST_TOKENS);

@@ -1,10 +1,7 @@
 import type { AgentReply } from './reply.ts';
 import { ReplyText } from './reply-text.ts';
 
-/**
- * The reply of a run without a conversation: its text goes into the run's output and is not
- * published.
- */
+/** The reply of a run without a conversation: its text goes only into the run's output. */
 export class BufferedReply implements AgentReply {
   readonly messageId = null;
   readonly #text = new ReplyText();

@@ -18,10 +18,7 @@ export interface End extends CompleteContent {
   readonly attempt: number;
 }
 
-/**
- * Completes a streaming text and enqueues its final event. Returns false if it is complete already,
- * or was never begun.
- */
+/** Completes a streaming text and enqueues its final event. Returns false if none is streaming. */
 export async function completeReply(
   tx: Tx,
   position: ReplyPosition,
@@ -33,10 +30,7 @@ export async function completeReply(
   return true;
 }
 
-/**
- * Attaches the files that a run has made to the message it has written, in the order in which they
- * were made.
- */
+/** Attaches a run's files to the message that it wrote, in the order of their creation. */
 export async function attachArtifacts(
   tx: Tx,
   { id: message_id, conversation_id }: ReplyPosition,
@@ -61,9 +55,8 @@ export async function attachArtifacts(
 }
 
 /**
- * Completes the text of a run that is not written any more, with the body of the last checkpoint.
- * The message is found by the run, not by its `reply_message_id`: a node may have died between the
- * two.
+ * Completes the abandoned text of a run with the body of the last checkpoint. The message is found
+ * by the run, not by its `reply_message_id`, because a node may die between the two writes.
  */
 export async function completeAbandoned(
   tx: Tx,

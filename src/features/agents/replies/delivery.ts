@@ -14,10 +14,10 @@ export interface DeliveryOptions {
 }
 
 /**
- * Sends the draft that a completed run has composed, in the agent's name behind the persona. It
- * stays a draft if the agent may not send by itself, if a person has changed it, or if a person has
- * answered the customer meanwhile. That is checked under the conversation's lock, so an answer sent
- * at the same moment is either seen here or comes after this one.
+ * Sends the draft of a completed run, in the agent's name behind the persona. It stays a draft if
+ * the agent may not send by itself, a person has changed it, or a person has answered the customer.
+ * This is checked under the conversation's lock: an answer sent meanwhile is seen here or comes
+ * later.
  */
 export async function deliverReply(
   { database, lockedWrites }: DeliveryOptions,

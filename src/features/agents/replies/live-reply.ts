@@ -64,10 +64,7 @@ export abstract class LiveReply implements AgentReply {
     this.#published = new PacedText(this.#text, host.pace, (piece) => this.#publishPiece(piece));
   }
 
-  /**
-   * Inserts the row with this id, empty and `streaming`, if it does not exist yet. Returns its
-   * sequence number, 0 if it has none.
-   */
+  /** Inserts the empty `streaming` row unless it exists. Returns its sequence, 0 if it has none. */
   protected abstract insert(id: string): Promise<number>;
 
   /** The event that announces the end of the text. */
@@ -203,10 +200,7 @@ export abstract class LiveReply implements AgentReply {
     this.#later(OWN_FRAME_MS, () => this.#published.begin());
   }
 
-  /**
-   * Retries while Postgres or the counters are unavailable: the model's text is worth more than a
-   * second's delay.
-   */
+  /** Retries while Postgres or the counters are unavailable: the text is worth the delay. */
   async #write(): Promise<number> {
     for (let tried = 1; ; tried++) {
       try {
@@ -218,10 +212,7 @@ export abstract class LiveReply implements AgentReply {
     }
   }
 
-  /**
-   * Retries until the reply is over. Meanwhile no node can request the text so far, and everything
-   * else continues.
-   */
+  /** Retries until the reply is over. Until then no node can request the text so far. */
   async #listen(isLate = false): Promise<void> {
     if (this.#isOver) return;
     try {

@@ -14,9 +14,7 @@ const REAL_CLOCK: Clock = {
   },
 };
 
-/**
- * Milliseconds for which text gathers before it is published (docs/realtime.md#streamed-replies).
- */
+/** Milliseconds for which text gathers before publication (docs/realtime.md#streamed-replies). */
 export const GATHER_MS = 40;
 
 /**
@@ -25,10 +23,7 @@ export const GATHER_MS = 40;
  */
 const LOOK_EVERY_MS = 8;
 
-/**
- * One timer for all texts of a node that have something to publish. It runs only while there are
- * such texts.
- */
+/** One timer for all texts of a node with something to publish. It runs only while any wait. */
 export class Pace {
   readonly gatherMs: number;
   readonly clock: Clock;
@@ -41,10 +36,7 @@ export class Pace {
     this.clock = clock;
   }
 
-  /**
-   * Schedules one call, `gatherMs` from now or a little later. Scheduling it again while it waits
-   * is a no-op.
-   */
+  /** Schedules a call, `gatherMs` from now or a little later; a no-op while the call waits. */
   wake(call: () => void): void {
     if (this.#waiting.has(call)) return;
     this.#waiting.set(call, this.clock.now() + this.gatherMs);

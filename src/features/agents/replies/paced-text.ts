@@ -29,12 +29,12 @@ export class PacedText {
     this.#publish = publish;
   }
 
-  /** The text that every reader has that has missed nothing. */
+  /** The text of a reader that has missed nothing. */
   get snapshot(): { readonly attempt: number; readonly body: string } {
     return { attempt: this.#attempt, body: this.#text.body.slice(0, this.#publishedLength) };
   }
 
-  /** Readers have the message from here on: the text that was held back is published. */
+  /** Publishes the text that was held back, because readers have the message now. */
   begin(): void {
     if (this.#state !== 'held') return;
     this.#state = 'published';
@@ -60,10 +60,7 @@ export class PacedText {
     this.changed();
   }
 
-  /**
-   * Resolves when all text was published, or will never be. Resolves at once while the text is held
-   * back: `begin` publishes it.
-   */
+  /** Resolves when all text was published, or never will be; at once before `begin`. */
   drained(): Promise<void> {
     if (this.#state !== 'published' || this.#isDrained) return Promise.resolve();
     return new Promise((resolve) => this.#whenDrained.push(resolve));

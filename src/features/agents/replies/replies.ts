@@ -26,10 +26,7 @@ export interface RepliesOptions {
   readonly writePath: Pick<WritePath, 'append'>;
   readonly lockedWrites: LockedWrites;
   readonly log: Logger;
-  /**
-   * Milliseconds for which text gathers. 0 publishes each token by itself, which the bench uses as
-   * its control.
-   */
+  /** Milliseconds for which text gathers; 0 publishes each token alone (the bench's control). */
   readonly gatherMs?: number;
 }
 
@@ -57,10 +54,7 @@ export class Replies {
     });
   }
 
-  /**
-   * Opens the reply of a run that this node has claimed. `facts` describes the run's conversation;
-   * null if it has none.
-   */
+  /** Opens the reply of a run that this node claimed. `facts` is null without a conversation. */
   open(run: RunRow, agent: Pick<AgentRow, 'actor_id' | 'name'>, facts: ConversationFacts | null): AgentReply {
     if (facts === null) return new BufferedReply();
     const reply =
@@ -72,9 +66,8 @@ export class Replies {
   }
 
   /**
-   * Stores the text since the last checkpoint in Postgres, for runs whose claims this node still
-   * holds. If this node dies, another node completes the text with it. No event is published:
-   * readers have the text already.
+   * Stores new text of the runs that this node still holds, for another node to complete if this
+   * one dies. Publishes no event, because readers have the text.
    */
   checkpoint(): Promise<void> {
     this.#checkpoint ??= this.#keep().finally(() => {
@@ -84,8 +77,7 @@ export class Replies {
   }
 
   /**
-   * Completes what a run was writing with the text of the last checkpoint, in the transaction that
-   * ends the run because its node died.
+   * Completes a dead node's text with the last checkpoint, in the transaction that ends its run.
    */
   finishAbandoned(tx: Tx, run: Pick<RunRow, 'id' | 'conversation_id'>): Promise<void> {
     return completeAbandoned(tx, run);
@@ -94,8 +86,7 @@ export class Replies {
   /**
    * Sends the reply to a customer that a completed run has composed, if its role grants
    * `messaging:send_external` (docs/contract.md#sending-a-message) and no person has written to the
-   * customer since. Otherwise the draft waits for approval, and so it does after an error. Never
-   * rejects.
+   * customer since. Otherwise, or after an error, the draft waits for approval. Never rejects.
    */
   async deliver(run: Pick<RunRow, 'id' | 'conversation_id'>, principal: Principal): Promise<void> {
     try {

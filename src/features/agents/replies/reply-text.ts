@@ -48,10 +48,7 @@ export class ReplyText {
     this.#grow(whole.slice(0, end));
   }
 
-  /**
-   * Keeps the first `keep` units of the text after the head and starts a new attempt. Returns the
-   * length of the body.
-   */
+  /** Keeps `keep` units after the head and starts a new attempt. Returns the length of the body. */
   reset(keep: number): number {
     const kept = this.#stepText.slice(0, Math.max(0, keep));
     this.#stepText = endsInHalf(kept) ? kept.slice(0, -1) : kept;

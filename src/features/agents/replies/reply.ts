@@ -23,9 +23,9 @@ export interface AgentReply {
   open(): void;
 
   /**
-   * Publishes what is outstanding and waits until the message, if there is to be one, is in
-   * Postgres. No text may follow. Rejects, once, if the message could not be written: it counts as
-   * not begun then.
+   * Publishes outstanding text and waits until the message, if there is one, is in Postgres. No
+   * text may follow. Rejects once if the message could not be written, which then counts as not
+   * begun.
    */
   settle(): Promise<void>;
 

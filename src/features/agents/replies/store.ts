@@ -71,10 +71,7 @@ export async function completeMessage(
   return ended !== undefined;
 }
 
-/**
- * Completes the streaming messages of a run with the bodies that are stored. Returns what it
- * completed.
- */
+/** Completes the streaming messages of a run with their stored bodies, and returns them. */
 export function completeMessagesOf(
   tx: Tx,
   runId: string,
@@ -91,8 +88,8 @@ export function completeMessagesOf(
 }
 
 /**
- * Returns runs that have ended, or wait, but still have a streaming text: a node that had lost the
- * run without knowing it began the text after the run's end.
+ * Returns ended or waiting runs that still have a streaming text, because a node that had lost the
+ * run without knowing it began the text afterwards.
  */
 export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id'>[]> {
   return db.query(FIND_STRAYS);
@@ -104,7 +101,7 @@ export type ArtifactFile = Pick<
   's3_key' | 'filename' | 'content_type' | 'size_bytes'
 >;
 
-/** Returns files of a run, in the order in which they were made. */
+/** Returns files of a run in the order of their creation. */
 export function readArtifacts(tx: Tx, runId: string, ids: readonly string[]): Promise<ArtifactFile[]> {
   return tx.kysely
     .selectFrom('artifacts')
@@ -133,9 +130,7 @@ export async function hasMessage(tx: Tx, { id, conversation_id }: ReplyPosition)
   return known !== undefined;
 }
 
-/**
- * Locks and returns the draft that an earlier claim of the run has composed, if it is still open.
- */
+/** Locks and returns the open draft that an earlier claim of the run composed. */
 export function lockEarlierDraft(
   tx: Tx,
   runId: string,
@@ -154,9 +149,7 @@ export function lockEarlierDraft(
     .executeTakeFirst();
 }
 
-/**
- * Marks a message as edited by a person. No event shows it by itself, so the message's time stays.
- */
+/** Marks a message as edited by a person. Its time stays, because no event shows the mark. */
 export async function updateEditedAt(
   tx: Tx,
   { id, conversation_id }: ReplyPosition,
@@ -196,7 +189,7 @@ export async function readAnswers(
   return found;
 }
 
-// A text notifies at its end.
+// A text notifies when it is complete.
 const COMPLETE = {
   streaming_state: 'complete' as const,
   notified_at: sql<string>`clock_timestamp()`,

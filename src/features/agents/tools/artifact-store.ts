@@ -5,7 +5,6 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 /** A file that an agent wrote, as a row of Postgres. */
 export type ArtifactRow = Selectable<Schema['artifacts']>;
 
-/** Returns undefined if the account has no artifact with this id. */
 export function findArtifact(db: Db, accountId: string, id: string): Promise<ArtifactRow | undefined> {
   return db.kysely
     .selectFrom('artifacts')
@@ -29,7 +28,7 @@ export async function insertArtifact(tx: Tx, artifact: Insertable<Schema['artifa
     .execute();
 }
 
-/** The purge of uploads spares what is attached. */
+/** Marks the upload as attached, so that the purge of uploads spares it. */
 export async function markAttached(tx: Tx, key: string): Promise<void> {
   await tx.kysely
     .updateTable('uploads')

@@ -9,10 +9,7 @@ export interface BuiltInToolFacts {
   readonly mutating: boolean;
   /** Whether it reaches servers outside the account. */
   readonly reachesOutside: boolean;
-  /**
-   * Schema of an attached tool's `config`. It is closed, so that it admits nothing that Postgres
-   * cannot store.
-   */
+  /** Closed schema of an attached tool's `config`, which admits only what Postgres can store. */
   readonly configSchema: TSchema;
 }
 

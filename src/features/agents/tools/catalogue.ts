@@ -49,10 +49,7 @@ export class ToolCatalogue {
     this.#routes = routes;
   }
 
-  /**
-   * The endpoints behind the endpoint tools, by slug and in the order of slugs: `send_message`
-   * becomes `send-message`.
-   */
+  /** The endpoints of the endpoint tools, sorted by slug: `send_message` is `send-message`. */
   get endpoints(): ReadonlyMap<string, EndpointFacts> {
     this.#endpoints ??= new Map(
       this.#routes()
@@ -65,10 +62,7 @@ export class ToolCatalogue {
     return this.#endpoints;
   }
 
-  /**
-   * Returns tools in the order of their slugs' characters. `q` is searched for in slug, name and
-   * description, ignoring case.
-   */
+  /** Returns tools in the order of slugs. `q` matches slug, name and description, ignoring case. */
   find({ category, q }: ToolFilters): readonly AvailableTool[] {
     const text = q?.toLowerCase() ?? '';
     return [...this.#tools.values()].filter(

@@ -113,10 +113,7 @@ async function makeArtifact(
   });
 }
 
-/**
- * An action, its artifact and its upload share the part of the id after the prefix, so a repetition
- * uses the same ids.
- */
+/** Action, artifact and upload share the id after its prefix, so a repetition uses the same. */
 function idOf(kind: 'artifact' | 'upload', actionId: string): string {
   return `${ID_PREFIXES[kind]}_${actionId.slice(actionId.indexOf('_') + 1)}`;
 }

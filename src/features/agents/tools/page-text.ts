@@ -16,10 +16,7 @@ export function pageToText(html: string, url: string, signal: AbortSignal): Prom
   return unlessAborted(parsed, signal);
 }
 
-/**
- * A thread takes a core and up to HEAP_MB of memory: only a few of a node's hundreds of runs get
- * one at a time.
- */
+/** A thread takes a core and up to HEAP_MB of memory, so a node runs only a few at a time. */
 const threads = new KeyedLimiter(2);
 
 async function parse(html: string, url: string, signal: AbortSignal): Promise<string> {

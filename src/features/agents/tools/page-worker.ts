@@ -1,7 +1,4 @@
-/**
- * A separate thread for each page (page-text.ts), so that a page that is built to be slow blocks
- * nothing else.
- */
+/** A thread for each page (page-text.ts), so that a page built to be slow blocks nothing else. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { convert } from 'html-to-text';

@@ -78,20 +78,14 @@ async function findDoc(
   return message && attachment;
 }
 
-/**
- * The agent may read its own runs, those in conversations that it can read, and those without a
- * conversation.
- */
+/** The agent may read its own runs, and runs without a conversation or in a readable one. */
 async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
   const run = await readRunPlace(options.database, runId);
   if (run.actor_id === principal.actor.id || run.conversation_id === null) return true;
   return mayReadConversation(options, run.conversation_id, principal);
 }
 
-/**
- * The same rule as over REST (core/conversations/access.ts), including the permission of the
- * endpoints.
- */
+/** Applies the rule of REST (core/conversations/access.ts), with the endpoints' permission. */
 async function mayReadConversation(
   { directory }: ReadDocOptions,
   conversationId: string,

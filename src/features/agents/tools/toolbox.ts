@@ -32,10 +32,7 @@ export class Toolbox {
     this.#options = options;
   }
 
-  /**
-   * Returns the attached tools in their order, then the endpoint tools by slug. Tools that do not
-   * exist any more are left out.
-   */
+  /** Returns attached tools in order, then endpoint tools by slug, without those that are gone. */
   toolsFor(
     agent: Pick<AgentRow, 'tools' | 'endpoint_tool_slugs' | 'endpoint_tool_review'>,
   ): readonly RunTool[] {
@@ -70,16 +67,12 @@ export class Toolbox {
   }
 }
 
-/**
- * These tools would let an agent escape its reviews, through a twin without reviews or a stronger
- * agent, so a person decides.
- */
+/** With these an agent could escape its reviews through a twin or a stronger agent. */
 const CHANGING_AGENTS: ReadonlySet<string> = new Set(['create-agent', 'update-agent']);
 
 /**
- * Parses the arguments that a model wrote for a call: an object that fits the tool's schema.
- * Optional fields that are null are removed. Throws ToolRefusal with the problem, for the model to
- * read.
+ * Parses a call's arguments: an object that fits the tool's schema, without optional fields that
+ * are null. Throws ToolRefusal with the problem, for the model to read.
  */
 export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): Record<string, unknown> {
   if (text.length > MAX_CHARACTERS) {
