@@ -45,10 +45,7 @@ export async function createEvent(
   return created;
 }
 
-/**
- * Throws ApiError `validation_failed` (an area of Parley, too much data) or `missing_field` (one
- * half of a resource).
- */
+/** Throws ApiError `validation_failed` (area, size) or `missing_field` (one half of a resource). */
 export function checkEvent({ type, data, resource_type, resource_id }: CreateEventBody): void {
   if (isOwnType(type)) throw invalid('type', OWN_TYPE_REFUSED);
   const { dataBytes } = PLATFORM_EVENT_LIMITS;

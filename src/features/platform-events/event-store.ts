@@ -75,7 +75,7 @@ export async function blankEventsNaming(
   return rows.map(({ id }) => id);
 }
 
-/** Removes expired events. */
+/** Removes events that are older than PLATFORM_EVENT_LIMITS.keptDays. */
 export async function purgeEvents(db: Querier): Promise<void> {
   for (let more = true; more; ) {
     const removed = await db.query(PURGE, PURGED_AT_ONCE);
