@@ -24,9 +24,9 @@ export class HeldConversationsError extends Error {
 }
 
 /**
- * Begins to remove an account (docs/operations.md#deleting-an-account): its credentials are refused
- * on every node from the commit on, and the nodes remove everything of it. Repeating it changes
- * nothing. Throws HeldConversationsError.
+ * Begins to remove an account (docs/operations.md#deleting-an-account): after the commit its
+ * credentials end on every node and its rows are removed. Repeating it changes nothing. Throws
+ * HeldConversationsError.
  */
 export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRow> {
   const account = await beginRemoval(tx, id);
@@ -43,10 +43,9 @@ export async function requireUnheld(tx: Tx, id: string): Promise<void> {
 export type AccountRemovalOptions = Pick<NodeParts, 'database' | 'store' | 'log'>;
 
 /**
- * Removes the rest of accounts whose removal has begun, in transactions of bounded size, the
- * account's row last. May run on several nodes at once, and continues the work of a dead node.
- * Files that a request may still refer to and runs that a node has yet to end are left to the next
- * round.
+ * Removes the rest of accounts whose removal has begun, in bounded transactions, the account's row
+ * last. May run on several nodes at once, and continues the work of a dead node. Files that a
+ * request may still refer to and runs that a node has yet to end wait for the next round.
  */
 export async function removeAccounts(options: AccountRemovalOptions, signal: AbortSignal): Promise<void> {
   for (const id of await readRemovableAccounts(options.database)) {

@@ -29,9 +29,8 @@ import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { endExportsOf } from './jobs/job-store.ts';
 
 /**
- * Delete Conversation (docs/contract.md#deleting-a-conversation): a tombstone stays, which only
- * `restoreConversation` and Set Legal Hold can reach. Deleting it again changes nothing. Throws
- * ApiError.
+ * Delete Conversation (docs/contract.md#deleting-a-conversation): a tombstone stays, reachable only
+ * for `restoreConversation` and Set Legal Hold. Repeating it changes nothing. Throws ApiError.
  */
 export async function deleteConversation(tx: Tx, principal: Principal, id: string): Promise<ConversationRow> {
   const { conversation, own } = await lockAlsoDeleted(tx, principal, id);

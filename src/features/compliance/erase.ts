@@ -26,8 +26,8 @@ export interface ErasureOptions {
 
 /**
  * Erase User (docs/contract.md#erasing-a-person): the profile becomes "Deleted user", credentials
- * end, and a job erases the rest (eraser.ts). It may be repeated, to erase what was held before.
- * Throws ApiError `resource_not_found` (param id) or `resource_conflict`.
+ * end, and a job erases the rest (eraser.ts). It may be repeated, to erase content that was held
+ * before. Throws ApiError `resource_not_found` (param id) or `resource_conflict`.
  */
 export async function eraseUser(
   tx: Tx,

@@ -47,9 +47,8 @@ type Patterns = ReturnType<typeof patternsOf>;
 
 /**
  * Erases the rest of a person after the response (erase.ts), in small repeatable transactions: its
- * name in texts that Parley wrote, its feed, previews, texts of its runs, and its messages if
- * requested. Each transaction locks its conversation's hold; held conversations stay and are named
- * in the result.
+ * name in texts that Parley wrote, its feed, previews, texts of its runs and, if requested, its
+ * messages. Each locks its conversation's hold; what is held stays and is named in the result.
  */
 export class Eraser {
   readonly #database: Database;

@@ -21,8 +21,7 @@ import { defineTopic } from '../../platform/db/queue/topic.ts';
 
 /**
  * Redact Message (docs/contract.md#redaction): removes the content of a sent message everywhere, in
- * one transaction; a tombstone says by whom and why. A repetition returns the tombstone. Throws
- * ApiError.
+ * one transaction; a tombstone says by whom and why. A repetition returns it. Throws ApiError.
  */
 export async function redactMessage(
   tx: Tx,

@@ -50,8 +50,7 @@ const SECONDS_A_DAY = 86_400;
 
 /**
  * Purges rows older than their account's policy, on one node at a time, in transactions of
- * PURGE_BATCH rows. A conversation is purged from its first message up to the first one that is
- * kept.
+ * PURGE_BATCH rows. A conversation is purged from its start to its first kept message.
  */
 export class RetentionSweep {
   readonly #options: SweepOptions;

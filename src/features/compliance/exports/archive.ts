@@ -11,9 +11,8 @@ export interface ArchivedFile {
 }
 
 /**
- * Writes a zip archive as a stream: one file after the other, each with its hash, with a few pieces
- * of 64 KiB in memory at a time. `bytes` must be read while files are added, because `add` waits
- * for the reader.
+ * Writes a zip archive as a stream: one file after the other, each with its hash, with a few 64 KiB
+ * pieces in memory. `bytes` must be read meanwhile, because `add` waits for the reader.
  */
 export class ArchiveWriter {
   readonly #zip = new ZipFile();

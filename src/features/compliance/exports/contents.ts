@@ -108,10 +108,7 @@ export class Contents {
   }
 }
 
-/**
- * Returns resources of the newest version as the team sees them, with the fields that are shown
- * only to some or on demand.
- */
+/** Returns resources of the newest version as the team sees them, with all optional fields. */
 async function withEverything(db: Db, downloads: Downloads, rows: readonly MessageRow[]) {
   const ids = rows.map(({ id }) => id);
   const [actors, attachments, revisions, reactions] = [

@@ -29,8 +29,7 @@ export interface ExporterOptions {
 /**
  * Writes exports (docs/contract.md#exports): rows in one snapshot of Postgres, then the files that
  * they refer to, then the signed manifest, as one archive streamed to the file store. Each attempt
- * writes its own file; the file of the attempt that ends the job is the result, and the others are
- * removed.
+ * writes its own file; that of the attempt that ends the job stays.
  */
 export class Exporter {
   readonly #options: ExporterOptions;
