@@ -21,9 +21,8 @@ import { checkEndpointTools, readTools } from './tools/rules.ts';
 import { checkTriggerConfig, readTrigger } from './triggers/rules.ts';
 
 /**
- * Returns the agent that a body of Create Agent describes, checked by the rules that need no
- * database (docs/contract.md#creating-an-agent). Throws ApiError `missing_field`, `invalid_format`
- * or `validation_failed`.
+ * Returns the agent of a Create Agent body (docs/contract.md#creating-an-agent), checked without a
+ * database. Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
  */
 export function readNewAgent(
   catalogue: ToolCatalogue,
@@ -64,11 +63,10 @@ export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent)
 }
 
 /**
- * Replaces each field that is given, those of `config` one by one; a body without fields is a
- * no-op, and any other has passed checkAgentChanges. Only the status of a system definition can
- * change: it belongs to the account. Throws what `createAgent` does, and `resource_not_found`
- * (param id), `resource_conflict` (a system definition), `insufficient_permissions` (the caller is
- * the agent itself).
+ * Replaces each given field, those of `config` one by one. A body without fields is a no-op; any
+ * other has passed checkAgentChanges. Only the status of a system definition can change: it belongs
+ * to the account. Throws as `createAgent`, and `resource_not_found` (param id), `resource_conflict`
+ * (a system definition), `insufficient_permissions` (the caller is the agent itself).
  */
 export async function changeAgent(
   tx: Tx,

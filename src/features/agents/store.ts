@@ -75,9 +75,8 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
 }
 
 /**
- * Serializes counting and creating the account's agents from here to the end of `tx`: two
- * transactions at once would both find room for one. Sends are not blocked: their rows only lock
- * the account's key.
+ * Serializes counting and creating the account's agents until `tx` ends: two at once would both
+ * find room for one. Sends are not blocked, because their rows lock only the account's key.
  */
 export async function lockAgentsOf(tx: Tx, accountId: string): Promise<void> {
   await tx.kysely

@@ -6,7 +6,7 @@ import { Cooldowns } from './cooldowns.ts';
 import { type Model, ModelError, type ModelPart, type Prompt, type ToolCall } from './model.ts';
 import { cleanText, cutText, TextCleaner } from './text-cleaner.ts';
 
-/** Size limits for what a model may produce in one turn. */
+/** Size limits for the output of a model in one turn. */
 export const TURN_LIMITS = {
   /** UTF-16 units of text, after which it is cut off: the maximum length of a message. */
   textCharacters: MESSAGE_LIMITS.bodyCharacters,
@@ -30,7 +30,7 @@ export interface Completion {
   readonly text: string;
   /** At most TURN_LIMITS.calls, with distinct ids. */
   readonly calls: readonly ToolCall[];
-  /** `length`: the text was cut off. */
+  /** `length` means that the text was cut off. */
   readonly reason: 'stop' | 'calls' | 'length';
   /** Reported by the model that answered; null if it did not report any. */
   readonly inputTokens: number | null;

@@ -45,8 +45,7 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
   }
   const rows = await readHistory(db, conversationId, messageId, MAX_MESSAGES);
   const hasTrigger = messageId !== null && rows[0]?.id === messageId;
-  // The run was started by something other than a message, or by a message that was deleted since:
-  // its input goes last.
+  // If no message, or a deleted one, started the run, its input goes last.
   const inputTurns = hasTrigger ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
   let left = budget - tokensOf(inputTurns[0]?.text ?? '');
   const kept: Line[] = [];

@@ -20,9 +20,8 @@ interface HistoryFile {
 }
 
 /**
- * Returns a message as a line of a conversation: `Ada (internal note): text`. Lines after the first
- * are indented, so that an author cannot write a line in the name of another. Returns an empty
- * string if there is nothing to show.
+ * Returns a message as `Ada (internal note): text`, or an empty string if there is nothing to show.
+ * Later lines are indented, so that no author can write a line in the name of another.
  */
 export function labelled(message: HistoryMessage, audience: ConversationAudience): string {
   const { subject, body, files } = message;

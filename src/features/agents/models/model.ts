@@ -66,7 +66,7 @@ export type ModelPart =
   | { readonly type: 'call'; readonly call: ToolCall }
   | {
       readonly type: 'end';
-      /** `length`: the answer was cut off. */
+      /** `length` means that the answer was cut off. */
       readonly reason: 'stop' | 'calls' | 'length';
       readonly inputTokens: number | null;
       readonly outputTokens: number | null;

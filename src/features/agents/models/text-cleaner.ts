@@ -1,7 +1,6 @@
 /**
- * Makes a model's text safe for Postgres, JSON and readers: U+0000 is removed, a lone surrogate
- * becomes U+FFFD, and a pair that arrives in two chunks leaves in one. Readers' offsets and hashes
- * refer to the cleaned text.
+ * Makes a model's text safe for Postgres, JSON and readers: removes U+0000, makes a lone surrogate
+ * U+FFFD, and joins a pair split across chunks. Readers' offsets and hashes refer to this text.
  */
 export class TextCleaner {
   #half = '';
@@ -13,7 +12,7 @@ export class TextCleaner {
     return (isCut ? whole.slice(0, -1) : whole).toWellFormed();
   }
 
-  /** Returns what was held back for a second half that did not arrive. */
+  /** Returns the first half of a pair whose second half did not arrive, cleaned. */
   end(): string {
     const rest = this.#half.toWellFormed();
     this.#half = '';

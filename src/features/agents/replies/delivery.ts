@@ -16,8 +16,7 @@ export interface DeliveryOptions {
 /**
  * Sends the draft of a completed run, in the agent's name behind the persona. It stays a draft if
  * the agent may not send by itself, a person has changed it, or a person has answered the customer.
- * This is checked under the conversation's lock: an answer sent meanwhile is seen here or comes
- * later.
+ * The conversation's lock orders this check and an answer sent at the same moment.
  */
 export async function deliverReply(
   { database, lockedWrites }: DeliveryOptions,

@@ -22,8 +22,8 @@ export class DraftReply extends LiveReply {
       const position = { id, conversation_id: facts.id };
       if (await hasMessage(tx, position)) return;
       requireActive(conversation);
-      // Checked inside this lock, under which people cannot approve, reject or edit the draft: what
-      // was sent must not be sent again.
+      // Checked under this lock, which keeps people from approving, rejecting or editing the draft:
+      // a sent text must not be sent again.
       const earlier = await lockEarlierDraft(tx, run.id, facts.id);
       this.beginWith(earlier?.body ?? '');
       if (earlier !== undefined) await conclude(tx, earlier, 'supersede');

@@ -145,10 +145,7 @@ export abstract class LiveReply implements AgentReply {
     return { id: this.#id, conversation_id: conversation_id!, run_id, fence, body };
   }
 
-  /**
-   * A snapshot request of another node may be among the frames that were lost on these channels,
-   * or, if undefined, on any channel.
-   */
+  /** Handles lost frames of these channels (undefined: any), perhaps snapshot requests. */
   missed(channels: ReadonlySet<string> | undefined): void {
     if (channels?.has(this.run.conversation_id!) !== false) this.#repeat();
   }
@@ -195,8 +192,7 @@ export abstract class LiveReply implements AgentReply {
     const [sequence] = await Promise.all([this.#write(), this.#listen()]);
     this.#isWritten = true;
     this.#sequence ||= sequence;
-    // The frame may be lost, or delayed until a sweep. Readers can request a snapshot, so deltas
-    // begin without it.
+    // The frame may be lost or late. Readers can request a snapshot, so deltas begin without it.
     this.#later(OWN_FRAME_MS, () => this.#published.begin());
   }
 

@@ -8,9 +8,8 @@ export type Piece =
 
 /**
  * Publishes a text as it grows (docs/realtime.md#streamed-replies). Text after a silence is
- * published at once, later text gathers, so that no two deltas are closer than the window.
- * Invariant: the pieces published so far, concatenated, are the first `#publishedLength` units of
- * `attempt`.
+ * published at once, later text gathers, so no two deltas are closer than the window. Invariant:
+ * the published pieces, concatenated, are the first `#publishedLength` units of `attempt`.
  */
 export class PacedText {
   readonly #text: ReplyText;
@@ -46,8 +45,7 @@ export class PacedText {
     if (this.#state !== 'published') return;
     this.#publishReset();
     if (this.#isDrained) return;
-    // Text that already gathers keeps its time: a shorter wait would make more deltas, and none of
-    // them earlier.
+    // Text that gathers keeps its time: a shorter wait makes more deltas, and none of them earlier.
     const isSilent = this.#pace.clock.now() - this.#publishedAtMs >= this.#pace.gatherMs;
     if (isSilent && !this.#pace.isWaiting(this.#flush)) this.#flush();
     else this.#pace.wake(this.#flush);

@@ -76,9 +76,7 @@ export class Replies {
     return this.#checkpoint;
   }
 
-  /**
-   * Completes a dead node's text with the last checkpoint, in the transaction that ends its run.
-   */
+  /** Completes a dead node's text with its last checkpoint, in the transaction of the run's end. */
   finishAbandoned(tx: Tx, run: Pick<RunRow, 'id' | 'conversation_id'>): Promise<void> {
     return completeAbandoned(tx, run);
   }

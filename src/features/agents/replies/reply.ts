@@ -1,9 +1,8 @@
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
- * The text that one run writes for people, as it grows: a streaming message in the conversation, a
- * draft on a customer's case, or only a buffer if there is no conversation. A run has one reply at
- * a time, on one node.
+ * The text that one run writes for people: a streaming message, a draft on a customer's case, or a
+ * buffer if there is no conversation. A run has one reply at a time, on one node.
  */
 export interface AgentReply {
   /** The id of the message or draft; null before it is opened, and without a conversation. */
@@ -23,9 +22,8 @@ export interface AgentReply {
   open(): void;
 
   /**
-   * Publishes outstanding text and waits until the message, if there is one, is in Postgres. No
-   * text may follow. Rejects once if the message could not be written, which then counts as not
-   * begun.
+   * Publishes outstanding text and waits until the message, if any, is in Postgres. No text may
+   * follow. Rejects once if the message could not be written; it then counts as not begun.
    */
   settle(): Promise<void>;
 

@@ -35,10 +35,9 @@ export interface ToolFilters {
 
 /**
  * The tools that agents can be given: the built-in tools, and one for each endpoint that is open to
- * agents (docs/contract.md#limits-of-agents) and returns no secret, because a secret would stay in
- * the run that called it. Endpoint tools are derived from the route table. The table is complete
- * only when every slice has made its routes, the ones of this slice included, so it is read at
- * first use.
+ * agents (docs/contract.md#limits-of-agents) and returns no secret, which would stay in the calling
+ * run. The route table is read at first use, because it is complete only when every slice, this one
+ * included, has made its routes.
  */
 export class ToolCatalogue {
   readonly #routes: () => readonly EndpointFacts[];

@@ -14,10 +14,8 @@ import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
 export type ReadDocOptions = Pick<NodeParts, 'database' | 'store' | 'directory'>;
 
 /**
- * Returns a file of the account as text:
- * `{id, filename, content_type, size_bytes, text, truncated}`. A file of a conversation can be read
- * by actors that can read the conversation over REST. All other failures look the same to the
- * caller.
+ * Returns `{id, filename, content_type, size_bytes, text, truncated}` of a file of the account.
+ * Files of a conversation follow its access over REST. A forbidden file looks missing.
  */
 export function readDocTool(attached: AttachedTool, options: ReadDocOptions): RunTool {
   return builtInTool(attached, {

@@ -3,20 +3,14 @@ import type { Rights } from '../../../platform/access/rights.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type EventAgent, readEventAgents } from './store.ts';
 
-/**
- * The subject of the changed-rights frame that is published whenever such an agent of the account
- * is created, changed or deleted.
- */
+/** The subject of the changed-rights frame for changes to the account's event agents. */
 export function eventAgentsOf(accountId: string): string {
   return `event-agents:${accountId}`;
 }
 
 const MAX_CACHED = 50_000;
 
-/**
- * Cache of the agents that are started by events, by account: every send looks here, and nearly
- * every account has none.
- */
+/** Caches event agents by account: every send looks here, and nearly every account has none. */
 export class EventAgents {
   readonly #cache: RevocableCache<readonly EventAgent[]>;
 

@@ -14,9 +14,8 @@ export type StoredTrigger =
 
 /**
  * Checks `config.trigger_config` by the trigger type (docs/contract.md#creating-an-agent). Throws
- * ApiError `missing_field`, `invalid_format` (a schedule that is malformed or never comes due, an
- * unknown timezone) or `validation_failed` (a field of another trigger type, an event that is never
- * raised).
+ * ApiError `missing_field`, `invalid_format` (a malformed or never due schedule, an unknown
+ * timezone) or `validation_failed` (a field of another trigger type, an event never raised).
  */
 export function readTrigger(type: TriggerType, input: TriggerConfigInput = {}): StoredTrigger | null {
   const allowed: readonly string[] = FIELDS[type];
@@ -39,8 +38,8 @@ const FIELDS = {
 } as const satisfies Record<TriggerType, readonly (keyof TriggerConfigInput)[]>;
 
 /**
- * Checks what is wrong with `config.trigger_config` whatever the trigger type: settings of two
- * types, and settings that no type accepts. Throws like readTrigger.
+ * Checks `config.trigger_config` without the trigger type: settings of two types, and settings that
+ * no type accepts. Throws like readTrigger.
  */
 export function checkTriggerConfig(input: TriggerConfigInput): void {
   const { cron_schedule, timezone, event_filters } = input;

@@ -16,10 +16,7 @@ export async function hasDue(db: Db): Promise<boolean> {
   return (await db.query(FIND_DUE)).length > 0;
 }
 
-/**
- * Locks and returns the agent that is due the longest, except these and those that another
- * transaction has locked.
- */
+/** Locks and returns the agent that is due the longest, except locked ones and those in `but`. */
 export function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | undefined> {
   // The time of the statement: unlike clock_timestamp(), it can be used in an index condition.
   const now = sql<string>`statement_timestamp()`;

@@ -10,7 +10,7 @@ import { type CronSchedule, dueBy } from './cron.ts';
 import { insertOccurrences, type NewOccurrence } from './occurrence-store.ts';
 import { type DueAgent, HAS_DUE, hasDue, lockDue, updateNextDue } from './schedule-store.ts';
 
-/** Least milliseconds between two rounds for what is due. */
+/** The minimum interval between two rounds, in milliseconds. */
 const LOOK_EVERY_MS = 1_000;
 
 /** An occurrence whose run starts more than this many milliseconds after its time ran late. */
@@ -22,9 +22,7 @@ const TOO_LATE_MS = 24 * 60 * 60 * 1_000;
 /** Maximum number of missed occurrences recorded for one outage; earlier ones leave no trace. */
 const MAX_MISSED = 100;
 
-/**
- * Opens the loop that starts due schedules, until it is closed. Every node of a database has one.
- */
+/** Opens the loop that starts due schedules. Every node of a database has one. */
 export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, log: Logger): Loop {
   const loop = new Loop({
     intervalMs: UNWOKEN_EVERY_MS,

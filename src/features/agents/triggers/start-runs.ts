@@ -50,10 +50,7 @@ export async function startChats(
   });
 }
 
-/**
- * Returns whether the agent answers without being mentioned. The keywords of an agent that waits
- * for mentions count as well.
- */
+/** Returns whether the agent answers unmentioned: always, or because of a keyword in the text. */
 function answersUnmentioned({ policy, keywords }: AgentMember, { body }: MessageRow): boolean {
   return policy === 'always' || hasKeyword(body ?? '', keywords);
 }
@@ -66,17 +63,13 @@ export interface TriggerEvent {
   /** The resource's id, with its version if the event may occur for it again. */
   readonly key: string;
   readonly cause: Cause;
-  /**
-   * The ids of the resources that the event is about; of a producer's event, what the producer says
-   * of it.
-   */
+  /** The ids of the event's resources, or the report of a producer's event. */
   readonly input: object;
 }
 
 /**
- * Starts the agents that subscribe to the event, once: never an agent by an action of its own runs,
- * nor past the limit of runs in a row. Their text goes into the output of the runs: the agents need
- * not be in any conversation.
+ * Starts the agents that subscribe to the event, once: never an agent by its own runs, nor past the
+ * limit of runs in a row. The text goes into the runs' output: no conversation is needed.
  */
 export async function startByEvent(
   database: Database,

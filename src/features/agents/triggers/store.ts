@@ -14,10 +14,7 @@ export function readEventAgents(db: Db, accountId: string): Promise<EventAgent[]
   return db.query(READ_EVENT_AGENTS, accountId);
 }
 
-/**
- * Returns those of these agents that are active and have this trigger; until the end of `tx` they
- * cannot change.
- */
+/** Locks and returns those of these agents that are active and have this trigger. */
 export function holdStartable(
   tx: Tx,
   actorIds: readonly string[],

@@ -13,7 +13,7 @@ import { readConversationUpdatedAt } from './store.ts';
 /** A message, with the trace of the request that sent it if known. */
 export interface SentMessage {
   readonly row: MessageRow;
-  /** The roster at its commit: the agents of an older one are not those that it starts. */
+  /** The roster at its commit; the message does not start the agents of an older roster. */
   readonly rosterVersion: number;
   readonly trace?: TraceContext | undefined;
 }
@@ -22,9 +22,8 @@ export type TriggersOptions = Pick<NodeParts, 'database' | 'directory' | 'rights
 
 /**
  * Starts agents by messages of their conversations and by events of their accounts
- * (docs/contract.md#triggers); schedules have a loop of their own (schedule.ts). The outbox worker
- * calls these methods before it deletes a row, and may call them again for the same row: each call
- * starts an agent at most once.
+ * (docs/contract.md#triggers); schedules have their own loop (schedule.ts). The outbox worker calls
+ * these methods before it deletes a row. Repeated calls for a row start an agent only once.
  */
 export class Triggers {
   readonly #database: Database;
@@ -37,16 +36,13 @@ export class Triggers {
     this.#eventAgents = new EventAgents(database, rights);
   }
 
-  /**
-   * Handles messages that entered the timeline, or whose streaming ended. Two look-ups in memory if
-   * no agent is concerned.
-   */
+  /** Handles new or completed messages. Costs two look-ups in memory if no agent is concerned. */
   async onMessages(messages: readonly SentMessage[]): Promise<void> {
     for (const { row, rosterVersion, trace } of messages) {
       if (!isComplete(row)) continue;
       const cached = this.#directory.factsSince(row.conversation_id, rosterVersion);
       const facts = cached instanceof Promise ? await cached : cached;
-      // Sent while the deletion of its conversation was announced.
+      // The message was sent while the deletion of its conversation was announced.
       if (facts !== undefined && facts.deletedAt !== null) continue;
       if (facts !== undefined && facts.agents.length > 0) {
         await startChats(this.#database, row, facts.agents, trace);
@@ -120,10 +116,7 @@ export class Triggers {
   }
 }
 
-/**
- * System messages and broadcasts start no agent, nor does what came by mail from a machine or the
- * team, and no message does before it is complete.
- */
+/** System messages, broadcasts, mail of machines or the team, and open streams start no agent. */
 function isComplete({ kind, visibility, status, streaming_state, deleted_at }: MessageRow): boolean {
   if (kind === 'system_event' || kind === 'alert') return false;
   if (kind === 'email' && visibility === 'internal') return false;

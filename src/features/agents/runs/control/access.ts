@@ -76,9 +76,8 @@ interface WaitingCall {
 }
 
 /**
- * A person who approves a call must have the access to the conversation that the call's own caller
- * would need. Throws ApiError `insufficient_permissions`. If there is no such conversation, the
- * call fails by itself.
+ * A person who approves a call must have the access to the conversation that its caller needs.
+ * Throws `insufficient_permissions`. Without such a conversation, the call fails by itself.
  */
 export async function requirePlaceOf(
   tx: Tx,
@@ -114,10 +113,7 @@ interface PathArguments {
   readonly path?: { readonly id?: unknown } | null;
 }
 
-/**
- * Returns whether the caller may read a run of its account: any run without a conversation,
- * otherwise a run of a conversation that it may read.
- */
+/** Returns whether the caller may read the run: it has no conversation, or a readable one. */
 export async function mayReadRun(
   directory: ConversationDirectory,
   principal: Principal,
@@ -128,7 +124,7 @@ export async function mayReadRun(
   return facts !== undefined && mayRead(principal, facts);
 }
 
-/** Returns the run's conversation; null if it has none. */
+/** Returns the run's conversation, or null if it has none. */
 async function requireReadable(
   directory: ConversationDirectory,
   principal: Principal,

@@ -43,8 +43,7 @@ async function recordCancelRequest(tx: Tx, { actor }: Principal, id: string): Pr
     cancel_requested_at: sql<string>`clock_timestamp()`,
     cancelled_by: actor.id,
   });
-  // The owner receives this as a changed right. If that frame is lost, the owner sees the row when
-  // it renews its lease.
+  // The owner receives this as a changed right or, if that frame is lost, at the next renewal.
   await enqueueRightsChanged(tx, [id]);
   return asked;
 }

@@ -58,10 +58,7 @@ export async function continueRun(
   return continueIfDecided(tx, run);
 }
 
-/**
- * Throws ApiError `validation_failed` (param `decisions[i].action_id`) for a call that is named
- * twice.
- */
+/** Throws ApiError `validation_failed` (param `decisions[i].action_id`) for a duplicate call. */
 export function checkDecisions({ decisions }: ContinueRunBody): void {
   for (const [index, { action_id }] of decisions.entries()) {
     const first = decisions.findIndex((other) => other.action_id === action_id);

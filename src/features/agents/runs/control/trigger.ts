@@ -55,10 +55,7 @@ export async function triggerRun(
   return run!;
 }
 
-/**
- * The caller is an agent within a run, but it is unknown which one: the deepest counts, so that
- * chains of agents end.
- */
+/** An agent calls from an unknown run: the deepest one counts, so that chains of agents end. */
 function originOf(tx: Tx, { actor }: Principal): Promise<Origin> {
   return readOrigin(tx, { by: actor.id, runId: null, at: 'infinity' });
 }

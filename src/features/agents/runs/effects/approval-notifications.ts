@@ -15,9 +15,8 @@ export interface ApprovalSources {
 const CATEGORY = 'approval.requested';
 
 /**
- * Notifies the users that can approve what a run waits for (`approval.requested`), and withdraws
- * the notifications when it does not wait any more. Handles RUN_APPROVAL, in any order and more
- * than once: the state of the run decides.
+ * Notifies the users that can approve the run's waiting calls (`approval.requested`), or withdraws
+ * the notifications. Handles RUN_APPROVAL in any order and repeatedly: the run's state decides.
  */
 export async function followApproval(
   { database, endpointOf }: ApprovalSources,

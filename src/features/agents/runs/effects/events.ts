@@ -5,9 +5,8 @@ import type { DomainEvent } from '../../../../platform/engine/publish.ts';
 import { mayReceiveEvents } from '../state/store.ts';
 
 /**
- * `agent_run.updated`, on the feed of the actor that triggered the run (docs/realtime.md#events),
- * with nothing expanded. An actor that has lost access to the run's conversation meanwhile gets no
- * further events.
+ * `agent_run.updated`, unexpanded, on the feed of the run's triggering actor
+ * (docs/realtime.md#events), unless it has lost access to the run's conversation.
  */
 export const runEvents = eventSource({
   events: ['agent_run.updated'],

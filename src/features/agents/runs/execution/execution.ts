@@ -70,10 +70,7 @@ export interface ExecutionOptions {
   readonly metrics?: Pick<Metrics, 'modelSeconds' | 'modelTokens' | 'modelCost' | 'modelFailovers'>;
 }
 
-/**
- * Runs work with Postgres as soon as a slot is free: hundreds of runs of a node share a few
- * connections.
- */
+/** Runs work with Postgres once a slot is free: hundreds of runs share a few connections. */
 export type Admit = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
@@ -160,10 +157,7 @@ export class Execution {
     metrics?.modelCost.inc({ provider }, costUsd ?? 0);
   }
 
-  /**
-   * Returns the prompt that the run began with, and the transcript since, as far as it fits the
-   * window.
-   */
+  /** Returns the run's first prompt, with as much of the transcript since as fits the window. */
   #prompt(): Prompt {
     const { agent, instructions, history, chain } = this.#options;
     const first: Prompt = {
@@ -241,9 +235,7 @@ export class Execution {
     }
   }
 
-  /**
-   * Executes each allowed call once: a call that was begun by a node that died is not begun again.
-   */
+  /** Executes each allowed call once: a call that a dead node has begun is not begun again. */
   async #executeAllowed(): Promise<void> {
     const { database, signal, admit } = this.#options;
     for (const [index, action] of this.#record.actions.entries()) {
@@ -283,10 +275,7 @@ export class Execution {
     }
   }
 
-  /**
-   * The text so far becomes a message of its own, so that no unfinished sentence stays open while
-   * the run waits for people.
-   */
+  /** Completes the text so far as a message, so that no text stays open while the run waits. */
   async #pause(): Promise<'paused'> {
     const { run, reply } = this.#options;
     await settleReply(this.#options, run, reply);
@@ -336,10 +325,7 @@ export class Execution {
 /** Time limit of one call, in milliseconds. */
 const CALL_MS = 60_000;
 
-/**
- * Ends a claimed run and its text in one transaction. Returns false if the run does not belong to
- * the claim any more: nothing was changed then.
- */
+/** Ends a claimed run and its text in one transaction, or returns false if the claim is lost. */
 export async function endClaimed(
   { database, admit }: Pick<ExecutionOptions, 'database' | 'admit'>,
   run: RunRow,
@@ -377,9 +363,7 @@ async function settleReply(
   await reply.settle();
 }
 
-/**
- * Returns the text of all turns, including those before a pause, within the bounds of a message.
- */
+/** Returns the text of all turns, also before a pause, within the bounds of a message. */
 function textOf(steps: readonly StepRow[]): string {
   const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
   const joined = new ReplyText();

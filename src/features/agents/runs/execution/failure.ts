@@ -4,9 +4,7 @@ import { ModelError } from '../../models/model.ts';
 
 /** The reason why a run does not continue on this node. */
 export class Stop extends Error {
-  /**
-   * `lost`: another node, or none, owns the run, and this one must not change anything any more.
-   */
+  /** `lost` means that this node no longer owns the run and must not change anything any more. */
   readonly reason: 'cancelled' | 'stopping' | 'lost';
 
   constructor(reason: Stop['reason']) {
@@ -25,17 +23,12 @@ const STOPS = {
 /** The run cannot continue, for a reason that is shown to people. */
 export class RunFailure extends Error {}
 
-/**
- * Returns whether an error is an expected outcome of a run; any other error is a defect of ours.
- */
+/** Returns whether an error is an expected outcome of a run; any other error is our defect. */
 export function isExpected(error: unknown): error is Error {
   return [Stop, RunFailure, ModelError, ApiError].some((kind) => error instanceof kind);
 }
 
-/**
- * Returns one line for people. Messages of drivers and libraries are not passed on: they name
- * addresses, tables and keys.
- */
+/** Returns one line for people, without library messages: they name addresses, tables and keys. */
 export function reasonOf(error: unknown): string {
   if (isExpected(error)) return error.message;
   if (isUnavailable(error)) return 'The service was not available for a moment.';

@@ -3,10 +3,9 @@ import type { Db } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 
 /**
- * Returns whether a mail started the run, or the first run of its chain: a chat run by a message
- * that came by mail, or a run by an event about a case that has an inbox. What a model reads there
- * was written by strangers, so calls that reach outside the account need review
- * (docs/contract.md#tools).
+ * Returns whether a mail started the run or the first run of its chain: a chat about a message that
+ * came by mail, or an event about a case with an inbox. Strangers wrote what its model reads, so
+ * calls that reach outside the account need review (docs/contract.md#tools).
  */
 export async function isStartedByMail(
   db: Db,

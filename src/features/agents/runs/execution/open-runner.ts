@@ -26,9 +26,7 @@ export interface OpenRunnerOptions
   readonly caller: EndpointCaller;
 }
 
-/**
- * Returns the runner of this node with its dependencies. `close` ends running runs as they stand.
- */
+/** Returns this node's runner with its dependencies. `close` ends active runs as they stand. */
 export function openRunner(options: OpenRunnerOptions): Pick<Runner, 'due' | 'drain' | 'close'> {
   const { engine, models, guard } = options;
   const replies = new Replies(options);

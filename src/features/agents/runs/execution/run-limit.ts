@@ -7,9 +7,8 @@ export const MAX_RUNS = 1_000;
 const KEPT = 1 / 4;
 
 /**
- * Returns whether a node on which these runs are active takes another run of the account. One
- * account may fill three quarters of the places, so that runs of other accounts start at once,
- * however many it starts.
+ * Returns whether a node with these active runs takes another run of the account. One account may
+ * fill three quarters of the places, so that runs of other accounts start at once.
  */
 export function hasRoomFor(
   accountId: string,

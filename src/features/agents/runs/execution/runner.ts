@@ -70,7 +70,7 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     const onError = (error: unknown) => options.log.warn({ err: error }, 'runner round failed');
-    // A loop of its own: claiming runs, however many, must not delay the renewal of leases.
+    // A separate loop: claiming runs, however many, must not delay the renewal of leases.
     this.#hold = new Loop({ intervalMs: ROUND_MS, run: () => this.#holdActive(), onError });
     this.#sweep = new Loop({ intervalMs: UNWOKEN_EVERY_MS, run: () => this.#takeOver(), onError });
     options.watch.add({
@@ -79,16 +79,13 @@ export class Runner {
       everyMs: ROUND_MS,
       onDue: () => this.#sweep.wake(),
     });
-    // A cancel arrives as a changed right with the run as its subject. All other subjects are
-    // rights that runs depend on.
+    // A cancel has the run as its subject; all other subjects are rights that runs depend on.
     this.#forgetRights = options.rights.onChange((subject) => {
       if (subject === EVERYTHING || this.#concerns(subject)) this.#hold.wake();
     });
   }
 
-  /**
-   * Claims and starts a run (handles RUN_DUE). A run that does not fit waits for a node with room.
-   */
+  /** Handles RUN_DUE: claims and starts the run, or leaves it for a node with room. */
   async due({ run_id: id, account_id }: RunDue): Promise<void> {
     const { database, node } = this.#options;
     await this.#turns.run(id, async () => {
@@ -98,10 +95,7 @@ export class Runner {
     });
   }
 
-  /**
-   * Claims nothing more and waits for the active runs. A run that has not ended within `ms` ends as
-   * it stands.
-   */
+  /** Stops claiming, and waits for the active runs. After `ms` they end as they stand. */
   async drain(ms: number): Promise<void> {
     this.#stopping = true;
     if (this.#active.size === 0) return;
@@ -210,9 +204,8 @@ export class Runner {
   }
 
   /**
-   * Checks what a run needs throughout: an active subscription, a role, and in a conversation the
-   * right to write. Returns the conversation. Throws RunFailure, or ApiError if the agent cannot
-   * act any more.
+   * Requires an active subscription, a role and, in a conversation, the right to write. Returns the
+   * conversation. Throws RunFailure, or ApiError if the agent cannot act any more.
    */
   async #requireStanding(run: RunRow): Promise<ConversationFacts | null> {
     const { authenticator, directory } = this.#options;

@@ -4,9 +4,8 @@ import type { ToolResult, Turn } from '../../models/model.ts';
 import type { RunRecord } from '../state/step-store.ts';
 
 /**
- * Returns what a run has produced so far, in the form that models see: each finished turn, followed
- * by the results of its calls. `refusal` says why a call has no action: it named no tool of the
- * agent, or its arguments are invalid.
+ * Returns the run so far as models see it: each finished turn, then its calls' results. `refusal`
+ * says why a call has no action: it named no tool of the agent, or has invalid arguments.
  */
 export function transcriptOf(
   { steps, actions }: RunRecord,

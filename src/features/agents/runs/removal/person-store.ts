@@ -36,19 +36,17 @@ export async function* readArtifactsOf(db: Db, actorId: string): AsyncIterable<A
   }
 }
 
-/** A run that may contain what is known of a person. */
+/** A run that may contain data of a person. */
 export interface RunOfErased {
   readonly id: string;
-  /**
-   * The person started it, or the report of an event about the person: nothing of its texts stays.
-   */
+  /** Whether nothing of its texts stays: the person, or an event about the person, started it. */
   readonly whole: boolean;
 }
 
 /**
- * Yields the ended runs that the actor started, that belong to a conversation of which it is or was
- * a participant, whose calls name it, or that were started by an event whose report has its id or
- * one of `texts`, but for those of conversations under legal hold.
+ * Yields the ended runs that the actor started, that belong to a conversation in which it ever
+ * participated, whose calls name it, or that an event started whose report has its id or one of
+ * `texts`, except in conversations under legal hold.
  */
 export async function* readRunsAbout(
   db: Db,
@@ -65,7 +63,7 @@ export async function* readRunsAbout(
   }
 }
 
-/** Clears the inputs of runs but for those of chats, which are ids. */
+/** Clears the inputs of runs, except of chats, whose inputs are ids. */
 export async function clearInputs(tx: Tx, runIds: readonly string[]): Promise<void> {
   if (runIds.length > 0) await tx.query(CLEAR_INPUTS, runIds);
 }

@@ -2,19 +2,19 @@ import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../../platform/db/tables/touched.ts';
 
-/** A run, and what the id of the notification of its end is made of. */
+/** A run, with the parts from which the id of its end's notification is derived. */
 export interface RunEnding {
   readonly id: string;
-  /** Actor id; null: there is no notification. */
+  /** Actor id; null if there is no notification. */
   readonly triggered_by: string | null;
   readonly completed_at: string | null;
 }
 
 /**
- * Clears what the ended runs that began with one of these messages, or wrote one, quote of the
- * conversation: their input and output, the texts and calls of their steps, their files; and of its
- * other ended runs the calls that name one of the messages, as calls that read messages do. The
- * runs themselves stay. Returns the runs, and the keys of the files.
+ * Clears quotations of the conversation in its ended runs. Those that began with one of these
+ * messages or wrote one lose input, output, texts and calls of steps, and files; the others lose
+ * the calls that name one of the messages, as calls that read messages do. The runs themselves
+ * stay. Returns the runs, and the keys of the files.
  */
 export async function clearRunsOf(
   tx: Tx,
@@ -32,9 +32,8 @@ export async function clearRunsOf(
 }
 
 /**
- * Deletes runs of a conversation with everything of them, `limit` at most. Returns how many, and
- * the keys of their files. Runs that have not ended are deleted too: what is left of them finds no
- * row.
+ * Deletes at most `limit` runs of a conversation with all their rows, including open ones, whose
+ * nodes then find no row. Returns their number and the keys of their files.
  */
 export async function deleteRunsOf(
   tx: Tx,
@@ -50,9 +49,8 @@ export async function deleteRunsOf(
 }
 
 /**
- * Deletes runs of an account that ended that long ago with everything of them, `limit` at most, but
- * not those in held conversations. No hold of theirs is set until the transaction ends. Returns
- * them, and the keys of their files.
+ * Deletes at most `limit` old ended runs of an account with all their rows, unless they are under a
+ * hold; none is set until `tx` ends. Returns them and the keys of their files.
  */
 export async function deleteEndedRuns(
   tx: Tx,
@@ -64,10 +62,7 @@ export async function deleteEndedRuns(
   return { deleted: gone!.deleted ?? [], keys: gone!.keys ?? [] };
 }
 
-/**
- * Deletes files of runs that are that old, `limit` at most, but not of runs in held conversations.
- * Returns their keys.
- */
+/** Deletes at most `limit` old files of runs, except in held conversations. Returns their keys. */
 export async function deleteOldArtifacts(
   tx: Tx,
   accountId: string,
@@ -82,10 +77,7 @@ export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Pro
   if (keys.length > 0) await tx.query(DELETE_ARTIFACTS_BY_KEY, keys);
 }
 
-/**
- * Returns how old the oldest run and the oldest file of the account are, in seconds, but for those
- * in held conversations.
- */
+/** Returns the ages of the oldest run and file in seconds, except in held conversations. */
 export async function readRunAges(
   db: Db,
   accountId: string,
@@ -148,10 +140,7 @@ const DELETE_RUNS = statement<[runIds: readonly string[]]>({
 const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = r.conversation_id AND h.legal_hold = 'held')`;
 const CUTOFF = 'clock_timestamp() - make_interval(days => $2::int)';
 
-/**
- * Locks the conversations of the rows of `due` that are not held; rows of `due` without one, or in
- * `released`, may go.
- */
+/** Locks unheld conversations of `due`; rows of `due` in them or without one may be deleted. */
 const RELEASED = `released AS MATERIALIZED (
       SELECT c.id FROM conversations c
       WHERE c.id IN (SELECT conversation_id FROM due) AND c.legal_hold <> 'held' ORDER BY c.id FOR SHARE

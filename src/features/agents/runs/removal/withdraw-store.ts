@@ -6,10 +6,7 @@ import { setTouched } from '../../../../platform/db/tables/touched.ts';
 export interface WithdrawnContent {
   readonly accountId: string;
   readonly conversationId: string;
-  /**
-   * The ids of the message and of its attachments: a tool that has read them has them in its
-   * arguments or its result.
-   */
+  /** Ids of the message and its attachments, as found in the calls of tools that read them. */
   readonly ids: readonly string[];
   /** ISO 8601: when the message was written. Runs that had ended by then cannot contain it. */
   readonly since: string;
@@ -18,15 +15,12 @@ export interface WithdrawnContent {
 /** A run that may contain the content. */
 export interface ReadingRun {
   readonly id: string;
-  /** It was started by the message, or has read it with a tool: nothing of its texts stays. */
+  /** Whether nothing of its texts stays: the message started it, or it has read it with a tool. */
   readonly whole: boolean;
   readonly is_open: boolean;
 }
 
-/**
- * Returns the runs that may contain the content: those that the message started, those whose tools
- * have read it, and all of its conversation.
- */
+/** Returns runs that the message started, whose tools read it, or that are in its conversation. */
 export function readReadingRuns(
   tx: Tx,
   { accountId, conversationId, ids, since }: WithdrawnContent,
@@ -42,9 +36,9 @@ export interface BlankedRun {
 }
 
 /**
- * Blanks the steps, calls, inputs and outputs of these runs that contain one of the texts, and
- * everything of the runs that are `whole`. Leaves out what the owner of an open run is writing, and
- * the rows of open runs. Returns the runs of which it blanked something.
+ * Blanks steps, calls, inputs and outputs of these runs that contain one of the texts, and
+ * everything of `whole` runs, except the rows of open runs and what their owners are writing.
+ * Returns the runs that it changed.
  */
 export async function blankRuns(
   tx: Tx,
@@ -72,8 +66,7 @@ function containsAny(texts: string, ...columns: readonly string[]): string {
         WHERE position(quoted IN concat_ws(' ', ${columns.join(', ')})) > 0)`;
 }
 
-// The index of runs by their actor leads to those that were open since then, whatever the number of
-// earlier ones.
+// The index by actor finds the runs that were open since then, however many ended earlier.
 const READ_READING = statement<
   [accountId: string, conversationId: string, ids: readonly string[], since: string],
   ReadingRun

@@ -8,9 +8,9 @@ import type { RunEnding } from './purge-store.ts';
 import { blankRuns, deleteHiddenArtifacts, type ReadingRun } from './withdraw-store.ts';
 
 /**
- * Removes from these runs what repeats one of the texts, and everything from the runs that are
- * `whole`: steps, calls, inputs, outputs, the previews in the notifications of their ends, and
- * files that no message shows. Returns the ids of the runs and notifications that it changed.
+ * Removes repetitions of the texts from these runs, and everything from `whole` runs: steps, calls,
+ * inputs, outputs, previews in the notifications of their ends, and files that no message shows.
+ * Returns the ids of the changed runs and notifications.
  */
 export async function withdrawRunTexts(
   tx: Tx,
@@ -24,10 +24,7 @@ export async function withdrawRunTexts(
   return { runIds, notificationIds: await clearEndings(tx, blanked) };
 }
 
-/**
- * Removes the previews of their outputs from the notifications of the ends of these runs. Returns
- * the ids of the notifications.
- */
+/** Clears the previews in the notifications of these runs' ends; returns the notifications' ids. */
 export async function clearEndings(tx: Tx, runs: readonly RunEnding[]): Promise<string[]> {
   const cleared = await clearBodies(
     tx,

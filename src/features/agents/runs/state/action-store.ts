@@ -6,9 +6,7 @@ import type { ActionRow, RunRow, StepRow } from '../../../../core/resources/run.
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import type { RunTool } from '../../tools/tool.ts';
 
-/**
- * A call of a turn that can be executed: its tool belongs to the agent, its arguments fit the tool.
- */
+/** An executable call of a turn: its tool belongs to the agent, and its arguments fit the tool. */
 export interface ReadyCall {
   readonly tool: RunTool;
   readonly needsReview: boolean;
@@ -19,10 +17,7 @@ export interface ReadyCall {
   readonly arguments: string;
 }
 
-/**
- * Inserts the calls of a turn, in the transaction that ends the turn. Calls that need review wait
- * for it, the others are allowed.
- */
+/** Inserts the calls of a turn as it ends. Calls that need review wait; the others are allowed. */
 export async function insertActions(
   tx: Tx,
   step: StepRow,
@@ -172,10 +167,7 @@ export async function expireActions(tx: Tx, runId: string): Promise<void> {
     .execute();
 }
 
-/**
- * Ends the open actions of a run that ends. Waiting ones will never be executed; the result of
- * begun ones is unknown.
- */
+/** Ends a run's open actions: waiting ones never execute; the result of begun ones is unknown. */
 export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
   await tx.kysely
     .updateTable('agent_run_actions')

@@ -8,10 +8,7 @@ import { RUN_APPROVAL, RUN_DUE } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { updateRun } from './store.ts';
 
-/**
- * Resumes a run that waits for people as soon as none of its actions waits any more. Returns the
- * run's current row. `run` is locked.
- */
+/** Resumes a locked run once none of its actions waits any more. Returns the current row. */
 export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
   const decided = !(await hasPendingActions(tx, run.id));
   const row = await updateRun(tx, run.id, decided ? { status: RUN_MOVES.continue.to, owner: null } : {});
@@ -23,10 +20,7 @@ export async function continueIfDecided(tx: Tx, run: RunRow): Promise<RunRow> {
   return row;
 }
 
-/**
- * Expires calls that were not decided in time. They are not executed, and their runs continue
- * without them (ACTION_MOVES.expire).
- */
+/** Expires calls not decided in time; their runs continue without them (ACTION_MOVES.expire). */
 export async function expireApprovals(database: Database): Promise<void> {
   for (let found = true; found; ) {
     found = await database.transaction(async (tx) => {

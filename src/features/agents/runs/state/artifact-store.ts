@@ -14,10 +14,7 @@ export async function artifactsOf(db: Db, runId: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/**
- * Returns those files of the run that no message shows yet. A draft that was replaced by another
- * does not count as showing them.
- */
+/** Returns the files of the run that no message shows yet; replaced drafts do not count. */
 export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string[]> {
   const rows = await tx.kysely
     .selectFrom('artifacts')
@@ -44,9 +41,8 @@ export async function unattachedArtifacts(tx: Tx, runId: string): Promise<string
 }
 
 /**
- * Returns whether this claim of a run has made files that the agent may still show in the
- * conversation. Files of earlier claims were shown when the run paused: if a person deleted that
- * message, it is not posted again.
+ * Returns whether this claim of a run has files that the agent may still show. Files of earlier
+ * claims were shown at the pause: a message that a person deleted is not posted again.
  */
 export async function hasFilesToShow(
   db: Db,
@@ -56,8 +52,7 @@ export async function hasFilesToShow(
   return rows.length > 0;
 }
 
-// A run may end because its agent has lost its place: the text that is there stays, and nothing new
-// is added.
+// A run may end because its agent has lost its place: its text stays, and nothing is added.
 const READ_NEW_FILE = statement<[id: string, claimedAt: string]>({
   name: 'read-new-file-of-run',
   text: `

@@ -28,10 +28,7 @@ export async function cancelAllOf(tx: Tx, accountId: string): Promise<readonly s
   return running;
 }
 
-/**
- * Cancels those of these runs that are open. `by`: actor id. Returns the ids of those that a node
- * has yet to end.
- */
+/** Cancels the open runs among `ids` for actor `by`. Returns those that a node has yet to end. */
 export async function cancelRunsById(tx: Tx, by: string, ids: readonly string[]): Promise<readonly string[]> {
   return ids.length === 0 ? [] : cancelLocked(tx, by, await lockOpenRunsById(tx, ids));
 }

@@ -17,9 +17,8 @@ export type Ending =
   | { readonly move: 'cancel' };
 
 /**
- * Ends a locked run and everything of it that is open. Enqueues `agent_run.updated` and RUN_ENDED,
- * which leads to notifications and triggers. Throws ApiError `resource_conflict` if the run has
- * ended already.
+ * Ends a locked run with its open parts. Enqueues `agent_run.updated` and RUN_ENDED, which leads to
+ * notifications and triggers. Throws `resource_conflict` if the run has ended already.
  */
 export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRow> {
   const status = transition(RUN_MOVES, ending.move, run.status);

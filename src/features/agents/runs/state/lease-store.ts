@@ -15,16 +15,13 @@ import { enqueueRunUpdated } from './start.ts';
  */
 const LEASE_MS = 6_000;
 
-/**
- * After this many milliseconds any node may take a run that the node that created it has not
- * claimed.
- */
+/** After this many milliseconds any node may take a run that its creator has not claimed. */
 const UNCLAIMED_MS = 1_000;
 
 /** Runs that one sweep takes. */
 const MAX_AT_ONCE = 100;
 
-/** Runs that a node has or may have. One whose lease has run out is ended, and not taken again. */
+/** Runs that a node owns or may take. A run whose lease has run out is ended, not taken again. */
 export const RUNS = new LeasedRows<
   Pick<RunRow, 'id' | 'fence'>,
   RunRow,
@@ -60,9 +57,7 @@ export function takeRun(database: Database, node: string, id: string): Promise<R
   });
 }
 
-/**
- * Renews the leases of runs that this node has. Those that are missing from the result it has not.
- */
+/** Renews the leases of this node's runs. It has lost those that are missing from the result. */
 export function renewRuns(db: Db, runs: readonly RunRow[]) {
   return RUNS.renew(db, runs, LEASE_MS);
 }
@@ -83,12 +78,9 @@ export function lockClaimed(tx: Tx, { id, owner, fence }: RunClaim): Promise<Run
     .executeTakeFirst();
 }
 
-/** What the runs of this database wait for. */
+/** The overdue work on the runs of this database. */
 export interface Overdue {
-  /**
-   * Runs that were not claimed in time: the node that created them died or was full. Oldest first
-   * within an account, the accounts in turn.
-   */
+  /** Runs unclaimed in time (creator dead or full), oldest first per account, accounts in turn. */
   readonly unclaimed: readonly RunDue[];
   /** Whether a run's lease has run out. */
   readonly dead: boolean;
@@ -102,10 +94,7 @@ export async function findOverdue(db: Db): Promise<Overdue> {
   return overdue!;
 }
 
-/**
- * Locks and returns a run whose owner has let its lease run out, until the end of `tx`. `alive`:
- * runs that this node knows to be running.
- */
+/** Locks and returns a run whose lease has run out, except `alive`, which run on this node. */
 export function lockDead(tx: Tx, alive: readonly string[]): Promise<RunRow | undefined> {
   return tx.kysely
     .selectFrom('agent_runs')

@@ -23,9 +23,7 @@ export interface Origin {
   /** The first run of the chain; null if the new run would be the first. */
   readonly rootId: string | null;
   readonly trace: TraceContext | undefined;
-  /**
-   * Whether it cannot start another run: too many runs in a row, or too many with the same root.
-   */
+  /** Whether too many runs in a row, or with the same root, forbid another one. */
   readonly isExhausted: boolean;
 }
 

@@ -1,7 +1,4 @@
-/**
- * Outbox topics of runs (platform/db/queue/topic.ts). Each is handled once its transaction has
- * committed.
- */
+/** Outbox topics of runs (platform/db/queue/topic.ts), handled after their commit. */
 
 import { defineTopic } from '../../../../platform/db/queue/topic.ts';
 
@@ -13,17 +10,14 @@ export interface RunDue {
   readonly account_id: string;
 }
 
-/**
- * A run has ended, in whatever way: notifications and triggers follow (on-run-ended.ts,
- * triggers/triggers.ts).
- */
+/** A run has ended: notifications and triggers follow (on-run-ended.ts, triggers/triggers.ts). */
 export const RUN_ENDED = defineTopic<RunEnded>('agent_runs.ended');
 
 export interface RunEnded {
   readonly run_id: string;
 }
 
-/** A run waits for approval, or does not any more (approval-notifications.ts). */
+/** A run waits for approval, or no longer does (approval-notifications.ts). */
 export const RUN_APPROVAL = defineTopic<RunApproval>('agent_runs.approval');
 
 export interface RunApproval {

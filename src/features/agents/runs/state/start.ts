@@ -12,25 +12,20 @@ import { insertRun } from './store.ts';
 /** The cause of a run. */
 export interface Trigger {
   readonly type: RunTrigger;
-  /**
-   * Identifies what started the run, unique to the agent: a message, an event, an occurrence. The
-   * same key starts a run only once.
-   */
+  /** The message, event or occurrence, unique to the agent: a key starts a run only once. */
   readonly key: string;
   /** Any JSON value; for chats `{conversation_id, message_id}` (docs/contract.md#runs). */
   readonly input: unknown;
   /** Actor id; null for schedules and events. */
   readonly by: string | null;
-  /**
-   * The conversation that the text is written to, or null if it goes into the run's output alone.
-   */
+  /** The conversation that the text is written to; null if it goes only to the run's output. */
   readonly conversationId: string | null;
   readonly messageId: string | null;
   /** Number of runs that led to this one. */
   readonly depth: number;
   /** The first of those runs; null if there is none. */
   readonly rootId: string | null;
-  /** The trace of what started the run. */
+  /** The trace of the cause. */
   readonly trace?: TraceContext | undefined;
 }
 
@@ -64,10 +59,7 @@ export async function startRun(
   return row;
 }
 
-/**
- * Enqueues `agent_run.updated` for the actor that triggered the run; it is published after the
- * commit (docs/realtime.md#events).
- */
+/** Enqueues `agent_run.updated` for the run's triggering actor (docs/realtime.md#events). */
 export async function enqueueRunUpdated(
   tx: Tx,
   { id, triggered_by: stream }: Pick<RunRow, 'id' | 'triggered_by'>,

@@ -64,7 +64,7 @@ export function lockOpenRuns(tx: Tx, actorId: string): Promise<Pick<RunRow, 'id'
     .execute();
 }
 
-/** Locks those of these runs that have not ended, in the order of their ids. */
+/** Locks the open ones of these runs in the order of their ids. */
 export function lockOpenRunsById(
   tx: Tx,
   ids: readonly string[],
@@ -138,7 +138,7 @@ export function readRunPage(
   return (areOpen ? OPEN : OF_ACCOUNT).readPage(db, values, page);
 }
 
-/** A run that has ended, with what its notification and its alert contain. */
+/** A run that has ended, with the content of its notification and its alert. */
 export interface EndedRun {
   readonly id: string;
   readonly account_id: string;
@@ -175,10 +175,7 @@ export async function readCompletedRun(db: Db, id: string): Promise<CompletedRun
   return run;
 }
 
-/**
- * SQL: the rule of `mayReadRun` (access.ts) for a run `r` and an actor that does not see the whole
- * account.
- */
+/** SQL: the rule of `mayReadRun` (access.ts) for a run `r` and an actor without full access. */
 export function isReadableBy(actor: string): string {
   return `(r.conversation_id IS NULL OR EXISTS (
       SELECT FROM participants p
@@ -215,10 +212,7 @@ type ListValues = readonly [
   triggerType: string | null,
 ];
 
-/**
- * A statement for each index that leads to runs: a condition that may be null would not be looked
- * up in it.
- */
+/** One statement for each index of runs: an optional condition would not be looked up in it. */
 const OF_ACCOUNT = runList<ListValues>('account', 'true');
 const OPEN = runList<ListValues>('account-open', 'r.completed_at IS NULL');
 const OF_AGENT = runList<readonly [...ListValues, agentId: string]>('agent', 'r.agent_id = $6');
