@@ -51,7 +51,10 @@ export class GuardedPost {
     this.#bodyMs = bodyMs;
   }
 
-  /** Rejects with OutboundError of any condition but `invalid_format` and `validation_failed`. */
+  /**
+   * Rejects with OutboundError: `insufficient_permissions`, `timeout`, `connection_error` or
+   * `external_service_error`.
+   */
   async post(request: PostRequest): Promise<Posted> {
     const deadlineMs = performance.now() + request.timeoutMs;
     const begun = this.#begun;
