@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Database } from './connection/database.ts';
 
 /**
- * Returns a secret that all nodes of a database share, created at first use: by default 43
- * characters, 256 bits. If several nodes create it at once, the first one stays and all of them
- * read it.
+ * Returns a secret that all nodes of a database share, by default 43 characters (256 bits). It is
+ * created at first use; if several nodes create it at once, all of them read the first one.
  */
 export async function sharedSecret(
   { kysely }: Database,

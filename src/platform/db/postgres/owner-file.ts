@@ -1,6 +1,4 @@
-/**
- * Records which live process owns a directory, and ignores owners that died without releasing it.
- */
+/** Records which live process owns a directory; owners that died without release are ignored. */
 
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -42,12 +40,12 @@ export async function claimOwnership(path: string): Promise<Ownership> {
   };
 }
 
-/** Whether the file at `path` names a live process. */
+/** Returns whether the file at `path` names a live process. */
 export async function isOwned(path: string): Promise<boolean> {
   return (await livingOwner(await contentOf(path))) !== undefined;
 }
 
-/** Whether `pid` is a running process; a zombie is not. */
+/** Returns whether `pid` is a running process; a zombie is not. */
 export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -84,9 +82,7 @@ async function livingOwner(content: string | undefined): Promise<number | undefi
   return pid;
 }
 
-/**
- * `link` fails if the target exists, so that the file appears complete and for one claimant only.
- */
+/** `link` fails if the target exists: the file appears complete, and for one claimant only. */
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
@@ -106,10 +102,7 @@ async function contentOf(path: string): Promise<string | undefined> {
 }
 
 interface ProcessFacts {
-  /**
-   * Distinguishes a process from a later one with the same pid. Comparable on one machine between
-   * two reboots.
-   */
+  /** Differs from that of a later process with the same pid; comparable between two reboots. */
   readonly startTime: string;
   /** It has ended, and its parent has not collected its status. */
   readonly isZombie: boolean;
@@ -139,8 +132,7 @@ export async function fromProc(pid: number): Promise<ProcessFacts | undefined> {
 }
 
 export async function fromPs(pid: number): Promise<ProcessFacts | undefined> {
-  // -ww: without it the ps of macOS and the BSDs truncates the line at 79 characters if its output
-  // is no terminal.
+  // Without -ww, the ps of macOS and the BSDs truncates lines at 79 characters off a terminal.
   const fields = ['-o', 'stat=', '-o', 'lstart=', '-o', 'args='];
   const line = await runAs(undefined, 'ps', ['-ww', ...fields, '-p', String(pid)]).catch(() => '');
   return parsePsLine(line);

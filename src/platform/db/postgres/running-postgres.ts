@@ -5,9 +5,8 @@ import { type Address, urlOf } from './cluster.ts';
 import { isOwned } from './owner-file.ts';
 
 /**
- * Returns the URL of the embedded Postgres that a running Parley started on `dataDir`
- * (embedded-postgres.ts), also while it is still starting; undefined if none runs. Rejects with one
- * line if it may not be used.
+ * Returns the URL of the embedded Postgres that a running Parley started on `dataDir`, also while
+ * it is starting; undefined if none runs. Rejects with one line if it may not be used.
  */
 export async function findRunningPostgres(dataDir: string): Promise<string | undefined> {
   const directory = await realpath(join(dataDir, 'postgres')).catch(() => undefined);
@@ -36,9 +35,7 @@ async function stateOf(directory: string): Promise<{ address: Address; ready: bo
   };
 }
 
-/**
- * Reads the file that cluster.ts wrote: readable for the account that Parley runs as, and for root.
- */
+/** Reads the file of cluster.ts, which only Parley's account and root may read. */
 async function passwordOf(directory: string): Promise<string> {
   try {
     return await readFile(join(directory, 'parley.password'), 'utf8');

@@ -4,8 +4,6 @@ import type { RoleType } from '../../../contract/protocol/resources/role.ts';
 import type { DeclaredStatus } from '../../../contract/protocol/socket/activity.ts';
 import type { Time, Times } from './touched.ts';
 
-/** The tables of accounts and of what acts in them (schema.ts). */
-
 export interface AccountsTable extends Times {
   id: string;
   name: string;
@@ -33,12 +31,9 @@ export interface ActorsTable extends Times {
   avatar_url: string | null;
   role_id: string | null;
   deactivated_at: string | null;
-  /**
-   * When the actor was last deactivated: access tokens without a session that are older stay
-   * refused.
-   */
+  /** When the actor was last deactivated. Older access tokens without a session stay refused. */
   tokens_ended_at: string | null;
-  /** Since when the person's name and addresses are gone for good. */
+  /** When the person's name and addresses were removed permanently. */
   erased_at: string | null;
 }
 
@@ -101,7 +96,7 @@ export interface RefreshTokensTable {
 }
 
 export interface AvatarsTable {
-  /** A part of the public address, which nothing else proves. */
+  /** A part of the public address; nothing else protects the image. */
   id: string;
   account_id: string;
   actor_id: string;
@@ -114,12 +109,12 @@ export interface PresencesTable {
   actor_id: string;
   node_id: string;
   status: DeclaredStatus;
-  /** The last socket of the actor on this node has closed: the actor is present until then. */
+  /** When the presence ends; set once the actor's last socket on this node has closed. */
   until: string | null;
 }
 
 export interface PresenceNodesTable {
   id: string;
-  /** The rows of the node count until then. */
+  /** The rows of the node count until this time. */
   until: string;
 }

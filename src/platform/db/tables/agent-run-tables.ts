@@ -76,7 +76,7 @@ export interface AgentRunActionsTable extends Times {
   tool: string;
   category: (typeof TOOL_CATEGORIES)[number];
   status: ActionStatus;
-  /** JSON text, byte for byte what a person sees and what is executed. */
+  /** JSON text, byte for byte as a person sees it and as it is executed. */
   arguments: string;
   result: Json;
   error_message: string | null;

@@ -6,22 +6,22 @@ export interface InboxTables {
   inbox_due: InboxDueTable;
 }
 
-/** What src/core/inbox/README.md says of a conversation, as of `written_at`. */
+/** The activity of a conversation as of `written_at` (src/core/inbox/README.md). */
 interface ConversationActivityTable {
   conversation_id: string;
   account_id: string;
   activity_at: string;
-  /** The newest message that counts as unread, and its author; 0: there is none. */
+  /** The newest message that counts as unread, and its author; 0 if there is none. */
   last_sequence: number;
   last_author_id: string | null;
-  /** The newest one by another author than that. */
+  /** The newest such message by an author other than `last_author_id`. */
   other_sequence: number;
-  /** The same four of what customers see. */
+  /** The same four columns for what customers see. */
   customer_activity_at: string;
   customer_last_sequence: number;
   customer_last_author_id: string | null;
   customer_other_sequence: number;
-  /** All numbers up to this one are settled and were looked at. */
+  /** All numbers up to this one are settled and were scanned. */
   scanned_through: number;
   is_large: boolean;
   written_at: string;
@@ -41,8 +41,8 @@ interface InboxRowsTable {
 interface InboxDueTable {
   id: Generated<number>;
   conversation_id: string;
-  /** Null: the rows of all members. */
+  /** The member whose row is meant, or null for all members. */
   actor_id: string | null;
-  /** A message that was counted may have gone. */
+  /** Whether a message that was counted may be gone. */
   is_rescan: Generated<boolean>;
 }

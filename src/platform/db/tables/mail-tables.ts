@@ -22,7 +22,7 @@ export interface InboxesTable extends Times {
 export interface MailThreadsTable extends Times {
   conversation_id: string;
   account_id: string;
-  /** The subject without `Re:`, as the next mail of the case has it. */
+  /** The subject of the next mail of the case, without `Re:`. */
   subject: string | null;
   /** Addresses in copy of the last mail. */
   cc: Generated<string[]>;
@@ -40,26 +40,23 @@ export interface MailsTable extends Times {
   purpose: EmailPurpose;
   conversation_id: string | null;
   message_id: string | null;
-  /**
-   * The user that a digest is for; of a mail that came in, the customer or team member that wrote
-   * it.
-   */
+  /** The user that a digest is for, or the customer or team member that wrote an incoming mail. */
   actor_id: string | null;
   /** Message-ID without brackets. */
   rfc_id: string;
   status: EmailStatus;
-  /** A code: why it has this status. */
+  /** The reason for this status, as a code. */
   reason: string | null;
   /** Written by a machine. */
   automatic: Generated<boolean>;
   attempts: Generated<number>;
-  /** The next try, or the end of the lease of the node that is at it. */
+  /** The time of the next try, or the end of the lease of the node that makes it. */
   next_try_at: string | null;
   /** The time of the server that took it. */
   sent_at: string | null;
   from_address: string | null;
   from_name: string | null;
-  /** Where an answer goes, of a mail that came in, or null if it goes to `from_address`. */
+  /** The address for answers to an incoming mail, or null if that is `from_address`. */
   reply_to: string | null;
   recipients: ColumnType<readonly EmailRecipient[], string | undefined, string>;
   subject: string | null;
@@ -71,7 +68,7 @@ export interface MailsTable extends Times {
   body_text: string | null;
   /** Sanitized. */
   body_html: string | null;
-  /** The mail as it came, in the store of files. */
+  /** The key of the original mail in the file store. */
   source_key: string | null;
   size_bytes: number | null;
   /** W3C `traceparent` of the request that caused it. */

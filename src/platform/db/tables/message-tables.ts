@@ -1,13 +1,12 @@
 import type { Streamed, Time } from './touched.ts';
 
-/** What belongs to messages and changes without them (migrations/0028_reactions.ts). */
+/** Parts of messages, which change without them (migrations/0028_reactions.ts). */
 
 export interface ReactionsTable {
   message_id: string;
   emoji: string;
   actor_id: string;
   conversation_id: string;
-  /** Whether the actor is a customer. */
   customer: boolean;
   created_at: Time;
 }
@@ -21,7 +20,7 @@ export interface ReactedMessagesTable extends Streamed {
 export interface PinsTable extends Streamed {
   message_id: string;
   conversation_id: string;
-  /** Actor id; null, as `pinned_at`, where the message is not pinned any more. */
+  /** Actor id; null, like `pinned_at`, once the message is no longer pinned. */
   pinned_by: string | null;
   pinned_at: string | null;
   updated_at: Time;

@@ -19,20 +19,17 @@ export interface NotificationsTable extends Times {
   resource_id: string | null;
   message_id: string | null;
   agent_run_id: string | null;
-  /**
-   * What a notification that was not made from a message is found by: a message, a run, or what it
-   * is about.
-   */
+  /** The lookup key of one not made from a message: a message, a run, or what it is about. */
   subject: string | null;
   seen_at: string | null;
   read_at: string | null;
   dismissed_at: string | null;
   /**
-   * Null: the row was made in time and has not changed
+   * Null if the row was made in time and has not changed
    * (docs/decisions.md#new-notifications-are-found-by-their-ids).
    */
   changed_in: string | null;
-  /** When a digest decided about it: no later one contains it. */
+  /** When a digest decided about it; no later digest contains it. */
   digested_at: string | null;
 }
 
@@ -53,19 +50,19 @@ export interface NotificationSettingsTable extends Times {
 }
 
 export interface PushSubscriptionsTable extends Times {
-  /** Made of the user, the endpoint and the keys. */
+  /** Derived from the user, the endpoint and the keys. */
   id: string;
   account_id: string;
   actor_id: string;
   endpoint: string;
-  /** Of the endpoint: the push service. */
+  /** The origin of the endpoint, which identifies the push service. */
   origin: string;
   p256dh: string;
   auth: string;
-  /** The key of ours that the browser subscribed with. */
+  /** The id of our key that the browser subscribed with. */
   key_id: string;
   expires_at: string | null;
-  /** Tries in a row that failed. */
+  /** Consecutive failed tries. */
   failures: Generated<number>;
   failing_since: string | null;
   last_success_at: string | null;
@@ -75,17 +72,17 @@ export interface PushDeliveriesTable {
   subscription_id: string;
   notification_id: string;
   attempts: Generated<number>;
-  /** The next try, or the end of the lease of the node that is at it. */
+  /** The time of the next try, or the end of the lease of the node that makes it. */
   due_at: string;
   created_at: Time;
 }
 
-/** One row a user: the mail that waits for its transport. */
+/** One row per user: the mail that waits for its transport. */
 export interface DigestsTable extends Times {
   actor_id: string;
   id: string;
   /** Newest first. */
   notification_ids: string[];
-  /** How many others there are. */
+  /** How many more notifications there are. */
   more: Generated<number>;
 }

@@ -9,9 +9,6 @@ export interface OutboxRow {
 /** The outbox rows of an open transaction. */
 export interface OutboxRecord {
   readonly rows: OutboxRow[];
-  /**
-   * Whether this process handles the rows after the commit. If it does not (a command outside any
-   * node), the next sweep of any node does.
-   */
+  /** Whether this process handles the rows after the commit; else (in a command) a sweep does. */
   readonly isHandledHere: boolean;
 }

@@ -135,7 +135,7 @@ interface ConversationsTable extends Times, Streamed {
   group_id: string | null;
   status: Generated<'active' | 'archived'>;
   legal_hold: Generated<Conversation['legal_hold']>;
-  /** The case is bridged: replies leave as mail from this inbox. */
+  /** Set if the case is bridged: replies leave as mail from this inbox. */
   inbox_id: string | null;
   assignee_id: string | null;
   /** When the present assignee was set or removed. */
@@ -144,15 +144,12 @@ interface ConversationsTable extends Times, Streamed {
   topic_id: string | null;
   lane_behind: Conversation['workflow_status'];
   direct_key: string | null;
-  /** The conversation is a tombstone, which can be restored until it is purged. */
+  /** Set on a tombstone, which can be restored until it is purged. */
   deleted_at: string | null;
   deleted_by: string | null;
   /** The direct key while the conversation is deleted. */
   deleted_direct_key: string | null;
-  /**
-   * Raised by Postgres with each change of who is notified, and of what starts which agent
-   * (migrations/0011).
-   */
+  /** Raised by Postgres when who is notified or what starts an agent changes (migrations/0011). */
   roster_version: Generated<number>;
   /** The messages up to this number were purged. */
   purged_through: Generated<number>;
@@ -161,7 +158,7 @@ interface ConversationsTable extends Times, Streamed {
   purged_in: string | null;
   /** The files of the messages up to this number were purged. */
   files_purged_through: Generated<number>;
-  /** One of the two users of this direct message has blocked the other (`blocks`). */
+  /** Whether one of the two users of this direct message has blocked the other (`blocks`). */
   is_blocked: Generated<boolean>;
 }
 
@@ -178,10 +175,7 @@ interface ParticipantsTable extends Times, Streamed {
   agent_trigger_keywords: Generated<string[]>;
   read_sequence: Generated<number>;
   hidden_after: number | null;
-  /**
-   * `infinity` where only a message ends the snooze; a time that has passed counts as null
-   * (isSnoozed).
-   */
+  /** `infinity` if only a message ends the snooze. A past time counts as null (isSnoozed). */
   snoozed_until: string | null;
   /** The number of the newest message when the conversation was snoozed. */
   snoozed_after: number | null;
@@ -194,9 +188,8 @@ interface BlocksTable {
   id: string;
   account_id: string;
   actor_id: string;
-  /** Null: the team. */
+  /** Null for the team. */
   blocker_id: string | null;
-  /** The actor that did it. */
   created_by: string;
   created_at: Time;
 }
@@ -210,7 +203,7 @@ interface MessagesTable extends Times, Streamed {
   status: MessageStatus | 'void';
   visibility: Visibility;
   channel: Generated<Channel>;
-  /** What became of the mail of the message. Null on a sent message of channel `email`: queued. */
+  /** The outcome of the message's mail. Null on a sent message of channel `email` means queued. */
   email_status: SentEmailStatus | null;
   body: string | null;
   subject: string | null;
@@ -230,15 +223,12 @@ interface MessagesTable extends Times, Streamed {
   edited_at: string | null;
   edited_by: string | null;
   deleted_at: string | null;
-  /** Of the notifications of an alert, or null for normal. */
+  /** The priority of an alert's notifications, or null for normal. */
   priority: Notification['priority'] | null;
   redaction: ColumnType<MessageRedaction | null, string | null | undefined, string | null>;
   outcome: ColumnType<MessageOutcome | null, string | null | undefined, string | null>;
   attempts: Generated<number>;
-  /**
-   * The time of the message's notifications: when it entered the timeline or ended. Null:
-   * `created_at`.
-   */
+  /** The time of its notifications (entry into the timeline, or end); null for `created_at`. */
   notified_at: string | null;
 }
 
@@ -270,7 +260,7 @@ interface AttachmentsTable {
   url: string | null;
   resource_type: 'account' | 'actor' | 'entity' | null;
   resource_id: string | null;
-  /** When its bytes were purged; it has no `s3_key` any more. */
+  /** When its bytes were purged; `s3_key` is null since then. */
   removed_at: string | null;
   created_at: Time;
 }
@@ -322,10 +312,7 @@ interface AgentDefinitionsTable extends Times {
   next_due_at: string | null;
 }
 
-/**
- * `cron_schedule` and `timezone` of a scheduled agent, `event_filters` of one that is started by
- * events.
- */
+/** `cron_schedule` and `timezone` are for schedules, `event_filters` for starts by events. */
 interface AgentTriggerConfig {
   readonly cron_schedule?: string;
   readonly timezone?: string;
@@ -386,7 +373,7 @@ interface AuditChainsTable {
 
 interface AuditCheckpointsTable {
   account_id: string;
-  /** The highest of the numbers that were purged. */
+  /** The highest number that was purged. */
   last: number;
   checkpoint: ColumnType<object, string, never>;
 }
@@ -414,7 +401,7 @@ interface RetentionPoliciesTable extends Times {
   swept_at: string | null;
 }
 
-/** Kept by triggers of `uploads`. */
+/** Maintained by triggers of `uploads`. */
 interface StoredBytesTable {
   account_id: string;
   bytes: number;

@@ -1,16 +1,13 @@
 import type { Generated } from 'kysely';
 import type { Time } from './touched.ts';
 
-/**
- * The words of consecutive messages of a conversation; with `first_sequence` 0 those of its title
- * and members.
- */
+/** The words of consecutive messages; `first_sequence` 0 has those of the title and members. */
 export interface SearchBlocksTable {
   conversation_id: string;
   first_sequence: number;
   last_sequence: number;
   account_id: string;
-  /** How many messages `terms` has words of. */
+  /** The number of messages with words in `terms`. */
   messages: number;
   from_at: string;
   to_at: string;
@@ -19,10 +16,12 @@ export interface SearchBlocksTable {
   terms: string;
 }
 
-/** What the blocks do not have yet; written by triggers. Arrays of the same name are parallel. */
+/**
+ * Changes that no block contains yet, written by triggers. Arrays of the same name are parallel.
+ */
 export interface SearchChangesTable {
   id: Generated<number>;
-  /** An empty id stands for all messages of the conversation that no block has. */
+  /** An empty id stands for all messages of the conversation that are in no block. */
   sent_ids: Generated<string[]>;
   sent_of: Generated<string[]>;
   changed_ids: Generated<string[]>;
@@ -32,7 +31,7 @@ export interface SearchChangesTable {
   created_at: Time;
 }
 
-/** One row. */
+/** A table of one row. */
 export interface SearchProgressTable {
   id: Generated<boolean>;
   /** Conversations up to this id were indexed when search was added, or null if all were. */

@@ -15,9 +15,8 @@ export interface Streamed {
 }
 
 /**
- * The columns that every change of a row that clients are streamed must set: its time, later than
- * the one before, and the transaction, by which resume finds what changed
- * (edge/gateway/catch-up/changes.ts). Without them a client that was away never gets the change.
+ * Returns the columns that every change of a row streamed to clients must set: a later time, and
+ * the transaction, by which resume finds the change (edge/gateway/catch-up/changes.ts).
  */
 export function touched() {
   return {
@@ -26,7 +25,7 @@ export function touched() {
   };
 }
 
-/** SQL: the same for the SET of a statement. `at` is the new time, an expression. */
+/** Returns SQL that sets the same columns. `at` is an expression for the new time. */
 export function setTouched(at = 'later_than(updated_at)'): string {
   return `updated_at = ${at}, changed_in = pg_current_xact_id()`;
 }
@@ -35,10 +34,9 @@ export function setTouched(at = 'later_than(updated_at)'): string {
 export const SET_CHANGED_IN = 'changed_in = pg_current_xact_id()';
 
 /**
- * Returns the bytes of a JSON value as Postgres prints it from jsonb, without the blanks: numbers
- * have no exponent there, so that 1e308 has 309 digits. Without this, an input of 64 KiB took 3 MB
- * each time it was read. Infinite for a number that is too large for a double, such as 1e400, which
- * would be stored as null.
+ * Returns the bytes of a JSON value as jsonb prints it, without blanks, or Infinity for a number
+ * beyond a double, such as 1e400, which would be stored as null. jsonb prints no exponents: 1e308
+ * has 309 digits, and an input of 64 KiB took 3 MB each time it was read.
  */
 export function jsonbBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value ?? null)) + growthOf(value);

@@ -9,22 +9,19 @@ export interface WebhooksTable extends Times {
   url: string;
   event_types: string[];
   include_direct: Generated<boolean>;
-  /**
-   * The form of its payloads, by the name that rows keep (`keptName`,
-   * contract/protocol/versions.ts).
-   */
+  /** The form of its payloads, by its kept name (`keptName`, contract/protocol/versions.ts). */
   version: string;
   status: Generated<WebhookStatus>;
   disabled_at: string | null;
   disabled_reason: DisabledReason | null;
   secret: Buffer;
-  /** Signs as well until `previous_secret_until`. */
+  /** Also signs, until `previous_secret_until`. */
   previous_secret: Buffer | null;
   previous_secret_until: string | null;
   /** The first failed try since the last success. */
   failing_since: string | null;
   last_success_at: string | null;
-  /** Every event committed before was delivered. */
+  /** Every event committed before this time was delivered. */
   all_through: Time;
   /** Actor id. */
   created_by: string;
@@ -53,7 +50,7 @@ export interface WebhookDeliveriesTable extends Times {
   occurred_at: string;
   status: Generated<DeliveryStatus>;
   attempts: Generated<number>;
-  /** The end of the lease while a node tries it; null once it is not tried any more. */
+  /** The end of the lease while a node tries it; null once it is no longer tried. */
   next_try_at: string | null;
   last_status_code: number | null;
   /** `address_not_public` stands in rows of an earlier version. */
@@ -62,7 +59,7 @@ export interface WebhookDeliveriesTable extends Times {
   last_ms: number | null;
   /** W3C `traceparent` of the request that caused the event. */
   trace: string | null;
-  /** A replay or a redelivery sends it again. */
+  /** Whether a replay or a redelivery sends it again. */
   was_delivered: Generated<boolean>;
 }
 
