@@ -4,12 +4,9 @@ import pg from 'pg';
 
 export interface ConnectionOptionsInput {
   readonly url: string;
-  /** Milliseconds after which Postgres cancels a statement; 0: never. */
+  /** Milliseconds after which Postgres cancels a statement; 0 for never. */
   readonly statementTimeoutMs: number;
-  /**
-   * Milliseconds after which the connection counts as dead; 0: never. Must exceed
-   * `statementTimeoutMs`.
-   */
+  /** Milliseconds until the connection counts as dead, over `statementTimeoutMs`; 0 for never. */
   readonly queryTimeoutMs: number;
   /** Further settings of the session, by name. */
   readonly settings?: Readonly<Record<string, string | number>> | undefined;
@@ -18,9 +15,8 @@ export interface ConnectionOptionsInput {
 export type ConnectionOptions = pg.ClientConfig & {
   readonly types: pg.CustomTypesConfig;
   /**
-   * Applies the settings to a connection that was just opened, in one round trip; a pool calls it
-   * by itself. They are not in the startup message, since poolers refuse one that has more than a
-   * few names in it.
+   * Applies the settings to a new connection in one round trip; a pool calls it by itself. They are
+   * not in the startup message, because poolers refuse one with more than a few names.
    */
   readonly onConnect: (client: pg.ClientBase) => Promise<void>;
 };
@@ -30,8 +26,7 @@ export function connectionOptions(input: ConnectionOptionsInput): ConnectionOpti
   const url = parsed(input.url);
   const settings = {
     statement_timeout: input.statementTimeoutMs,
-    // The parsers below depend on these two. The keepalives let Postgres notice a node that
-    // vanished.
+    // The parsers below need the first two. By the keepalives Postgres notices a vanished node.
     TimeZone: 'UTC',
     DateStyle: 'ISO',
     tcp_keepalives_idle: 5,
@@ -71,10 +66,7 @@ const INDEX_PLANS = {
   jit: 'off',
 } as const;
 
-/**
- * Returns `host:port/database` for people, without the password. The host of a socket is its
- * directory.
- */
+/** Returns `host:port/database` without the password; the host of a socket is its directory. */
 export function placeOf(url: string): string {
   const { host, pathname } = parsed(url);
   return `${decodeURIComponent(host) || 'localhost'}${pathname}`;
@@ -126,9 +118,7 @@ export function readTime(text: string): string {
 let lastText = '';
 let lastTime = '';
 
-/**
- * Parses `2026-11-21 01:02:03.12+00`, the output of Postgres with DateStyle ISO and TimeZone UTC.
- */
+/** Parses `2026-11-21 01:02:03.12+00`, as Postgres writes it (DateStyle ISO, TimeZone UTC). */
 function parseTime(text: string): string {
   if (text.length < 22 || text[10] !== ' ' || !text.endsWith('+00')) return text; // infinity, or a year with other than four digits
   const day = text.slice(0, 10);
@@ -137,10 +127,7 @@ function parseTime(text: string): string {
   return `${day}T${clock}${clock.length === 8 ? '.' : ''}${'0'.repeat(15 - Math.max(clock.length, 9))}Z`;
 }
 
-/**
- * pg's parser makes an object of each character. It is needed where items are quoted, null or
- * arrays themselves.
- */
+/** pg's parser makes an object per character; only quotes, nulls and nested arrays need it. */
 function parseTexts(text: string): unknown {
   if (!PLAIN_ARRAY.test(text) || text.includes('NULL'))
     return pg.types.getTypeParser(TEXT_ARRAY, 'text')(text);

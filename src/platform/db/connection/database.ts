@@ -22,10 +22,7 @@ export interface DatabaseOptions {
   readonly maxConnections?: number | undefined;
   /** Milliseconds after which the connection of a query counts as dead. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
-  /**
-   * Milliseconds for which `openDatabase` retries while Postgres does not answer in time. Default
-   * 10,000.
-   */
+  /** Milliseconds of retries while Postgres does not answer in time. Default 10,000. */
   readonly patienceMs?: number | undefined;
 }
 
@@ -73,12 +70,9 @@ const PATIENCE_MS = 10_000;
 const TIMED_OUT = /timeout expired|Query read timeout/;
 
 /**
- * All access to Postgres, in three ways: `pipeline` for the short statements of hot paths, `query`
- * for other prepared statements, `kysely` and `transaction` for the rest.
- *
- * While Postgres is unavailable, each of them rejects within about a second, and works again
- * without further action when it is back. isUnavailable() (unavailable.ts) recognizes such an
- * error, also one that `kysely` itself throws, which is not wrapped.
+ * All access to Postgres, in the three ways of ../README.md. While Postgres is unavailable, each
+ * rejects within about a second, and works again without further action when it is back.
+ * isUnavailable() (unavailable.ts) recognizes such an error, also an unwrapped one of `kysely`.
  */
 export class Database implements Db {
   /** The version of the Postgres that it was opened on, such as `18.4`. */
@@ -93,22 +87,15 @@ export class Database implements Db {
   readonly writers: readonly PipelinedConnection[];
   /** For the most frequent reads, which take them in turn: see `reader`. */
   readonly readers: readonly PipelinedConnection[];
-  /**
-   * For checks of credentials alone, which every request of a caller that is not cached begins
-   * with: they wait for no page.
-   */
+  /** For checks of credentials alone, which begin uncached requests: they wait for no page. */
   readonly checks: PipelinedConnection;
-  /**
-   * For statements whose rows are large: one at a time, so that few of their rows are in memory and
-   * nothing waits behind them.
-   */
+  /** For large rows, one statement at a time, which bounds memory; nothing waits behind them. */
   readonly bulk: PipelinedConnection;
   readonly #bulkTurns = new TurnsByKey(BULK_AT_ONCE);
   #lastReader = 0;
   /**
    * For writes whose loss in a crash of Postgres only repeats work (`synchronous_commit` off),
-   * never for what was acknowledged. If such a write survives a crash, so do all writes that
-   * committed before it.
+   * never for acknowledged ones. If one survives a crash, so do all that committed before it.
    */
   readonly relaxed: PipelinedConnection;
   readonly #url: string;
@@ -125,8 +112,7 @@ export class Database implements Db {
     this.pool = new pg.Pool({ ...config, max: maxConnections, idleTimeoutMillis: 30_000 });
     surviveLostClients(this.pool);
     this.pool.on('error', (error) => {
-      // The pool ends before its sockets do: a Postgres that is stopped after it may still report
-      // that on them.
+      // The pool ends before its sockets, on which a Postgres that stops later may still report it.
       if (!this.pool.ending) log.warn({ reason: error.message }, 'lost an idle connection to Postgres');
     });
     this.pool.on('connect', (client) => {
@@ -143,8 +129,7 @@ export class Database implements Db {
         gather,
         onStatement: (name) => this.#countStatement(name),
         onError: (error) => void this.#failed(error),
-        // The others may have a second to wait, in which reads fail although sends succeed, or the
-        // other way round.
+        // Otherwise the others might wait a second, in which reads fail although sends succeed.
         onRestored: () => {
           for (const pipeline of this.pipelines) pipeline.retryNow();
         },
@@ -163,30 +148,23 @@ export class Database implements Db {
     return [pipeline, ...readers, checks, bulk, ...writers, relaxed];
   }
 
-  /** Whether every one of them has its connection. */
+  /** Whether all of them are connected. */
   get connected(): boolean {
     return this.pipelines.every((pipeline) => pipeline.connected);
   }
 
-  /**
-   * Separate connections for the most frequent reads: statements that are certain to be short, such
-   * as a page straight off an index. They are used in turn.
-   */
+  /** The next of `readers`, for statements certain to be short, such as a page off an index. */
   get reader(): PipelinedConnection {
     this.#lastReader = (this.#lastReader + 1) % READERS;
     return this.readers[this.#lastReader]!;
   }
 
-  /**
-   * Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError).
-   */
   async query<Params extends readonly Value[], Row extends object>(
     statement: Statement<Params, Row>,
     ...values: NoInfer<Params>
   ): Promise<Row[]> {
     if (statement.isBulk === true) {
-      // A statement's time begins when it is sent: it must not wait on the connection for many
-      // others.
+      // A statement's time begins when it is sent, so it must not wait on the connection.
       return this.#bulkTurns.run('', () => this.bulk.query(statement, ...values));
     }
     const query = { name: statement.name, text: statement.text, values: bindable(values) };
@@ -215,7 +193,7 @@ export class Database implements Db {
     return client;
   }
 
-  /** What Postgres has recently run out of. */
+  /** The resource that Postgres has recently run out of, if any. */
   get shortage(): ShortageKind | undefined {
     return this.#shortage.current;
   }
@@ -231,10 +209,9 @@ export class Database implements Db {
   }
 
   /**
-   * Commits when `work` resolves and rolls back when it rejects. Rejects with
-   * DatabaseUnavailableError (a commit in progress may have happened), or with the error of `work`.
-   * The rows that `work` wrote into the outbox are passed to the listener below before this
-   * resolves.
+   * Commits when `work` resolves, rolls back when it rejects. Rejects with DatabaseUnavailableError
+   * (the commit may have happened) or the error of `work`. The listener below gets the outbox rows
+   * that `work` wrote before this resolves.
    */
   async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const outbox = { rows: [] as OutboxRow[], isHandledHere: this.#onCommitted !== undefined };
@@ -242,18 +219,14 @@ export class Database implements Db {
     try {
       result = await this.kysely.transaction().execute((kysely) => work(new OpenTransaction(kysely, outbox)));
     } catch (error) {
-      // Errors of the caller's own code, such as refusals, are not errors of Postgres and are not
-      // counted.
+      // Errors of the caller's own code, such as refusals, are not counted as errors of Postgres.
       throw error instanceof pg.DatabaseError || isUnavailable(error) ? this.#failed(error) : error;
     }
     if (outbox.rows.length > 0) this.#onCommitted?.(outbox.rows);
     return result;
   }
 
-  /**
-   * `listener` is called with the outbox rows of each transaction, synchronously after its commit.
-   * It must not throw.
-   */
+  /** Calls `listener`, which must not throw, with outbox rows, synchronously after their commit. */
   onCommitted(listener: (rows: readonly OutboxRow[]) => void): void {
     this.#onCommitted = listener;
   }
@@ -278,8 +251,7 @@ export class Database implements Db {
     const timer = setTimeout(() => {
       for (const client of this.#clients) client.connection.stream.destroy();
     }, 2_000);
-    // A client that is held without being used would keep the pool from ending, so it is not waited
-    // for.
+    // A client that is held but unused would keep the pool from ending: it is not awaited.
     const patience = new AbortController();
     await Promise.all([
       ...this.pipelines.map((pipeline) => pipeline.close()),
@@ -292,17 +264,13 @@ export class Database implements Db {
 
 /** Enough for Postgres to use a second processor. */
 const READERS = 2;
-/**
- * With two at once, 100 large pages more than doubled the p99 of other requests: 127 against 54 ms
- * on two cores.
- */
+/** With two, 100 large pages raised the p99 of other requests from 54 to 127 ms on two cores. */
 const BULK_AT_ONCE = 1;
 
 /**
- * A page is read in the order of an index, whatever its values are. Without this, Postgres plans it
- * again for each request as soon as the table is large: at two million notifications that took 50
- * of 80 µs a page. The planner knows no values here and expects few rows, so it must not gather and
- * sort them.
+ * A page is read in the order of an index, whatever its values. Otherwise Postgres plans it for
+ * each request once the table is large: 50 of 80 µs a page at two million notifications. The
+ * planner, without values, expects few rows, so it must not gather and sort them.
  */
 const READER_SETTINGS = { plan_cache_mode: 'force_generic_plan', enable_bitmapscan: 'off' };
 /** Maximum number of reads in one write: with this many Postgres has enough work to start on. */
@@ -317,16 +285,13 @@ const WRITER_SETTINGS = { enable_hashjoin: 'on', plan_cache_mode: 'force_generic
 /** More concurrent commits gain nothing: they share one flush of the disk. */
 const WRITERS = 3;
 
-/**
- * pg-pool removes its own listener while a client is checked out: an error event would end the
- * process then.
- */
+/** pg-pool has no listener on checked-out clients: their error events would end the process. */
 function surviveLostClients(pool: pg.Pool): void {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
 }
 
-/** A transaction of Database, as long as its work runs. */
+/** A transaction of Database while its work runs. */
 class OpenTransaction implements Tx {
   readonly kysely: Transaction<Schema>;
   readonly outbox: OutboxRecord;

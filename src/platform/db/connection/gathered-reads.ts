@@ -8,10 +8,7 @@ export class GatheredReads<Ask, Answer> {
   #waiting: Waiting<Ask, Answer>[] = [];
   #running = false;
 
-  /**
-   * `read` returns results in the order of the requests; its rejection goes to every caller of the
-   * round.
-   */
+  /** `read` returns results in the order of requests; all callers of a round get its rejection. */
   constructor(read: (asks: readonly Ask[]) => Promise<readonly Answer[]>) {
     this.#read = read;
   }
@@ -47,9 +44,7 @@ export class GatheredReads<Ask, Answer> {
   };
 }
 
-/**
- * After a round of this many requests, the next one starts no sooner than BUSY_MS after its start.
- */
+/** After a round of so many requests, the next starts no sooner than BUSY_MS after its start. */
 const BUSY_ASKS = 50;
 const BUSY_MS = 100;
 

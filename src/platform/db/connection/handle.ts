@@ -5,27 +5,19 @@ import type { Statement, Value } from './statement.ts';
 
 /** Runs prepared statements: a Db, or one of the pipelined connections of Database. */
 export interface Querier {
-  /**
-   * Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError).
-   */
+  /** Rejects with DatabaseUnavailableError or the statement's own error (pg.DatabaseError). */
   query<Params extends readonly Value[], Row extends object>(
     statement: Statement<Params, Row>,
     ...values: NoInfer<Params>
   ): Promise<Row[]>;
 }
 
-/**
- * A handle for reading and writing rows: the Database, where each statement is a transaction of its
- * own, or a Tx.
- */
+/** Reads and writes rows: the Database, with a transaction per statement, or a Tx. */
 export interface Db extends Querier {
   readonly kysely: Kysely<Schema>;
 }
 
-/**
- * An open transaction: its statements see its own writes. Only Database.transaction creates one, so
- * a function that takes a Tx cannot be called outside a transaction.
- */
+/** An open transaction, made only by Database.transaction. Its statements see its own writes. */
 export interface Tx extends Db {
   readonly kysely: Transaction<Schema>;
   /** The rows enqueued so far (outbox.ts). */

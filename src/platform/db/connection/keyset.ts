@@ -6,10 +6,7 @@ import { type Statement, statement, type Value } from './statement.ts';
 export interface KeysetPage {
   /** `next`: in the order of the list; `previous`: in the opposite one. */
   readonly direction: 'next' | 'previous';
-  /**
-   * The first row follows this key, in the direction. Null if the list begins at its end on that
-   * side.
-   */
+  /** The key before the first row, in the direction; null for the end of the list. */
   readonly after: readonly (string | number)[] | null;
   /** Most rows to return. */
   readonly fetch: number;
@@ -30,15 +27,9 @@ export interface KeysetOptions {
   readonly order?: 'newest_first' | 'oldest_first';
   /** Columns that a search looks into. */
   readonly search?: readonly string[];
-  /**
-   * A column of large texts: the page ends behind the row with which they have more than
-   * MAX_PAGE_BYTES.
-   */
+  /** A column of large texts: the page ends behind the row that takes them over MAX_PAGE_BYTES. */
   readonly largeText?: string;
-  /**
-   * An aggregate over the rows of a page, in its order: then the answer is one row, since each row
-   * costs time.
-   */
+  /** An aggregate over a page in its order: the answer is one row, because each row costs time. */
   readonly gathered?: string;
 }
 
@@ -89,7 +80,7 @@ function withoutBytes<Row extends object>(row: Row): Row {
   return rest as Row;
 }
 
-/** The text as a part of a LIKE pattern that stands for itself. */
+/** Returns the text as a part of a LIKE pattern that matches it literally. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
@@ -108,7 +99,7 @@ function statementsOf<Row extends object>(
   const columnsOfKey = key.map(([column]) => column);
   const define = (place: string, position: string) => {
     const inOrder = columnsOfKey.map((column) => `${column}${order}`).join(', ');
-    // What the rows before it have: Postgres knows a length without reading the text.
+    // The bytes of the rows before it: Postgres knows a length without reading the text.
     const before =
       largeText === undefined
         ? ''

@@ -2,8 +2,7 @@ import type { Querier, Tx } from './handle.ts';
 import { statement } from './statement.ts';
 
 /**
- * How often it has changed what listens to the events of accounts, as decimal text
- * (docs/decisions.md#a-new-webhook-misses-nothing).
+ * Counts changes of listeners, as decimal text (docs/decisions.md#a-new-webhook-misses-nothing).
  */
 export type ListenersRevision = string;
 

@@ -5,10 +5,7 @@ import { connectionOptions, placeOf } from './connection-options.ts';
 
 export interface NodeLockOptions {
   readonly url: string;
-  /**
-   * `exclusive` for a node without Redis, `shared` for one with Redis: a database may have several
-   * nodes only if all of them use Redis.
-   */
+  /** `shared` for a node with Redis, else `exclusive`: several nodes on a database need Redis. */
   readonly mode: 'exclusive' | 'shared';
   readonly log: Logger;
   /** Milliseconds of retries before the lock counts as another node's. Default 3,000. */
@@ -16,9 +13,8 @@ export interface NodeLockOptions {
 }
 
 /**
- * Acquires the lock. Rejects with an Error of one line that mentions REDIS_URL if the database
- * belongs to a node that this one cannot work with. It retries because the lock of a node that was
- * just killed may take a moment to disappear.
+ * Acquires the lock. Rejects with one line that mentions REDIS_URL if the database belongs to a
+ * node that this one cannot work with. Retries, because a killed node's lock takes a moment to go.
  */
 export async function acquireNodeLock(options: NodeLockOptions): Promise<NodeLock> {
   const lock = new NodeLock(options);
@@ -150,7 +146,6 @@ const CHECK_MS = 1_000;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 200;
 /**
- * Two arbitrary numbers, the same in every Parley: the lock belongs to the database, not to the
- * server.
+ * Two arbitrary numbers, the same in every Parley: the lock is the database's, not the server's.
  */
 const LOCK = [0x7061726c, 0x6579];

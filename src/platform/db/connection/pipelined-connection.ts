@@ -14,18 +14,13 @@ export interface PipelinedConnectionOptions {
   readonly onError?: (error: unknown) => void;
   /** Called when a lost connection is restored. */
   readonly onRestored?: () => void;
-  /**
-   * Milliseconds after which a query without an answer rejects and its connection is closed.
-   * Default 10,000.
-   */
+  /** Milliseconds until an unanswered query rejects and the connection closes. Default 10,000. */
   readonly queryTimeoutMs?: number | undefined;
   /** Further settings of the session, by name. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /**
-   * Maximum number of queries of one turn of the event loop that are written to the socket
-   * together, for many small reads of different callers: the system call costs more than the rest
-   * of such a query. Default 1: only those that one callback of the event loop causes are written
-   * together.
+   * Maximum number of queries of one turn of the event loop that share a write, for small reads,
+   * which cost less than the system call. Default 1: only queries of one callback share it.
    */
   readonly gather?: number | undefined;
 }
@@ -74,14 +69,11 @@ export class PipelinedConnection implements Querier {
     }
   }
 
-  /** Ends the wait of a lost connection for its next attempt: Postgres is back. */
+  /** Reconnects at once if the connection is lost: Postgres is back. */
   retryNow(): void {
     if (this.#retry !== undefined) this.#reconnect();
   }
 
-  /**
-   * Rejects with DatabaseUnavailableError, or with the statement's own error (pg.DatabaseError).
-   */
   async query<Params extends readonly Value[], Row extends object>(
     statement: Statement<Params, Row>,
     ...values: NoInfer<Params>

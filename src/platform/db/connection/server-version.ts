@@ -6,10 +6,9 @@ import { codeOf } from './unavailable.ts';
 export const LEAST_POSTGRES = 15;
 
 /**
- * Returns the version of the server, such as `18.4`, given two open connections. Rejects with an
- * Error of one line if it is older than LEAST_POSTGRES, or if the connections do not have a session
- * each: a pooler hands them out by transaction, and locks, settings and prepared statements would
- * be another client's a moment later.
+ * Returns the server's version, such as `18.4`. Rejects with an Error of one line if it is older
+ * than LEAST_POSTGRES, or if the two connections share sessions: behind a pooler in transaction
+ * mode, locks, settings and prepared statements would soon be another client's.
  */
 export async function requireServer(
   [one, other]: readonly [Querier, Querier],
@@ -63,9 +62,8 @@ function sharedSessions(place: string): Error {
 }
 
 /**
- * SQL: text that is another one after a dump was restored, wherever to. It identifies the cluster,
- * the database in it and the tables, which a restore creates again. After a recovery to an earlier
- * moment it is the same: the timeline differs then.
+ * SQL: text that identifies the cluster, the database and the tables, so it differs after a dump
+ * was restored anywhere, but not after a recovery to an earlier moment, where the timeline differs.
  */
 export const DATABASE_ID = `(
     SELECT concat_ws('.', (SELECT system_identifier FROM pg_control_system()), oid, 'settings'::regclass::oid)

@@ -1,26 +1,19 @@
-/**
- * A statement that Postgres parses once per connection, by its name (at most 63 bytes; a name has
- * one text).
- */
+/** A statement that Postgres parses once per connection, by its name (up to 63 bytes, one text). */
 export interface Statement<
   in Params extends readonly Value[] = readonly Value[],
   out Row extends object = object,
 > {
   readonly name: string;
   readonly text: string;
-  /**
-   * Its rows are large: outside a transaction it runs on a connection of its own kind
-   * (Database.bulk).
-   */
+  /** Whether its rows are large: outside a transaction it runs on Database.bulk. */
   readonly isBulk?: boolean;
   /** No value: carries the types of the parameters and of the rows to `query`. */
   readonly types?: (params: Params) => Row;
 }
 
 /**
- * Gives a statement the types of its parameters and rows, beside its text: `query` checks the
- * values against the one and returns the other. Without type arguments it takes no parameters, and
- * its rows are only counted.
+ * Gives a statement the types of its parameters and rows, which `query` checks and returns. Without
+ * type arguments it takes no parameters, and its rows are only counted.
  */
 export function statement<Params extends readonly Value[] = [], Row extends object = object>({
   name,

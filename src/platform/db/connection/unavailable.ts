@@ -6,18 +6,16 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /**
- * Returns whether `error` means that Postgres, or the connection to it, is unavailable or
- * overloaded, and not that a statement is wrong. It may be the driver's own error or wrapped
- * (`cause`). It is unknown whether the statement was executed: the connection may have died after
- * it was sent.
+ * Returns whether `error`, or a cause of it, means that Postgres or the connection is unavailable
+ * or overloaded, not that a statement is wrong. It is unknown whether the statement was executed:
+ * the connection may have died after it was sent.
  */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof DatabaseUnavailableError) return true;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (UNAVAILABLE_CODE.test(code) || UNAVAILABLE_MESSAGE.test(error.message)) return true;
-  // A Unix socket that is not there or full is ENOENT or EAGAIN, which mean something else in other
-  // calls.
+  // An absent or full Unix socket is ENOENT or EAGAIN, which mean other things in other calls.
   if ('syscall' in error && error.syscall === 'connect') return true;
   if (error instanceof AggregateError && error.errors.some(isUnavailable)) return true;
   return isUnavailable(error.cause);
@@ -55,10 +53,7 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === constraint;
 }
 
-/**
- * A resource that Postgres has run out of (SQLSTATE class 53); reads may work while writes are
- * refused.
- */
+/** A resource that Postgres has run out of (SQLSTATE class 53); reads may still work. */
 export type ShortageKind = 'disk_full' | 'out_of_memory' | 'too_many_connections';
 
 const KINDS: Readonly<Record<string, ShortageKind>> = {
@@ -67,10 +62,7 @@ const KINDS: Readonly<Record<string, ShortageKind>> = {
   '53300': 'too_many_connections',
 };
 
-/**
- * Milliseconds without another error after which a shortage counts as over: nothing else signals
- * its end.
- */
+/** Milliseconds without an error after which a shortage counts as over: nothing signals its end. */
 const REMEMBERED_MS = 30_000;
 
 /** Remembers the last shortage, for readiness checks. */

@@ -1,7 +1,7 @@
 import type { Db } from '../connection/handle.ts';
 import { statement } from '../connection/statement.ts';
 
-/** Whether the time is in the year to come, by Postgres' clock. */
+/** Returns whether the time is within the coming year, by Postgres' clock. */
 export async function isComing(db: Db, time: string): Promise<boolean> {
   const [found] = await db.query(READ_IS_COMING, time);
   return found?.is_coming === true;

@@ -2,10 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../tables/schema.ts';
 
-/**
- * An index of a table that may be large. A changed definition gets a new name, and the old name
- * goes to `DROPPED`.
- */
+/** An index of a large table. A changed definition gets a new name; `DROPPED` gets the old one. */
 interface Index {
   readonly unique?: true;
   /** The SQL after `ON`. */
@@ -32,8 +29,7 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   messages_schedules: { on: "messages (author_id, changed_in) WHERE kind = 'scheduled'" },
   audit_events_of_account: { on: 'audit_events (account_id, created_at, id)' },
   audit_events_chain: { unique: true, on: 'audit_events (account_id, number) WHERE number IS NOT NULL' },
-  // In the order in which rows are sealed. A sealed row leaves it, so that finding none costs one
-  // page.
+  // In the order of sealing. A sealed row leaves it, so finding none costs one page.
   audit_events_unsealed: {
     on: 'audit_events (account_id, position NULLS FIRST, created_at, id) WHERE number IS NULL',
   },
@@ -58,8 +54,7 @@ export const INDEXES: Readonly<Record<string, Index>> = {
   messages_replies: {
     on: "messages (reply_to_id, sequence) WHERE reply_to_id IS NOT NULL AND status = 'sent' AND deleted_at IS NULL",
   },
-  // The runs of an account in the order of its list, and those of them that have not ended, which
-  // may be few.
+  // The runs of an account in the order of its list; open ones, which may be few, on their own.
   agent_runs_of_account: { on: 'agent_runs (account_id, created_at, id)' },
   agent_runs_open_of_account: { on: 'agent_runs (account_id, created_at, id) WHERE completed_at IS NULL' },
   agent_runs_of_root: { on: 'agent_runs (root_id) WHERE root_id IS NOT NULL' },
@@ -69,10 +64,9 @@ export const INDEXES: Readonly<Record<string, Index>> = {
 const DROPPED: readonly string[] = [];
 
 /**
- * Builds the indexes of the table above that are missing, and removes those of `DROPPED`, without
- * blocking writes. Returns the names that it built or removed. It can be killed at any moment and
- * run again: an index whose build was interrupted is invalid, which counts as missing. Nodes that
- * start together take turns and end with the same result.
+ * Builds missing INDEXES and removes those of `DROPPED`, without blocking writes; returns their
+ * names. It can be killed at any moment and run again: an interrupted build leaves an invalid
+ * index, which counts as missing. Nodes that start together take turns.
  *
  * `db` must be one connection without a time limit, outside of a transaction.
  */
@@ -80,8 +74,8 @@ export async function buildIndexes(db: Kysely<Schema>): Promise<string[]> {
   for (;;) {
     if ((await pending(db)).length === 0) return [];
     if (await tryLock(db)) break;
-    // Polling, because a statement that waits for the lock would hold a snapshot, and the build of
-    // the other node waits for every older snapshot to end: neither would ever finish.
+    // Polls, because a statement that waits for the lock holds a snapshot, and the other node's
+    // build waits for every older snapshot to end: neither would ever finish.
     await delay(POLL_MS);
   }
   try {
@@ -101,7 +95,7 @@ export async function buildIndexes(db: Kysely<Schema>): Promise<string[]> {
 
 interface Pending {
   readonly name: string;
-  /** The index exists and is invalid, or is not wanted any more. */
+  /** The index exists and is invalid, or is no longer wanted. */
   readonly exists: boolean;
 }
 

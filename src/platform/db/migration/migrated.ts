@@ -4,9 +4,8 @@ import type { Querier } from '../connection/handle.ts';
 import { statement } from '../connection/statement.ts';
 
 /**
- * Returns whether the database has exactly the migrations of this version. migrate() finds that out
- * too, but it loads the job queue's library, which takes a short command longer than everything
- * else.
+ * Returns whether the database has exactly this version's migrations. Unlike migrate(), it does not
+ * load the job queue's library, which takes longer than the rest of a short command.
  */
 export async function isMigrated(db: Querier): Promise<boolean> {
   const [applied, files] = await Promise.all([appliedMigrations(db), readdir(MIGRATIONS_DIR)]);
@@ -14,9 +13,7 @@ export async function isMigrated(db: Querier): Promise<boolean> {
   return known.sort().join() === applied.join();
 }
 
-/**
- * Returns the applied migrations in their order; none for a database that Parley has never used.
- */
+/** Returns the applied migrations in order; none for a database that Parley never used. */
 export async function appliedMigrations(db: Querier): Promise<string[]> {
   const [table] = await db.query(FIND_TABLE);
   if (!table?.exists) return [];

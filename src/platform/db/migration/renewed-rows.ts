@@ -2,19 +2,15 @@ import { type Kysely, sql } from 'kysely';
 import { DATABASE_ID } from '../connection/server-version.ts';
 import type { Schema } from '../tables/schema.ts';
 
-/**
- * The row of `settings` with the database whose transactions `changed_in` names. A dump carries it
- * along.
- */
+/** The setting that names the database whose transactions `changed_in` holds; part of a dump. */
 const SETTING = 'changed_in_of';
 
 /**
- * Gives rows a new `changed_in` that name a transaction which this database has not reached: a new
- * cluster begins to count again from the start, and every resume would send the rows of a restored
- * dump again until it has caught up. Returns the number of rows of each table where there were any.
- *
- * Tables are read only after the database was restored, or has moved; else this is one look at
- * `settings`. Nodes that start together take turns. `db` must have no time limit.
+ * Gives a new `changed_in` to rows that name a transaction which this database has not reached: a
+ * new cluster counts from the start, and every resume would send the rows of a restored dump again
+ * until it has caught up. Returns the number of rows of each table that had any. Reads tables only
+ * if the database was restored or moved. Nodes that start together take turns. `db` must have no
+ * time limit.
  */
 export async function renewRows(db: Kysely<Schema>): Promise<{ table: string; rows: number }[]> {
   const id = await databaseId(db);

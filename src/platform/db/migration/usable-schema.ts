@@ -5,9 +5,8 @@ import type { Schema } from '../tables/schema.ts';
 /** A file of `migrations/` (docs/how-to.md#a-migration). */
 interface DeclaredMigration extends Migration {
   /**
-   * A node may use the schema that this migration makes if it knows the migration of this name. An
-   * additive migration names the last one of the release before; one that nodes of that release
-   * cannot run on names itself, as do those without a declaration.
+   * The migration that a node must know to use this one's schema: for an additive one the last of
+   * the previous release. Default: this one itself, for schemas that older nodes cannot run on.
    */
   readonly usableFrom?: string;
 }
@@ -15,7 +14,7 @@ interface DeclaredMigration extends Migration {
 /** The row of `settings` with the highest `usableFrom` of all migrations that were applied. */
 const SETTING = 'schema_usable_from';
 
-/** Makes each migration write, in its own transaction, from which one on the schema may be used. */
+/** Makes each migration record its `usableFrom` in its own transaction. */
 export function recordingUsability(provider: MigrationProvider): MigrationProvider {
   return {
     async getMigrations() {
@@ -39,9 +38,8 @@ function recording(name: string, { up, usableFrom = name }: DeclaredMigration): 
 }
 
 /**
- * Returns the migrations of a newer release that the database has: none, or some that a node which
- * knows no more than `known` may do without. Rejects with an Error that says what to do if it may
- * not use the database.
+ * Returns the database's migrations of a newer release that a node with only `known` may do
+ * without. Rejects with an Error that says what to do if the node may not use the database.
  */
 export async function readNewer(db: Kysely<Schema>, known: readonly string[]): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });

@@ -252,9 +252,7 @@ function socketName(port: number): string {
   return `.s.PGSQL.${port}`;
 }
 
-/**
- * Makes the data directory if absent. Rejects with one line on what to do if it is not writable.
- */
+/** Makes the data directory if absent. Rejects with one line on what to do if it is unwritable. */
 export async function requireDataDirectory(directory: string): Promise<void> {
   try {
     await makePassableDirectory(directory);

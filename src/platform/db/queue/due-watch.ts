@@ -6,21 +6,18 @@ import { codeOf, isUnavailable } from '../connection/unavailable.ts';
 
 /** Work that waits in Postgres for a loop of each node. */
 export interface Due {
-  /** Of the work, in snake_case; a column of the look. */
+  /** The name of the work in snake_case; a column of the statement. */
   readonly name: string;
   /**
-   * SQL of a boolean: whether a round of the loop would find work now; null counts as false. It is
-   * evaluated twice a second on every node, so an index has to answer it at once, also where most
-   * rows are dead: prefer `(SELECT due_at FROM … ORDER BY due_at LIMIT 1) <= statement_timestamp()`
-   * to an EXISTS, for which Postgres may read the table.
+   * SQL: whether a round of the loop would find work now; null counts as false. Every node
+   * evaluates it twice a second, so an index must answer it at once, also if most rows are dead:
+   * prefer `(SELECT due_at FROM … ORDER BY due_at LIMIT 1) <= statement_timestamp()` to an EXISTS,
+   * for which Postgres may read the table.
    */
   readonly condition: string;
   /** Wakes the loop. Must neither throw nor take long. */
   readonly onDue: () => void;
-  /**
-   * Least milliseconds between two calls of `onDue`, for loops whose rounds have a pace. By default
-   * every look may call.
-   */
+  /** Least milliseconds between two calls of `onDue`. By default every look may call it. */
   readonly everyMs?: number;
 }
 
@@ -31,22 +28,15 @@ export interface DueWatchOptions {
   readonly lookEveryMs?: number;
 }
 
-/**
- * Milliseconds between two rounds of a loop that no look has woken. They renew its gauges, and find
- * work if a condition is wrong.
- */
+/** Milliseconds between rounds of an unwoken loop: for its gauges, and if a condition is wrong. */
 export const UNWOKEN_EVERY_MS = 10_000;
 
-/**
- * Twice a second: a right that an operator's command revoked has to end within one second, and so
- * does the wait for what a dead node left behind.
- */
+/** Rights that a command revoked, and waits for a dead node's work, must end within one second. */
 const LOOK_EVERY_MS = 500;
 
 /**
- * Asks Postgres in one statement what is due, and wakes the loops that have something to do, so
- * that an idle node does not send a statement for each of them
- * (docs/decisions.md#an-idle-node-asks-once). The loops look again by themselves before they work.
+ * Asks Postgres in one statement what is due, and wakes the loops concerned
+ * (docs/decisions.md#an-idle-node-asks-once). A loop looks again by itself before it works.
  */
 export class DueWatch {
   readonly #options: DueWatchOptions;
@@ -73,8 +63,7 @@ export class DueWatch {
           const [found] = await database.query(look);
           this.#call(({ name }) => found?.[name] === true, lookEveryMs);
         } catch (error) {
-          // One condition failed or took too long, and hides what the others found: each loop looks
-          // by itself then.
+          // One failed or slow condition hides the results of the others: every loop looks itself.
           if (!isUnavailable(error) || codeOf(error) === CANCELED) this.#call(() => true, lookEveryMs);
           throw error;
         }

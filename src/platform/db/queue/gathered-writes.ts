@@ -1,13 +1,13 @@
 export interface GatheredWritesOptions<One> {
-  /** Milliseconds that one waits for others. */
+  /** Milliseconds for which a write waits for others. */
   readonly gatherMs: number;
-  /** From so many on they wait no longer. */
+  /** The number of waiting writes at which they wait no longer. */
   readonly most: number;
-  /** Writes follow each other. A rejection goes to every caller whose one it is of. */
+  /** Called for one batch at a time. A rejection goes to every caller of its batch. */
   readonly write: (ones: readonly One[]) => Promise<void>;
 }
 
-/** Writes what comes within a short time in one statement: outcomes of tries, for example. */
+/** Gathers what comes within a short time, such as outcomes of tries, into one write. */
 export class GatheredWrites<One> {
   readonly #options: GatheredWritesOptions<One>;
   #waiting: One[] = [];

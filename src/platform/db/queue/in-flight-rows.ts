@@ -4,14 +4,13 @@ import type { Database } from '../connection/database.ts';
 import type { ListenersRevision } from '../connection/listeners-revision.ts';
 import { removeDone, renew } from './outbox.ts';
 
-/** Milliseconds that a done row may stay. It is renewed meanwhile. */
+/** Milliseconds for which a done row may stay; it is renewed meanwhile. */
 const REMOVE_AFTER_MS = 100;
 const MAX_REMOVED = 500;
 
 /**
- * A row is renewed within twice this time of its beginning. Sweeps look at an overdue row for 1.5 s
- * before they take it (app/jobs/outbox-worker.ts), and a row is overdue at its beginning where its
- * commit was held up.
+ * Milliseconds; a row is renewed within twice this time. Sweeps watch an overdue row for 1.5 s
+ * before they take it (app/jobs/outbox-worker.ts); a row whose commit was delayed begins overdue.
  */
 const RENEW_EVERY_MS = 250;
 
@@ -26,19 +25,18 @@ export interface InFlightRowsOptions {
 }
 
 /**
- * The outbox rows that this node is handling. A row that takes longer than others, on a busy node
- * or with a slow Postgres, is renewed four times a second, so that no sweep takes it over: its
- * events would be published a second time, and a busy node would get its work again.
+ * The outbox rows that this node is handling. A row that takes long is renewed four times a second,
+ * so that no sweep takes it over, publishes its events again and gives a busy node its work again.
  *
- * Rows that are done are removed many in one statement: nothing waits for the removal, and a
- * statement for each flush took Postgres 10 % of a send. A row that stays because this process
- * died, or because a listener came that the node did not know, is handled again by a sweep.
+ * Done rows are removed in bulk: nothing waits for it, and a statement per flush took Postgres 10 %
+ * of a send. A row that stays, because this process died or did not know a new listener, is handled
+ * again by a sweep.
  */
 export class InFlightRows {
   readonly #database: Database;
   readonly #listeners: InFlightRowsOptions['listeners'];
   readonly #log: Logger;
-  /** When each began, those that began first come first. */
+  /** When each row began, oldest first. */
   readonly #begunMs = new Map<number, number>();
   readonly #renewals: Loop;
   #done: number[] = [];
@@ -89,7 +87,7 @@ export class InFlightRows {
     else this.#timer ??= setTimeout(() => this.#remove(), REMOVE_AFTER_MS);
   }
 
-  /** Removes what is done, and renews no more. Never rejects. */
+  /** Removes the rows that are done and stops renewing. Never rejects. */
   async close(): Promise<void> {
     this.#remove();
     await Promise.all([this.#removing, this.#renewals.close()]);

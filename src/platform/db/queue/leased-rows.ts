@@ -1,10 +1,7 @@
 import type { Querier } from '../connection/handle.ts';
 import { type Statement, statement, type Value } from '../connection/statement.ts';
 
-/**
- * A queue in a table: rows wait there for whichever node comes first. In all SQL here the row is
- * `q`.
- */
+/** A queue in a table, for whichever node comes first. In all SQL here the row is `q`. */
 export interface LeasedRowsOptions {
   /** In kebab-case, for the names of statements. */
   readonly name: string;
@@ -12,11 +9,10 @@ export interface LeasedRowsOptions {
   /** The columns of the primary key, all of them text. */
   readonly key: readonly string[];
   /**
-   * The column with the time from which on a node may take the row: that of its next try, or the
-   * end of the lease of the node that has it.
+   * The column with the time from which a node may take the row: its next try, or a lease's end.
    */
   readonly due: string;
-  /** The column that a take raises: what a node writes that has an earlier one has no effect. */
+  /** The column that a take raises. Writes of a node with an earlier value have no effect. */
   readonly fence?: string;
   /**
    * The column that counts tries: a take raises it, a release lowers it again. A node with another
@@ -40,18 +36,18 @@ export interface LeasedRowsOptions {
     readonly returning: string;
   };
   readonly renew?: {
-    /** What it sets beside the lease, by column: the SQL type. */
+    /** The columns that it sets beside the lease, each with its SQL type. */
     readonly columns?: Readonly<Record<string, string>>;
     readonly set?: string;
   };
   /** SQL: what a release sets beside the time. */
   readonly release?: { readonly set: string };
   readonly settle?: {
-    /** The columns of an outcome, by name: the SQL type. */
+    /** The columns of an outcome, each with its SQL type. */
     readonly columns?: Readonly<Record<string, string>>;
     /** SQL: what else is set; the outcome is `s`. */
     readonly set?: string;
-    /** Whether a row goes for which no try follows. Otherwise `due` becomes null. */
+    /** Whether a row without a next try is deleted. Otherwise its `due` becomes null. */
     readonly removes?: true;
     /** SQL: which rows take an outcome. Default: all. */
     readonly where?: string;
@@ -62,28 +58,27 @@ export interface LeasedRowsOptions {
   readonly open?: string;
   /** SQL: since when a row waits. Default: `due`. */
   readonly since?: string;
-  /** SQL of a statement that yields `waiting` and `oldest` in place of the usual one. */
+  /** SQL of a statement that yields `waiting` and `oldest`, instead of the default one. */
   readonly measured?: string;
 }
 
-/** What waits, rows that a node has included. */
+/** The rows that wait, including those that a node has. */
 export interface Waiting {
   readonly waiting: number;
-  /** Seconds for which the oldest of them has waited; 0 where none does. */
+  /** Seconds for which the oldest of them has waited; 0 if none waits. */
   readonly oldestSeconds: number;
 }
 
-/** An outcome: milliseconds from now to the next try, or null where none follows. */
+/** An outcome: milliseconds from now to the next try, or null if none follows. */
 export interface Due {
   readonly due_in_ms: number | null;
 }
 
 /**
- * The leases of a queue in a table. A node takes rows for a time, and renews that while it works on
- * them; a row whose node dies is taken by another when its lease ends. `Key` has the columns of the
- * key, and the fence where there is one. The lease is a time in the row, by Postgres' clock: no
- * transaction stays open while work goes on. `Shown` has the further columns that `renew` and
- * `settle` return.
+ * The leases of a queue in a table (../README.md#what-waits-in-a-table). A lease is a time in the
+ * row by Postgres' clock, so no transaction stays open during the work. `Key` has the columns of
+ * the key and the fence, if there is one; `Shown` those that `renew` and `settle` return in
+ * addition.
  */
 export class LeasedRows<
   Key extends object,
@@ -95,7 +90,7 @@ export class LeasedRows<
   /** SQL: whether a row is due, for the watch (due-watch.ts). */
   readonly hasDue: string;
   readonly #key: readonly string[];
-  /** With what a node has to know of a row that it has. */
+  /** The key, and what else a node has to know of a row that it has. */
   readonly #held: readonly string[];
   readonly #renewed: readonly string[];
   readonly #settled: readonly string[];
@@ -192,7 +187,7 @@ export class LeasedRows<
     });
   }
 
-  /** Takes rows that are due, for `leaseMs`: no other node does meanwhile. */
+  /** Takes rows that are due for `leaseMs`, during which no other node takes them. */
   take(db: Querier, leaseMs: number, ...by: By): Promise<Row[]> {
     return db.query(this.#take, leaseMs, ...by);
   }
@@ -206,12 +201,12 @@ export class LeasedRows<
     return db.query(this.#renew, leaseMs, ...valuesOf(rows, [...this.#held, ...this.#renewed]));
   }
 
-  /** Lets any node take these rows at once, as if they had not been taken. */
+  /** Gives rows back to all nodes at once, as if they had not been taken. */
   async release(db: Querier, rows: readonly Row[]): Promise<void> {
     if (rows.length > 0) await db.query(this.#release, ...valuesOf(rows, this.#held));
   }
 
-  /** Writes how the work on rows ended. Returns those that took it, unless they are gone. */
+  /** Writes the outcomes of rows. Returns the rows that took one, unless they were deleted. */
   async settle(db: Querier, rows: readonly (Key & Due & Settled)[]): Promise<(Key & Shown)[]> {
     if (rows.length === 0) return [];
     return db.query(this.#settle, ...valuesOf(rows, [...this.#key, ...this.#settled]));

@@ -49,10 +49,7 @@ export interface OverdueRow {
   readonly isAtOnce: boolean;
 }
 
-/**
- * Returns rows that their writer has neither handled nor renewed, those that have waited longest
- * first.
- */
+/** Returns rows that their writer has neither handled nor renewed, longest waiting first. */
 export function findOverdue(db: Querier, limit: number): Promise<OverdueRow[]> {
   return db.query(FIND_OVERDUE, limit);
 }
@@ -70,10 +67,7 @@ export async function renew(relaxed: Querier, ids: readonly number[]): Promise<v
   await relaxed.query(RENEW, ids);
 }
 
-/**
- * Makes rows of `takeOverdue` available to every sweep at once, as if they had not been taken. Rows
- * that have been taken again since are left as they are.
- */
+/** Gives rows of `takeOverdue` back to all sweeps, unless they have been taken again since. */
 export async function giveBack(db: Querier, rows: readonly OutboxRow[]): Promise<void> {
   const ids = rows.map(({ id }) => id);
   const attempts = rows.map((row) => row.attempts);
@@ -88,9 +82,9 @@ export const KEPT_DAYS = 30;
 export type DeadRow = Pick<OutboxRow, 'id' | 'topic' | 'attempts'>;
 
 /**
- * Gives up rows that have failed for TRIED_DAYS (they stay, due at `infinity`, for an operator to
- * look at), and deletes those that are older than KEPT_DAYS. Returns the rows that it gave up, and
- * how many are left of all.
+ * Gives up rows that failed for TRIED_DAYS (they stay for an operator, due at `infinity`) and
+ * deletes those older than KEPT_DAYS. Returns the rows given up and the number of all that are
+ * left.
  */
 export async function buryDead(db: Querier): Promise<{ given: DeadRow[]; left: number }> {
   await db.query(REMOVE_DEAD);
@@ -100,10 +94,9 @@ export async function buryDead(db: Querier): Promise<{ given: DeadRow[]; left: n
 }
 
 /**
- * Deletes rows whose events were published and whose effects are committed, unless what listens to
- * events has changed since they were handled at this revision: they are handled once more then, by
- * a sweep. Returns the revision that is committed. For Database.relaxed: a row that reappears after
- * a crash is handled again.
+ * Deletes rows whose events were published and whose effects are committed, unless the listeners
+ * have changed since this revision: a sweep then handles them once more. Returns the committed
+ * revision. Runs on Database.relaxed: a row that reappears after a crash is handled again.
  */
 export async function removeDone(
   relaxed: Querier,
@@ -120,7 +113,6 @@ export interface Backlog {
   readonly lagSeconds: number;
 }
 
-/** Returns how much waits for what follows a commit. */
 export async function measureOutbox(db: Querier): Promise<Backlog> {
   const [row] = await db.query(MEASURE);
   return { pending: row!.pending, lagSeconds: Number(row!.lag ?? 0) };
@@ -181,7 +173,7 @@ const REMOVE = statement<
     SELECT ${LISTENERS_REVISION} AS revision`,
 });
 
-// A row that has failed often enough for cursors not to wait for it.
+// Only rows that have failed often enough for cursors not to wait for them.
 const GIVE_UP = statement<[attempts: number], DeadRow>({
   name: 'outbox-give-up',
   text: `

@@ -8,16 +8,13 @@ import type { Topic } from './topic.ts';
 export interface JobOptions {
   /** ISO 8601; at once if absent. A job begins no earlier, by Postgres' clock. */
   readonly runAt?: string;
-  /** In place of `runAt`: milliseconds from now. */
+  /** Milliseconds from now, instead of `runAt`. */
   readonly afterMs?: number;
   /** A key has at most one waiting job: a later job replaces it. */
   readonly key?: string;
 }
 
-/**
- * Adds a job in the caller's transaction: it runs if and only if that commits, on any node (jobs/).
- * `payload` is JSON.
- */
+/** Adds a job that runs on any node (jobs/), if and only if `tx` commits. `payload` is JSON. */
 export async function addJob<Payload extends object>(
   tx: Tx,
   { name: task }: Topic<Payload>,
@@ -51,8 +48,7 @@ const REMOVE_JOBS = statement<[keys: readonly string[]]>({
 });
 
 /**
- * Returns in how many milliseconds the first waiting job is due, by Postgres' clock (0 or less: it
- * is); undefined where none waits.
+ * Returns the milliseconds to the first waiting job by Postgres' clock; undefined if none waits.
  */
 export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
   const [next] = await db.query(NEXT_DUE);

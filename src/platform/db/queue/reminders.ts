@@ -6,10 +6,7 @@ import { statement } from '../connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from './due-watch.ts';
 import { hasLiveJob } from './queue.ts';
 
-/**
- * Rows that a job of the queue (queue.ts) reminds of: the job has the row's id as its key, and may
- * be lost, late or repeated.
- */
+/** Rows whose job of the queue (queue.ts), keyed by the row's id, may be lost, late or repeated. */
 export interface RemindedRows<Row extends object> {
   /** In snake_case. */
   readonly name: string;
@@ -17,7 +14,7 @@ export interface RemindedRows<Row extends object> {
   readonly overdue: string;
   /** SQL: whether there may be such a row, for the watch. Default: whether there is one. */
   readonly hasOverdue?: string;
-  /** SQL: the longest waiting first. */
+  /** SQL: the order, longest waiting first. */
   readonly order: string;
   readonly returning: string;
   /** Adds the job of a locked row again. */
@@ -28,7 +25,7 @@ export interface RemindedRows<Row extends object> {
 const LOOK_EVERY_MS = 1_000;
 const MOST_AT_ONCE = 100;
 
-/** Adds jobs again that were lost, with a killed node or otherwise. Every node looks. */
+/** Adds lost jobs again, for example those of a killed node. Every node looks. */
 export class Reminders<Row extends object> {
   readonly #database: Database;
   readonly #rows: RemindedRows<Row>;

@@ -1,7 +1,6 @@
 /**
- * A kind of deferred work, by the name under which it is stored: rows of the outbox (outbox.ts) and
- * jobs of the queue (queue.ts). The type ties the written payload to the payload that the handler
- * receives. Names and payloads outlive a release: rows of the version before must still be handled.
+ * A kind of deferred work: the name of outbox rows or jobs, and the type of their payload. Both
+ * outlive a release: rows of the previous version must still be handled.
  */
 export interface Topic<Payload extends object> {
   readonly name: string;
@@ -20,16 +19,14 @@ export interface TopicHandler {
 }
 
 /**
- * `handler` does everything that the row or job stands for. After a rejection, and possibly at
- * other times, it is called again for the same one. `isRepeated` says that it may have been called
- * before.
+ * `handler` does all that the row or job stands for. It is called again after a rejection, and
+ * maybe at other times; `isRepeated` says that it may have been called before.
  */
 export function handle<Payload extends object>(
   { name }: Topic<Payload>,
   handler: (payload: Payload, isRepeated: boolean) => Promise<void>,
 ): TopicHandler {
-  // Rows of a topic are written by `enqueue` and `addJob`, and by statements that use its name,
-  // each with its payload.
+  // `enqueue`, `addJob` and statements that use the name write each topic's own payload.
   return { topic: name, run: (payload, isRepeated) => handler(payload as Payload, isRepeated) };
 }
 

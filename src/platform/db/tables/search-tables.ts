@@ -16,9 +16,7 @@ export interface SearchBlocksTable {
   terms: string;
 }
 
-/**
- * Changes that no block contains yet, written by triggers. Arrays of the same name are parallel.
- */
+/** Changes that no block has yet, written by triggers. Arrays of the same name are parallel. */
 export interface SearchChangesTable {
   id: Generated<number>;
   /** An empty id stands for all messages of the conversation that are in no block. */

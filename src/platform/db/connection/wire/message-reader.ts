@@ -1,7 +1,4 @@
-/**
- * The kinds of messages of Postgres that are read here, by their first byte (PostgreSQL, Message
- * Formats).
- */
+/** The first bytes of the messages of Postgres read here (PostgreSQL, Message Formats). */
 export const SERVER_MESSAGE = {
   bindComplete: 0x32,
   closeComplete: 0x33,
@@ -19,10 +16,7 @@ export const SERVER_MESSAGE = {
   rowDescription: 0x54,
 } as const;
 
-/**
- * Takes one message: its kind, and where its content stands in `bytes`, which are the receiver's
- * only until it returns.
- */
+/** Takes a message: its kind and its content in `bytes`, valid only until the receiver returns. */
 export type MessageReceiver = (kind: number, bytes: Buffer, start: number, end: number) => void;
 
 /**

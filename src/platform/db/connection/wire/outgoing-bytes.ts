@@ -1,16 +1,11 @@
 import type { Bindable } from '../statement.ts';
 
-/**
- * Writes messages to Postgres one behind the other into one buffer, which is used again for the
- * next ones.
- */
+/** Writes messages to Postgres one after the other into a buffer, which is reused. */
 export class OutgoingBytes {
   #bytes = Buffer.allocUnsafeSlow(INITIAL_BYTES);
   #length = 0;
 
-  /**
-   * Passes everything written so far to `send`, which returns whether it is done with the bytes.
-   */
+  /** Passes all that was written so far to `send`, which returns whether it is done with it. */
   drainTo(send: (bytes: Buffer) => boolean): void {
     if (this.#length === 0) return;
     const isReusable = send(this.#bytes.subarray(0, this.#length)) && this.#bytes.length <= MAX_KEPT_BYTES;
@@ -134,8 +129,8 @@ const BIND = 0x42;
 const CLOSE = 0x43;
 const DESCRIBE = 0x44;
 const PARSE = 0x50;
-/** What Close and Describe are about. */
+/** The kind of object that Close and Describe refer to. */
 const STATEMENT = 0x53;
 
-/** Of the unnamed portal, without a limit of rows. */
+/** For the unnamed portal, without a row limit. */
 const EXECUTE_AND_SYNC = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);

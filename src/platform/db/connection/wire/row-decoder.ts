@@ -43,9 +43,7 @@ export class RowDecoder {
   readonly #kinds: readonly Kind[];
   readonly #parsers: readonly ((text: string) => unknown)[];
   readonly #toObject: (values: readonly unknown[]) => object;
-  /**
-   * Of the row that is being read: where each value is (`#from` is -1 for null), and the values.
-   */
+  /** In the row being read: where each value is (`#from` is -1 for null), and the values. */
   readonly #from: Int32Array;
   readonly #to: Int32Array;
   readonly #values: unknown[];
@@ -65,8 +63,7 @@ export class RowDecoder {
   /** Reads the content of a DataRow, whose bytes it may change. Throws what a parser throws. */
   decode(bytes: Buffer, start: number, end: number): object {
     this.#locate(bytes, start);
-    // Values that are cut from it keep all of it in memory: a row that is large is decoded value by
-    // value.
+    // Values cut from it keep all of it in memory, so a large row is decoded value by value.
     const rowText = end - start <= MAX_ROW_TEXT ? bytes.toString('latin1', start, end) : undefined;
     const values = this.#values;
     for (let index = 0; index < values.length; index++) {
@@ -121,7 +118,7 @@ const TRUE = 0x74;
 const Z = 0x5a;
 const ZERO = 0x30;
 
-/** What pg makes of types that it does not know, `text` among them. */
+/** The parser of pg for types that it does not know, and for `text`. */
 const KEEP_TEXT = pg.types.getTypeParser(pg.types.builtins.TEXT, 'text');
 
 /** Returns whether these bytes are ASCII, each of them a character. */
@@ -141,8 +138,7 @@ function integerAt(bytes: Buffer, from: number, to: number): number {
 }
 
 /**
- * Makes a time that Postgres wrote with all its digits what `readTime` makes of it, two bytes
- * shorter.
+ * Rewrites a time with all its digits in place as `readTime` does; it becomes two bytes shorter.
  */
 function toIsoTime(bytes: Buffer, from: number): boolean {
   if (bytes[from + 10] !== SPACE || bytes[from + 26] !== PLUS) return false;
@@ -151,10 +147,7 @@ function toIsoTime(bytes: Buffer, from: number): boolean {
   return true;
 }
 
-/**
- * Returns a function that was compiled for these names: assigning to fields by name takes five
- * times as long.
- */
+/** Compiles a function for these names: assigning fields by name takes five times as long. */
 function objectMaker(names: readonly string[]): (values: readonly unknown[]) => object {
   const fields = names.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
   return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => object;

@@ -10,23 +10,17 @@ export interface SessionOptions {
   readonly config: ConnectionOptions;
   /** Milliseconds after which a query without an answer ends the session. */
   readonly queryTimeoutMs: number;
-  /**
-   * Maximum number of queries of one turn of the event loop that are written together; 1: those of
-   * one callback only.
-   */
+  /** Maximum number of queries of a turn of the event loop that share a write; 1: of a callback. */
   readonly gather: number;
   /** Called once if an open session ends, unless `end` was called. */
   readonly onLost: (reason: Error) => void;
 }
 
 /**
- * One connection to Postgres. Queries are sent without waiting for the answers to earlier ones, and
- * each is a transaction of its own (PostgreSQL, Pipelining).
- *
- * pg opens the connection: addresses, TLS, passwords and the settings of the session are its work.
- * From the second ReadyForQuery on, which ends the answer to the settings, its stream is read and
- * written here. pg itself makes an object and an event of each message, and has the columns
- * described again with each result, which takes several times as long.
+ * One connection to Postgres (README.md). Queries are sent without waiting for the answers to
+ * earlier ones, and each is a transaction of its own (PostgreSQL, Pipelining). pg itself makes an
+ * object and an event of each message and has the columns described again with each result, which
+ * takes several times as long. The second ReadyForQuery ends the answer to the settings.
  */
 export class Session {
   readonly #options: SessionOptions;
@@ -67,16 +61,13 @@ export class Session {
     this.#client = new pg.Client({ ...options.config, stream: this.#openStream });
     this.#reader = new MessageReader(this.#receive);
     const { connection, ssl } = this.#client;
-    // Reads along from the first byte on: the read that brings ReadyForQuery may bring a part of
-    // what follows it.
+    // Reads from the first byte on: the read with ReadyForQuery may bring a part of what follows.
     connection.once(ssl ? 'sslconnect' : 'connect', () => connection.stream.on('data', this.#read));
     this.#client.on('error', (error) => this.#lose(error));
     this.#client.on('end', () => this.#lose(new Error('Connection terminated')));
   }
 
-  /**
-   * Resolves with the rows; rejects with the statement's own error, or with that of the connection.
-   */
+  /** Resolves with the rows; rejects with the error of the statement or of the connection. */
   query(statement: { name: string; text: string }, values: readonly Bindable[]): Promise<object[]> {
     return new Promise((resolve, reject) => {
       this.#send({
@@ -95,7 +86,9 @@ export class Session {
     });
   }
 
-  /** Waits for the queries in progress, and closes the connection. Call no `query` any more. */
+  /**
+   * Waits for the queries in progress and closes the connection. Do not call `query` afterwards.
+   */
   async end(): Promise<void> {
     this.#isEnding = true;
     if (this.#first !== undefined) {
@@ -107,7 +100,7 @@ export class Session {
     await this.#client.end();
   }
 
-  /** Rejects what is in progress. */
+  /** Rejects the queries in progress. */
   destroy(): void {
     this.#client.connection.stream.destroy();
   }
@@ -171,9 +164,8 @@ export class Session {
   };
 
   /**
-   * Called by pg. Node allocates 64 KiB for each read of a socket and gives most of them back,
-   * which takes as long as reading a short answer; here all reads use one buffer. TLS decrypts into
-   * buffers of its own.
+   * Called by pg. All reads use one buffer: Node allocates 64 KiB for each read, which takes as
+   * long as reading a short answer. TLS decrypts into buffers of its own.
    */
   readonly #openStream = (config?: { readonly ssl?: unknown }): Socket => {
     if (config?.ssl) return new Socket();
@@ -181,7 +173,7 @@ export class Session {
     const callback = (length: number): boolean => {
       const chunk = buffer.subarray(0, length);
       if (this.#isOpen) this.#read(chunk);
-      // A socket with a buffer of its own has no such events, by which pg reads.
+      // pg reads by `data` events, which a socket with a buffer of its own does not emit.
       else this.#client.connection.stream.emit('data', Buffer.from(chunk));
       return true;
     };
@@ -275,8 +267,7 @@ export class Session {
 
   #fail({ name, statement, error, reject }: Query): void {
     const { code } = error as { code?: unknown };
-    // Columns of its tables were changed, or something else had statements dropped: the next use
-    // prepares it again.
+    // Its tables were changed, or statements were dropped: the next use prepares it again.
     const isOutdated = code === CACHED_PLAN_CHANGED || code === STATEMENT_MISSING;
     if (isOutdated && this.#statements.get(name) === statement) this.#statements.delete(name);
     reject(error);
@@ -324,9 +315,7 @@ interface Query {
   readonly resolve: (rows: object[]) => void;
   readonly reject: (error: unknown) => void;
   readonly rows: object[];
-  /**
-   * Postgres' error, or what a parser of a column threw; the answer goes on until ReadyForQuery.
-   */
+  /** Postgres' error or that of a column's parser; the answer goes on until ReadyForQuery. */
   error: unknown;
   statement: PreparedStatement | undefined;
   isFirstUse: boolean;
@@ -334,7 +323,7 @@ interface Query {
   next: Query | undefined;
 }
 
-/** What completes a step, and what Postgres says by itself. */
+/** Messages that complete a step, and those that Postgres sends by itself. */
 const IGNORED: ReadonlySet<number> = new Set([
   SERVER_MESSAGE.bindComplete,
   SERVER_MESSAGE.closeComplete,
