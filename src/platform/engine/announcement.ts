@@ -1,12 +1,11 @@
 /**
  * The message that a node sends to all others every second: the last number of each channel whose
- * counter moved during the last `WINDOW` announcements. A receiver that has fewer frames has lost
- * some, even if no later frame shows the gap.
+ * counter moved during the last `WINDOW` announcements.
  */
 export interface Announcement {
   /** Starts at 1 and grows by one. */
   readonly serial: number;
-  /** The node stops: this is its last announcement. */
+  /** Whether the node stops: this is its last announcement. */
   readonly isLast: boolean;
   readonly channels: readonly AnnouncedChannel[];
 }
@@ -15,7 +14,7 @@ export interface AnnouncedChannel {
   readonly channel: string;
   /** Grows when the channel's counter starts again. */
   readonly incarnation: number;
-  /** The number before the window's first frame; 0: the counter started within the window. */
+  /** The number before the window's first frame; 0 if the counter started within the window. */
   readonly before: number;
   /** When the broker accepted the window's first frame, in microseconds of its own clock. */
   readonly beganAtUs: number;
@@ -32,10 +31,7 @@ export interface AnnouncedChannel {
 export const ANNOUNCE_EVERY_MS = 1_000;
 /** Two announcements in a row may be lost: the next one still covers all frames since. */
 export const WINDOW = 3;
-/**
- * A counter that is unused for this long is dropped; the channel's next frame starts another
- * incarnation.
- */
+/** A counter unused for so long is dropped; the channel's next frame starts a new incarnation. */
 export const COUNTER_MS = 60_000;
 
 type Row = [string, number, number, number, number, number, number];
@@ -54,7 +50,7 @@ export function decodeAnnouncement(bytes: Buffer): Announcement {
   return {
     serial,
     isLast,
-    // A node of an older version does not send it.
+    // `sent` is absent from nodes of an older version.
     channels: rows.map(([channel, incarnation, before, beganAtUs, last, lastAtUs, sent = last]) => ({
       channel,
       incarnation,

@@ -16,10 +16,9 @@ export interface ArrivalsOptions {
 }
 
 /**
- * Compares the frames that arrive from other nodes with the counters that they carry and with the
- * announcements of their publishers, and reports frames that were lost on a link that stays up. It
- * compares only frames that the broker accepted after the subscription. Both moments are of the
- * broker's clock, so joining and leaving a channel raises no alarm.
+ * Compares the frames of other nodes with their counters and with their publishers' announcements,
+ * and reports frames that were lost on a link that stays up. Only frames that the broker accepted
+ * after the subscription count, both by its clock, so joining or leaving a channel raises no alarm.
  */
 export class Arrivals {
   readonly #onMissed: (missed: Missed) => void;
@@ -49,10 +48,7 @@ export class Arrivals {
     }
   }
 
-  /**
-   * Frames that the broker accepts on these channels after `atUs`, in microseconds of its clock,
-   * must arrive.
-   */
+  /** Frames that the broker accepts on these channels after `atUs`, by its clock, must arrive. */
   joined(channels: readonly string[], atUs: number): void {
     for (const channel of channels) {
       const join = this.#joins.get(channel);
@@ -128,7 +124,7 @@ export class Arrivals {
   }
 
   /**
-   * To be called every `ANNOUNCE_EVERY_MS` while the link is whole. A publisher that falls silent
+   * Must be called every `ANNOUNCE_EVERY_MS` while the link is whole. A publisher that falls silent
    * without a last announcement may have published frames that no announcement covers.
    */
   round(): void {
@@ -140,7 +136,7 @@ export class Arrivals {
     }
   }
 
-  /** Reports the numbers that are missing for longer than other frames may have overtaken them. */
+  /** Reports numbers that are missing for longer than frames may overtake them. */
   check(): void {
     const beforeMs = this.#now() - OVERTAKEN_MS;
     const channels = new Set<string>();
@@ -245,7 +241,7 @@ interface Join {
   atUs: number;
 }
 
-/** What is known of another node. */
+/** The state of another node. */
 class Publisher {
   readonly tracks: Recent<Track>;
   /** Everything that it published before this moment has arrived or was reported. */
@@ -264,10 +260,7 @@ class Publisher {
     this.wholeMs = Math.max(beganMs, nowMs - LATENCY_MS - WINDOW * ANNOUNCE_EVERY_MS);
   }
 
-  /**
-   * A publisher that is gone sends no announcement that could prove anything; its losses were
-   * reported.
-   */
+  /** A publisher that is gone can prove nothing by an announcement; its losses were reported. */
   get isAwaited(): boolean {
     return this.late > 0 || (!this.isGone && this.silentRounds < SILENT_ROUNDS);
   }
@@ -286,10 +279,7 @@ interface Track {
   last: number;
 }
 
-/**
- * One Redis keeps the order of a publisher's frames; a cluster or a proxy may let frames overtake
- * others for a moment.
- */
+/** One Redis keeps a publisher's order; through a cluster or proxy, frames may overtake others. */
 const OVERTAKEN_MS = 250;
 /** A link on which a frame takes longer is not whole (redis-link.ts). */
 const LATENCY_MS = 1_000;

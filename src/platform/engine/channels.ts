@@ -43,10 +43,9 @@ export class Channels {
   }
 
   /**
-   * Calls the channel's listeners. A listener that leaves meanwhile is not called again; one that
-   * joins meanwhile does not get this frame. A frame delivered from inside a listener of the same
-   * channel waits until the present one has reached every listener: otherwise later listeners would
-   * get the two in reverse order.
+   * Calls the channel's listeners. One that leaves meanwhile is not called again; one that joins
+   * does not get this frame. A frame delivered from inside a listener of the channel waits until
+   * this one has reached all of them: otherwise later listeners would get the two in reverse order.
    */
   deliver(name: string, frame: Frame): void {
     const channel = this.#channels.get(name);
@@ -100,7 +99,6 @@ export const PARTITIONS = 256;
 const TAGS = Array.from({ length: PARTITIONS }, (_, index) => `{p${String(index).padStart(3, '0')}}:`);
 const TAG_LENGTH = '{p000}:'.length;
 
-/** The use of a name. */
 type NameKind = 'ch' | 'seq' | 'tally';
 
 export function redisName(kind: NameKind, id: string): string {

@@ -2,10 +2,7 @@ import { type AnnouncedChannel, type Announcement, COUNTER_MS, WINDOW } from './
 import { redisName } from './channels.ts';
 import { Recent, Sealer } from './envelope.ts';
 
-/**
- * Counts the frames that this node publishes on each channel, so that receivers can tell whether
- * they have all of them.
- */
+/** Counts the frames that this node publishes on each channel, so that receivers notice losses. */
 export class Departures {
   readonly #nodeId: string;
   readonly #counters: Recent<Counter>;
@@ -81,8 +78,7 @@ export class Counter {
   }
 
   taken(number: number, atUs: number): void {
-    // Frames without an answer may have been accepted at any moment since the last one with an
-    // answer.
+    // Unanswered frames may have been accepted at any moment since the last answered one.
     this.#window[0]!.nextAtUs ??= number === this.#taken + 1 ? atUs : this.#takenAtUs;
     this.#taken = number;
     this.#takenAtUs = atUs;

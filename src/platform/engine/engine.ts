@@ -5,7 +5,7 @@ import type { Frame } from './frame.ts';
  * (one process) and RedisEngine (many) implement it, and one contract suite tests both
  * (test/engine/contract.ts).
  *
- * What callers may rely on:
+ * Callers may rely on:
  * - **Delivery.** A published frame reaches every listener of its channel on every node at most
  *   once. Frames that are lost between nodes, on a link that breaks or on one that stays up, are
  *   reported by `onMissed` and read from Postgres; `wholeMs` does not pass them before they are
@@ -26,21 +26,14 @@ import type { Frame } from './frame.ts';
  * - **Closed.** After `close` no listener is called any more, and every call rejects with
  *   EngineUnavailableError.
  *
- * What callers MUST do: register listeners that do not throw, since the engine catches nothing;
- * treat every rejection as "the engine is away". It is an EngineUnavailableError and comes within a
- * second.
+ * Callers MUST register listeners that do not throw, since the engine catches nothing, and treat
+ * every rejection as "the engine is away": an EngineUnavailableError, which comes within a second.
  */
 export interface Engine {
-  /**
-   * 12 random characters, new for every instance. Frames of this node that come back from the
-   * broker are not delivered twice.
-   */
+  /** 12 random characters, new for every instance, by which the node ignores its own frames. */
   readonly nodeId: string;
 
-  /**
-   * True from the last proof of the link until a proof fails or is overdue. A MemoryEngine is
-   * always healthy.
-   */
+  /** True from a proof of the link until one fails or is overdue; always true in a MemoryEngine. */
   readonly healthy: boolean;
 
   /**
@@ -63,8 +56,8 @@ export interface Engine {
 
   /**
    * Takes numbers off each stream's counter in one round trip. Returns, in the order of the claims,
-   * the first of `count` consecutive numbers, or null where the counter is absent and the claim has
-   * no `floor`. A claim with a floor first raises the counter to at least that.
+   * the first of `count` consecutive numbers, or null if the counter is absent and the claim has no
+   * `floor`. A claim with a floor first raises the counter to at least that.
    */
   reserve(claims: readonly NumberRequest[]): Promise<(number | null)[]>;
 
@@ -82,10 +75,7 @@ export interface Engine {
    */
   onMissed(listener: (missed: Missed) => void): () => void;
 
-  /**
-   * Sends everything that was published before. Never rejects, also while the link is away. A
-   * second call changes nothing.
-   */
+  /** Sends what was published before. Never rejects, even without a link; may be called twice. */
   close(): Promise<void>;
 }
 
@@ -94,9 +84,8 @@ export type FrameListener = (frame: Frame) => void;
 /** Frames that did not arrive, or may not have arrived. */
 export interface Missed {
   /**
-   * `link`: the link was away. `frames`: these frames were lost on a link that stayed up.
-   * `silence`: another node ended without a last announcement, or too many of its announcements
-   * were lost.
+   * `link`: it was away. `frames`: they were lost on a link that stayed up. `silence`: another node
+   * ended without a last announcement, or too many of its announcements were lost.
    */
   readonly reason: 'link' | 'frames' | 'silence';
   /** The affected channels, or undefined for any. */
@@ -127,10 +116,7 @@ export interface Addition {
   readonly key: string;
   /** Added whatever the total is; a negative number gives back. */
   readonly by: number;
-  /**
-   * The window that `by` belongs to, by the number in a tally: it is ignored if another window is
-   * open. Default: any.
-   */
+  /** The `Tally.window` that `by` belongs to; `by` is ignored if another is open. Default: any. */
   readonly window?: number;
   /** After that, adds up to `most` as far as the total stays within `limit`. */
   readonly take?: { readonly most: number; readonly limit: number };

@@ -5,7 +5,7 @@
 export interface Envelope {
   readonly publisherId: string;
   readonly incarnation: number;
-  /** Starts at 1 and grows by one for each frame of the channel; 0: the message is not counted. */
+  /** Starts at 1 and grows by one for each frame of the channel; 0 if the message is uncounted. */
   readonly number: number;
   readonly content: Buffer;
 }
@@ -67,7 +67,7 @@ export class Recent<Value> {
     this.#young.set(key, value);
   }
 
-  /** To be called more often than every `keepMs`. */
+  /** Must be called more often than every `keepMs`. */
   forget(nowMs: number): void {
     if (nowMs < this.#turnAtMs) return;
     this.#turnAtMs = nowMs + this.#keepMs;

@@ -70,7 +70,7 @@ export function decodeFrame(bytes: Buffer): Frame {
   const number = bytes.readDoubleLE(12);
   let team = teamLength === 0 ? undefined : bytes.subarray(teamStart, customerStart);
   let customer = customerLength === 0 ? undefined : bytes.subarray(customerStart, size);
-  // One search in the whole frame: it is made for each one that arrives.
+  // One search in the whole frame, because it is made for every frame that arrives.
   if (mayHaveUnknown(bytes)) {
     team = team && cutMarked(NEWEST_VERSION, team);
     customer = customer && cutMarked(NEWEST_VERSION, customer);
@@ -114,7 +114,7 @@ const COMMITTED_KINDS = { 1: 'created', 3: 'updated', 4: 'durable' } as const sa
   readonly [code: number]: CommittedFrame['kind'];
 };
 
-/** What the fields of the header hold where a kind has no use for them. */
+/** The values of header fields that a kind does not use. */
 const UNUSED = {
   flags: 0,
   resource: '',
@@ -203,7 +203,7 @@ function readReport(team: Buffer | undefined): PresenceReport | undefined {
   }
 }
 
-/** A change of another version is left unread. */
+/** Returns an empty change if the content is of another version. */
 function readChange(team: Buffer | undefined): InboxChange {
   try {
     const { actors, large }: Partial<InboxChange> = JSON.parse(team?.toString() ?? '') ?? {};

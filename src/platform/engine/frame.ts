@@ -20,10 +20,7 @@ export type Frame =
 /** A frame whose bytes are published to sockets. */
 export type BroadcastFrame = CommittedFrame | EphemeralFrame | PieceFrame | SnapshotFrame;
 
-/**
- * A durable event: it was committed in Postgres before it was published, and is sent again after a
- * break.
- */
+/** A durable event: committed in Postgres before it is published, and sent again after a break. */
 export type CommittedFrame = CreatedFrame | UpdatedFrame | DurableFrame;
 
 /** The encoded event, ready for sockets. */
@@ -44,9 +41,9 @@ export interface Committed<Kind> extends EventBytes {
   readonly sequence: number;
   /** `updated_at` of the resource in microseconds since 1970. */
   readonly updatedAtUs: number;
-  /** The text of the resource is still being written: pieces of it follow. */
+  /** Whether the text of the resource is still being written: pieces of it follow. */
   readonly streaming: boolean;
-  /** The resource has lost its content: nodes drop earlier frames of it. */
+  /** Whether the resource has lost its content: nodes drop earlier frames of it. */
   readonly erases: boolean;
 }
 
@@ -105,20 +102,17 @@ export interface PresenceFrame {
   readonly kind: 'presence';
   readonly stream: string;
   readonly nodeId: string;
-  /** Undefined where a node of another version sent something that this one cannot read. */
+  /** Undefined if a node of another version sent a report that this one cannot read. */
   readonly report: PresenceReport | undefined;
 }
 
 export interface PresenceReport {
-  /** The node has just begun to listen, and asks the others for theirs. */
+  /** Whether the node has just begun to listen, and asks the others for their reports. */
   readonly asks: boolean;
   readonly present: readonly PresentActor[];
 }
 
-/**
- * An actor on one node. `here`: it has an open socket; false: its last one closed a short while
- * ago.
- */
+/** An actor on one node. `here` is false if its last socket closed a short while ago. */
 export type PresentActor = readonly [actorId: string, status: DeclaredStatus, here: boolean];
 
 /** A right changed: whatever is cached of it is read again. */
@@ -128,10 +122,7 @@ export interface RightsChangedFrame {
   readonly subject: string;
 }
 
-/**
- * Rows of inboxes were written (core/inbox/writer.ts): nodes send the new counts to the sockets
- * that they have of these.
- */
+/** Inbox rows were written (core/inbox/writer.ts): nodes send new counts to affected sockets. */
 export interface InboxChangedFrame {
   readonly kind: 'inbox_changed';
   readonly accountId: string;
@@ -148,10 +139,7 @@ export function isCommitted(frame: Frame): frame is CommittedFrame {
   return frame.kind === 'created' || frame.kind === 'updated' || frame.kind === 'durable';
 }
 
-/**
- * Returns the id under which events about a part of a resource are ordered: the part has times of
- * its own, and is not shown with the resource.
- */
+/** Returns the id under which events about a part (docs/glossary.md) of a resource are ordered. */
 export function partOf(id: string, part: 'messages' | 'reactions' | 'pin'): string {
   return `${id}/${part}`;
 }

@@ -24,10 +24,7 @@ export function markWhole(since: Version, text: string): string {
   return age === 0 ? text : `${opening(age)}${text}${MARK}`;
 }
 
-/**
- * Returns the bytes without the parts newer than `version`: the bytes themselves where nothing is
- * newer, undefined where everything is.
- */
+/** Returns `bytes` without parts newer than `version`: itself if none is, undefined if all is. */
 export function cutMarked(version: Version, bytes: Buffer): Buffer | undefined {
   return cutAt(ageOf(version), bytes);
 }
@@ -47,16 +44,13 @@ export function markedLike(bytes: Buffer, value: unknown): string {
   return writeLike(forms, value);
 }
 
-/** What a value is at one position in VERSIONS. */
+/** The value at one position in VERSIONS. */
 interface Form {
   readonly age: number;
   readonly value: unknown;
 }
 
-/**
- * `forms`: from the oldest version on that has the value; none where the marks say nothing about
- * it.
- */
+/** `forms` starts at the oldest version with the value; empty if no mark says anything about it. */
 function writeLike(forms: readonly Form[], value: unknown): string {
   if (forms.length === 0 || typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) {
@@ -134,10 +128,7 @@ function opening(age: number): string {
   return MARK + ' '.repeat(age);
 }
 
-/**
- * Returns 0 if the mark at `at` closes a part; otherwise the position in VERSIONS of the part that
- * it opens.
- */
+/** Returns the position in VERSIONS of the part that the mark at `at` opens; 0 if it closes one. */
 function spacesBehind(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (bytes[end] === SPACE) end += 1;
@@ -163,10 +154,7 @@ function write(shape: Shape | undefined, value: unknown): string {
   return `[${value.map((one) => write(item, one)).join(',')}]`;
 }
 
-/**
- * Writes the plain fields of every version as one text, then the parts with newer fields inside,
- * then the newer fields.
- */
+/** Writes plain fields of every version, then parts with newer fields inside, then newer fields. */
 function writeObject({ newer, parts }: Shape & { kind: 'object' }, value: object): string {
   const common: Record<string, unknown> = { ...value };
   let tail = '';

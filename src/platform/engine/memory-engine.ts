@@ -65,7 +65,7 @@ export class MemoryEngine implements Engine {
     });
   }
 
-  /** Never calls: there is no link to lose. */
+  /** Never calls the listener, because there is no link to lose. */
   onMissed(): () => void {
     return () => {};
   }

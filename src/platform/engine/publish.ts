@@ -18,7 +18,7 @@ interface EventContent {
   readonly stream: string;
   /** Null for an actor's own feed. */
   readonly conversationId: string | null;
-  /** Number of the sent message that it is about; 0 where there is none. */
+  /** Number of the sent message that it is about; 0 if there is none. */
   readonly sequence: number;
   /** Id of the resource. */
   readonly resource: string;
@@ -33,16 +33,13 @@ export interface DomainEvent<Name extends DurableEventName = DurableEventName> e
   readonly event: Name;
   /** The resource as customers see it, or undefined if customers do not get the event. */
   readonly customer: object | undefined;
-  /** Its text is still being written. */
+  /** Whether its text is still being written. */
   readonly streaming?: boolean;
-  /** Its content was removed. */
+  /** Whether its content was removed. */
   readonly erases?: boolean;
 }
 
-/**
- * Something that happens now and is not kept. Customers receive no such event
- * (docs/realtime.md#events).
- */
+/** An event that is not kept. Customers receive no such event (docs/realtime.md#events). */
 export interface EphemeralEvent extends EventContent {
   readonly event: EphemeralEventName;
 }
@@ -78,7 +75,6 @@ export function toFrame<Name extends DurableEventName>(event: DomainEvent<Name>)
 
 type Order<Name extends EventName> = (typeof EVENTS)[Name]['order'];
 
-/** Encodes an ephemeral event. */
 export function toEphemeralFrame(event: EphemeralEvent | TextEvent): EphemeralFrame | PieceFrame {
   if ('position' in event) return textFrame('piece', event);
   return {
@@ -111,13 +107,9 @@ function isDurable(event: DomainEvent | EphemeralEvent): event is DomainEvent {
   return EVENTS[event.event].order !== 'ephemeral';
 }
 
-/**
- * Returns the form of the newest version, in which the parts that older versions lack are marked
- * (marked-json.ts).
- */
+/** Returns the newest form, with marks on the parts that older versions lack (marked-json.ts). */
 function encodeEvent(event: EventContent, data: object): Buffer {
-  // Fields that are undefined are left out by JSON.stringify, which is cheaper than leaving them
-  // out here.
+  // JSON.stringify leaves undefined fields out, which is cheaper than doing that here.
   const head: Readonly<Record<Exclude<keyof EventFrame, 'data'>, unknown>> = {
     type: 'event',
     event: event.event,
@@ -131,10 +123,7 @@ function encodeEvent(event: EventContent, data: object): Buffer {
   return Buffer.from(since === SOCKETS_SINCE ? frame : markWhole(since, frame));
 }
 
-/**
- * `2026-11-21T01:02:03.123456Z`, as db/ reads times, to microseconds since 1970, exact below 2^53
- * (the year 2255).
- */
+/** Converts `2026-11-21T01:02:03.123456Z` to microseconds since 1970, exact up to the year 2255. */
 export function microseconds(timestamp: string): number {
   // Events of the same second follow each other, and parsing dates is slow.
   const second = timestamp.slice(0, 19);

@@ -1,9 +1,7 @@
 import { TLSSocket } from 'node:tls';
 import type { Redis, RedisOptions } from 'ioredis';
 
-/**
- * No call waits for more than 500 ms, and none is queued for a connection that does not exist yet.
- */
+/** No call waits for more than 500 ms, and none is queued for a connection yet to be made. */
 export const CONNECTION = {
   lazyConnect: true,
   enableOfflineQueue: false,
@@ -11,14 +9,12 @@ export const CONNECTION = {
   commandTimeout: 500,
   connectTimeout: 500,
   disconnectTimeout: 50,
-  // A Redis that is loading is asked again at least this often, whatever it says about the time
-  // that it needs.
+  // A loading Redis is asked again at least this often, whatever time it says it needs.
   maxLoadingRetryTime: 250,
   retryStrategy: (attempt: number) => Math.min(attempt * 50, 250),
   // A frame that is sent again after newer ones would break the order.
   autoResendUnfulfilledCommands: false,
-  // ioredis does not await the answers, and an unhandled rejection ends the process when one times
-  // out: Subscriptions does it.
+  // Left to Subscriptions: in ioredis, an answer that times out is an unhandled rejection.
   autoResubscribe: false,
 } satisfies RedisOptions;
 
@@ -82,10 +78,7 @@ export function withoutArguments(error: unknown): Error {
   return new Error(describe(error));
 }
 
-/**
- * Whether ioredis or the link reported that an answer did not come in time; refusals have other
- * texts.
- */
+/** Returns whether ioredis or the link reported a late answer; refusals have other texts. */
 export function isSlowness({ message }: Error): boolean {
   return /timed out|ETIMEDOUT|no proof|lost meanwhile/.test(message);
 }

@@ -41,23 +41,12 @@ export interface RedisEngineOptions {
   /** `redis://` or `rediss://`, Redis 7 or newer (sharded publish/subscribe). */
   readonly url: string;
   readonly log: Logger;
-  /** Where round trips are measured. */
   readonly metrics?: Pick<Metrics, 'redisRoundTrip'>;
-  /**
-   * How long `connect` tries again if Redis is there and does not answer in time, in milliseconds.
-   * Default: 10,000.
-   */
+  /** Milliseconds of retries while Redis does not answer in time. Default 10,000. */
   readonly patienceMs?: number;
 }
 
-/**
- * The engine of many nodes, over one Redis, with a connection for commands and one for
- * subscriptions.
- *
- * Frames travel in envelopes (envelope.ts) on the channels that channels.ts names. Each frame is
- * counted, and every second the node announces its counters to all others, which then notice lost
- * frames (arrivals.ts).
- */
+/** The engine of many nodes over one Redis, with connections for commands and for subscriptions. */
 export class RedisEngine implements Engine {
   readonly nodeId = nanoid(NODE_ID_BYTES);
   /** Version of the Redis, such as `7.0.15`; null where INFO is not permitted. */
@@ -74,10 +63,7 @@ export class RedisEngine implements Engine {
   readonly #arrivals = new Arrivals({ onMissed: (missed) => this.#missed(missed) });
   readonly #announcing: Loop;
   readonly #missedListeners = new Set<(missed: Missed) => void>();
-  /**
-   * The moment up to which everything had arrived when a connection was lost; Infinity while none
-   * is.
-   */
+  /** Up to when everything had arrived when a connection was lost; Infinity while none is lost. */
   #wholeBeforeMs = Number.POSITIVE_INFINITY;
   readonly #roundTrip: Metrics['redisRoundTrip'] | undefined;
   #sent = { proof: '', atMs: 0 };
@@ -253,18 +239,14 @@ export class RedisEngine implements Engine {
     this.#channels.clear();
   }
 
-  /**
-   * Resolves when Redis has answered everything before; does not wait longer than one command for a
-   * Redis that hangs.
-   */
+  /** Resolves when Redis has answered everything before, or after one command's time. */
   async #sentAll(): Promise<void> {
     await this.#outbox?.sent.catch(() => {});
     if (this.#commands.status === 'ready') await this.#commands.ping().catch(() => {});
   }
 
   #watch(connection: Redis): void {
-    // ioredis tries again without us and reports every attempt; the two lines of the link say
-    // enough.
+    // ioredis reports every attempt of its retries; the two lines of the link say enough.
     connection.on('error', (error) => {
       this.#lastError = withoutArguments(error);
       this.#log.debug({ err: this.#lastError }, 'redis connection');
@@ -280,7 +262,7 @@ export class RedisEngine implements Engine {
 
   /**
    * Adds the message to the frames of this tick, which leave in one write and share the promise.
-   * `counter`: has numbered the message.
+   * `counter` has numbered the message.
    */
   #enqueue(name: string, message: Buffer, counter?: Counter): Promise<void> {
     if (this.#outbox === undefined) {

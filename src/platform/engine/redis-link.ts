@@ -5,18 +5,13 @@ import type { Logger } from '../log.ts';
 const INTERVAL_MS = 1000;
 /** A proof that is not back by then has failed. */
 const DEADLINE_MS = 1000;
-/**
- * After this many failures in a row the connections are made again: TCP alone may take a quarter of
- * an hour to give up a dead peer.
- */
+/** Failures in a row until reconnecting: TCP may need a quarter of an hour to drop a dead peer. */
 const FAILURES_TO_RESTART = 2;
 
 export interface LinkOptions {
   /** Whether every connection that a proof travels over is open. */
   readonly connected: () => boolean;
-  /**
-   * Restores all subscriptions: a proof that is sent after it resolved stands for every channel.
-   */
+  /** Restores all subscriptions: a proof sent after it resolved stands for every channel. */
   readonly prepare: () => Promise<void>;
   /** Sends a proof, which comes back through `arrived`. */
   readonly send: (proof: string) => void;

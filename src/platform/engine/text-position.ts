@@ -13,10 +13,7 @@ export interface TextPosition {
 /** Texts end far below 2^17 units, attempts below 2^19: together they are exact in a double. */
 const UNITS = 2 ** 17;
 
-/**
- * Never returns 0, which stands for an ephemeral event that is no piece. Throws a RangeError if it
- * does not fit.
- */
+/** Never returns 0, which means no piece. Throws a RangeError if the position does not fit. */
 export function packPosition({ attempt, from, to }: TextPosition): number {
   if (attempt < 1 || attempt >= 2 ** 19 || from < 0 || from > to || to >= UNITS) {
     throw new RangeError('not a position in a text');

@@ -6,7 +6,7 @@ import { type Statement, statement, type Value } from './statement.ts';
 export interface KeysetPage {
   /** `next`: in the order of the list; `previous`: in the opposite one. */
   readonly direction: 'next' | 'previous';
-  /** The key before the first row, in the direction; null for the end of the list. */
+  /** The key before the first row, in the direction; null to begin at the end on that side. */
   readonly after: readonly (string | number)[] | null;
   /** Most rows to return. */
   readonly fetch: number;

@@ -1,9 +1,7 @@
 import type { Querier, Tx } from './handle.ts';
 import { statement } from './statement.ts';
 
-/**
- * Counts changes of listeners, as decimal text (docs/decisions.md#a-new-webhook-misses-nothing).
- */
+/** Counts listener changes, as decimal text (docs/decisions.md#a-new-webhook-misses-nothing). */
 export type ListenersRevision = string;
 
 /** SQL: the committed revision. */

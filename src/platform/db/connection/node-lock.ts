@@ -145,7 +145,5 @@ export class NodeLock {
 const CHECK_MS = 1_000;
 const ANSWER_MS = 3_000;
 const RETRY_MS = 200;
-/**
- * Two arbitrary numbers, the same in every Parley: the lock is the database's, not the server's.
- */
+/** Two arbitrary numbers, equal in every Parley: the lock is the database's, not the server's. */
 const LOCK = [0x7061726c, 0x6579];

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../tables/schema.ts';
 
-/** An index of a large table. A changed definition gets a new name; `DROPPED` gets the old one. */
+/** An index of a table that may be large. A changed one is renamed; DROPPED gets the old name. */
 interface Index {
   readonly unique?: true;
   /** The SQL after `ON`. */

@@ -186,7 +186,7 @@ export async function makePassableDirectory(directory: string): Promise<void> {
   if (await isDirectory(directory)) return;
   if (dirname(directory) !== directory) await makePassableDirectory(dirname(directory));
   try {
-    // Not `recursive`: below a directory that takes none, such as /proc, Node 22 retries forever.
+    // Not `recursive`: below a directory that takes none, such as /proc, Node 22 retries endlessly.
     await mkdir(directory);
     if (isRoot) await chmod(directory, 0o711);
   } catch (error) {

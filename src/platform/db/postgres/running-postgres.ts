@@ -35,7 +35,7 @@ async function stateOf(directory: string): Promise<{ address: Address; ready: bo
   };
 }
 
-/** Reads the file of cluster.ts, which only Parley's account and root may read. */
+/** Reads the file of cluster.ts, which Parley's account and root may read. */
 async function passwordOf(directory: string): Promise<string> {
   try {
     return await readFile(join(directory, 'parley.password'), 'utf8');

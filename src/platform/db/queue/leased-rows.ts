@@ -8,9 +8,7 @@ export interface LeasedRowsOptions {
   readonly table: string;
   /** The columns of the primary key, all of them text. */
   readonly key: readonly string[];
-  /**
-   * The column with the time from which a node may take the row: its next try, or a lease's end.
-   */
+  /** The column with the time from which a node may take the row: its next try or a lease's end. */
   readonly due: string;
   /** The column that a take raises. Writes of a node with an earlier value have no effect. */
   readonly fence?: string;

@@ -47,9 +47,7 @@ const REMOVE_JOBS = statement<[keys: readonly string[]]>({
       SELECT id FROM graphile_worker.jobs WHERE key = ANY($1) AND locked_at IS NULL))`,
 });
 
-/**
- * Returns the milliseconds to the first waiting job by Postgres' clock; undefined if none waits.
- */
+/** Returns the ms until the first job is due by Postgres' clock (0 or less: now), or undefined. */
 export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
   const [next] = await db.query(NEXT_DUE);
   return next?.due_ms;

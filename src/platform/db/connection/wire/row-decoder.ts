@@ -137,9 +137,7 @@ function integerAt(bytes: Buffer, from: number, to: number): number {
   return isNegative ? -value : value;
 }
 
-/**
- * Rewrites a time with all its digits in place as `readTime` does; it becomes two bytes shorter.
- */
+/** Rewrites a time with all its digits in place as `readTime` does, two bytes shorter. */
 function toIsoTime(bytes: Buffer, from: number): boolean {
   if (bytes[from + 10] !== SPACE || bytes[from + 26] !== PLUS) return false;
   bytes[from + 10] = T;

@@ -86,9 +86,7 @@ export class Session {
     });
   }
 
-  /**
-   * Waits for the queries in progress and closes the connection. Do not call `query` afterwards.
-   */
+  /** Waits for the queries in progress and closes the connection. Do not call `query` any more. */
   async end(): Promise<void> {
     this.#isEnding = true;
     if (this.#first !== undefined) {
