@@ -60,7 +60,7 @@ export async function requireVersion(connection: Redis): Promise<string | null> 
   throw new Error(`it is version ${version}, and Parley needs ${LEAST_REDIS} or newer`);
 }
 
-/** Errors of Redis and ioredis in a form that may be logged. */
+/** Functions that put errors and addresses into a form that may be logged. */
 
 /** Returns an address without its secrets. */
 export function withoutSecrets(url: string): string {

@@ -19,7 +19,7 @@ const MOST_IN_FLIGHT_MS = 60_000;
 
 export interface InFlightRowsOptions {
   readonly database: Database;
-  /** What this node knows of the listeners of events (core/accounts/listeners.ts). */
+  /** This node's knowledge of the listeners of events (core/accounts/listeners.ts). */
   readonly listeners: { readonly revision: ListenersRevision; renew(): Promise<void> };
   readonly log: Logger;
 }
@@ -66,7 +66,7 @@ export class InFlightRows {
     this.#begunMs.set(id, performance.now());
   }
 
-  /** Whether this node is still handling the row. */
+  /** Returns whether this node is still handling the row. */
   has(id: number): boolean {
     return performance.now() - (this.#begunMs.get(id) ?? Number.NEGATIVE_INFINITY) < MOST_IN_FLIGHT_MS;
   }

@@ -191,8 +191,8 @@ export class LeasedRows<
   }
 
   /**
-   * Makes the leases of rows that this node has last for `leaseMs` from now on. Returns those that
-   * it still has: others were settled or, where there is a fence, taken over.
+   * Extends the leases of this node's rows to `leaseMs` from now. Returns the rows that it still
+   * has: others were settled or, with a fence, taken over.
    */
   async renew(db: Querier, rows: readonly Row[], leaseMs: number): Promise<(Key & Shown)[]> {
     if (rows.length === 0) return [];

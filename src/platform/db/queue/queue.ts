@@ -81,8 +81,8 @@ export function hasLiveJob(key: string): string {
 }
 
 /**
- * Returns SQL for the milliseconds until the waiting job of this key (an expression) runs; null
- * where there is none, or it is running or due.
+ * Returns SQL for the milliseconds until the waiting job of this key (an expression) runs; null if
+ * there is none, or it is running or due.
  */
 export function jobWaitsMs(key: string): string {
   return `(

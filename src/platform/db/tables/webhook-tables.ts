@@ -53,13 +53,13 @@ export interface WebhookDeliveriesTable extends Times {
   /** The end of the lease while a node tries it; null once it is no longer tried. */
   next_try_at: string | null;
   last_status_code: number | null;
-  /** `address_not_public` stands in rows of an earlier version. */
+  /** `address_not_public` occurs in rows of an earlier version. */
   last_error: DeliveryError | 'address_not_public' | null;
   /** Milliseconds of the last try. */
   last_ms: number | null;
   /** W3C `traceparent` of the request that caused the event. */
   trace: string | null;
-  /** Whether a replay or a redelivery sends it again. */
+  /** Whether it was delivered already, before a replay or a redelivery sends it again. */
   was_delivered: Generated<boolean>;
 }
 

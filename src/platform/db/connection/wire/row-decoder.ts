@@ -24,7 +24,7 @@ export function readColumns(bytes: Buffer, start: number): Column[] {
 
 type Kind = 'integer' | 'boolean' | 'time' | 'text' | 'bytes' | 'parsed';
 
-/** Types that are read off their bytes, as their parser would (connection-options.ts). */
+/** Types that are decoded from their bytes as their parser would do it (connection-options.ts). */
 const KINDS: ReadonlyMap<number, Kind> = new Map([
   [16, 'boolean'],
   [20, 'integer'],
@@ -137,7 +137,7 @@ function integerAt(bytes: Buffer, from: number, to: number): number {
   return isNegative ? -value : value;
 }
 
-/** Rewrites a time with all its digits in place as `readTime` does, two bytes shorter. */
+/** Rewrites a time that has all its digits in place as `readTime` does, two bytes shorter. */
 function toIsoTime(bytes: Buffer, from: number): boolean {
   if (bytes[from + 10] !== SPACE || bytes[from + 26] !== PLUS) return false;
   bytes[from + 10] = T;

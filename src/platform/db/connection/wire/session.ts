@@ -104,8 +104,8 @@ export class Session {
   }
 
   /**
-   * The first use of a name has the statement prepared, and later ones wait until that is done: if
-   * it does not parse, a query that was sent behind would refer to a missing statement.
+   * The first use of a name prepares the statement; later ones wait for that: if it does not parse,
+   * a query sent behind it would refer to a missing statement.
    */
   #send(query: Query): void {
     const { name, text } = query;
@@ -299,7 +299,7 @@ export class Session {
 
 interface PreparedStatement {
   readonly text: string;
-  /** Undefined where the statement has no rows. */
+  /** Undefined if the statement has no rows. */
   decoder: RowDecoder | undefined;
   isPrepared: boolean;
   /** Queries that came before the statement was prepared. */
