@@ -14,9 +14,8 @@ export interface AttemptOptions {
 const TRY_MS = 10_000;
 
 /**
- * What a push service did with a push: `accepted`; `gone`: the subscription has ended; `refused`:
- * another try would be refused as well; `busy`: it was too much at once; `failed`: another try may
- * succeed.
+ * The answer of a push service: `gone` ends the subscription, `refused` would be refused again,
+ * `busy` means too many at once, and after `failed` another try may succeed.
  */
 export type Verdict = 'accepted' | 'gone' | 'refused' | 'busy' | 'failed';
 
@@ -24,14 +23,11 @@ export interface Tried {
   readonly verdict: Verdict;
   /** The status of the response, or the condition of the failure. */
   readonly reason: string;
-  /** Milliseconds that the push service asks to wait; undefined if it does not. */
+  /** Milliseconds that the push service asks to wait. */
   readonly retryAfterMs: number | undefined;
 }
 
-/**
- * Encrypts a notification for its subscription (RFC 8291) and sends it to the push service (RFC
- * 8030).
- */
+/** Encrypts a notification (RFC 8291) and sends it to the push service (RFC 8030). */
 export async function attempt({ post, vapid }: AttemptOptions, row: Pushed): Promise<Tried> {
   try {
     const url = readOutboundUrl(row.endpoint);
@@ -59,12 +55,11 @@ async function encrypted(
   row: Pushed,
   authorization: string,
 ): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly body: Buffer }> {
-  // Loaded here, since a node without subscriptions needs none of it.
+  // Imported here because a node without subscriptions does not need it.
   const { default: webPush } = await import('web-push');
   const { p256dh, auth, priority } = row;
   const topic = topicOf(row);
-  // Of the endpoint the library wants to know whether it is one of Google's former service, about
-  // which it writes lines.
+  // The library reads the endpoint only to log lines about Google's former service.
   const subscription = { endpoint: 'https://push.invalid', keys: { p256dh, auth } };
   const { headers, body } = webPush.generateRequestDetails(subscription, payloadOf(row), {
     headers: { Authorization: authorization },
@@ -79,10 +74,9 @@ async function encrypted(
   };
 }
 
-/** The conditions under which another try may succeed. */
 const FAILURES: ReadonlySet<string> = new Set(['connection_error', 'timeout', 'external_service_error']);
 
-/** A redirect is not followed: endpoints do not move (RFC 8030). */
+/** Redirects are not followed, because endpoints do not move (RFC 8030). */
 function verdictOn(status: number): Verdict {
   if (status >= 200 && status < 300) return 'accepted';
   if (status === 404 || status === 410) return 'gone';

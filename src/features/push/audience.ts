@@ -4,13 +4,13 @@ import type { Rights } from '../../platform/access/rights.ts';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { readSubscribers } from './subscription-store.ts';
 
-/** The users of an account with push subscriptions. Some of them may have none any more. */
+/** The users of an account with push subscriptions. Some may have none anymore. */
 export type Subscribers = ReadonlySet<string>;
 
 /**
- * Cache of the users that have push subscriptions, by account, so that notifications of other users
- * cost nothing. A user's first subscription is announced; that a user has none any more is not,
- * because it costs a look at most.
+ * Caches which users have push subscriptions, by account, so that notifications of other users cost
+ * nothing. The first subscription of a user is announced. The end of the last one is not, because
+ * it costs at most one lookup.
  */
 export class PushAudience {
   readonly #cache: RevocableCache<Subscribers>;
@@ -34,7 +34,7 @@ export class PushAudience {
   }
 }
 
-/** Part of the transaction of the first subscription of a user. */
+/** Must run in the transaction of the first subscription of a user. */
 export function announceSubscriber(tx: Tx, accountId: string): Promise<void> {
   return enqueueRightsChanged(tx, [subjectOf(accountId)]);
 }

@@ -3,24 +3,24 @@ import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 
-/** A notification that a subscription has yet to receive. */
+/** A notification that a subscription has not received yet. */
 export interface Delivery {
   readonly subscription_id: string;
   readonly notification_id: string;
   /** The origin of the endpoint: the push service. */
   readonly origin: string;
-  /** The number of the try that this is, from 1. */
+  /** The number of this try, from 1. */
   readonly attempts: number;
 }
 
 export type DeliveryKey = Pick<Delivery, 'subscription_id' | 'notification_id'>;
 
-/** Milliseconds that the node which takes a delivery has for its try. */
+/** Milliseconds that a node has to try a delivery it has taken. */
 export const LEASE_MS = 60_000;
 
 /**
- * Adds a delivery for each subscription of the recipients, unless it is there already, and takes
- * those that it has added. Subscriptions that were made with another key are left out.
+ * Adds and takes a delivery for each subscription of the recipients, unless it already exists.
+ * Subscriptions that were made with another key are left out.
  */
 export async function addDeliveries(
   db: Querier,
@@ -32,22 +32,22 @@ export async function addDeliveries(
   return db.query(ADD, recipientIds, ids, keyId);
 }
 
-/** A notification as it is now, with the subscription that it is pushed to. */
+/** A notification in its present state, with the subscription that it is pushed to. */
 export interface Pushed extends NotificationRow {
   readonly subscription_id: string;
   readonly endpoint: string;
   readonly p256dh: string;
   readonly auth: string;
-  /** The conversation that it is about; null: none. */
+  /** The conversation that it is about, if any. */
   readonly conversation_id: string | null;
   readonly unseen: number;
   readonly unread: number;
 }
 
 /**
- * Returns what is still to be pushed of these deliveries, in no order. Left out are notifications
- * that were seen, read, dismissed or withdrawn, or are older than that; those of deleted messages
- * and conversations; and users that may not read them any more.
+ * Returns, unordered, the deliveries that are still to be pushed. Leaves out notifications that are
+ * seen, read, dismissed, withdrawn or too old, those of deleted messages and conversations, and
+ * users that may no longer read them.
  */
 export function readPushed(
   db: Querier,
@@ -59,21 +59,20 @@ export function readPushed(
   return db.query(READ_PUSHED, subscriptionIds, notificationIds, olderThanMs);
 }
 
-/** What became of a try. */
 export interface Outcome extends DeliveryKey, Due {
-  /** Whether the push service accepted it; null: it was not asked. */
+  /** Whether the push service accepted it; null if no request was made. */
   readonly accepted: boolean | null;
 }
 
 /** A subscription whose tries fail. */
 export interface FailingSubscription {
   readonly id: string;
-  /** Tries in a row. */
+  /** Failed tries in a row. */
   readonly failures: number;
   readonly failing_seconds: number;
 }
 
-/** Notes which tries succeeded, and returns the subscriptions that failed. */
+/** Records which tries succeeded, and returns the subscriptions that failed. */
 export function noteTries(
   db: Querier,
   outcomes: readonly Pick<Outcome, 'subscription_id' | 'accepted'>[],
@@ -81,7 +80,7 @@ export function noteTries(
   return db.query(NOTE_TRIES, JSON.stringify(outcomes));
 }
 
-// A subscription that ends at the same time is waited for: its deliveries could not refer to it. In
+// Waits for a subscription that is ending, because its deliveries could not refer to it. Locks in
 // the order of the primary key, so that two statements cannot deadlock.
 const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], keyId: string], Delivery>({
   name: 'add-push-deliveries',
@@ -102,7 +101,7 @@ const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], 
     SELECT a.*, w.origin FROM added a JOIN wanted w USING (subscription_id, notification_id)`,
 });
 
-/** Deliveries that are due, except for those of push services whose lane on this node is long. */
+/** Due deliveries, except those of push services with a long lane on this node. */
 export const DELIVERIES = new LeasedRows<
   DeliveryKey,
   Delivery,
@@ -155,8 +154,8 @@ const READ_PUSHED = statement<
       AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`,
 });
 
-// A success within the same outcomes is the later one. It is written once an hour while there is no
-// failure.
+// Among the outcomes of one subscription, a success counts as the last. It is written once an hour
+// while nothing fails.
 const NOTE_TRIES = statement<[outcomes: string], FailingSubscription>({
   name: 'note-push-tries',
   text: `

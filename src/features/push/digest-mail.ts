@@ -5,16 +5,15 @@ import { escapeHtml, oneLine } from '../../core/resources/plain-text.ts';
 export interface DigestContent {
   /** Unseen notifications, newest first; at least one. */
   readonly notifications: readonly Pick<NotificationRow, 'title' | 'body' | 'created_at'>[];
-  /** How many others there are. */
+  /** The number of further notifications. */
   readonly more: number;
   /** IANA timezone in which times are shown. */
   readonly timezone: string;
 }
 
-/** Characters of a subject that readers of mail show. */
+/** The number of characters of a subject that mail clients show. */
 const MAX_SUBJECT = 120;
 
-/** Writes the mail of a digest. */
 export function digestMail({ notifications, more, timezone }: DigestContent): MailText {
   const count = notifications.length + more;
   const subject =

@@ -3,30 +3,29 @@ import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** A mail about unseen notifications that waits for its transport. It has ids and no text. */
+/** A mail about unseen notifications that waits for its transport. It holds ids and no text. */
 export interface DigestRow {
   readonly id: string;
   readonly actor_id: string;
   /** Newest first. */
   readonly notification_ids: readonly string[];
-  /** How many others there are. */
+  /** The number of further notifications. */
   readonly more: number;
   readonly created_at: string;
   readonly updated_at: string;
 }
 
-/** Ids that a digest names; beyond them notifications are only counted. */
+/** The number of ids in a digest; further notifications are only counted. */
 export const MAX_NAMED = 100;
 
 /** Milliseconds for which an unseen notification is considered: twice the longest setting. */
 export const CONSIDERED_MS = 14 * 24 * 60 * 60 * 1_000;
 
-/** Days for which a digest waits for its transport, from what was last added to it. */
+/** Days that a digest waits for its transport after the last addition. */
 const KEPT_DAYS = 30;
 
 /**
- * Returns the ids of users with a notification that was unseen for as long as their settings say,
- * from behind an id.
+ * Returns the ids, after the given one, of users whose settings make an unseen notification due.
  */
 export async function readDueUsers(
   db: Querier,
@@ -37,23 +36,23 @@ export async function readDueUsers(
   return (await db.query(READ_DUE_USERS, after, now, limit)).map(({ actor_id }) => actor_id);
 }
 
-/** Returns whether the user is among those. */
+/** Returns whether `readDueUsers` would return the user. */
 export async function isDue(db: Querier, userId: string, now: string): Promise<boolean> {
   return (await db.query(FIND_DUE, userId, now)).length > 0;
 }
 
-/** An unseen notification that no digest has decided about. */
+/** An unseen notification that no digest has considered. */
 export type Undigested = Pick<NotificationRow, 'id' | 'category' | 'created_at'>;
 
 /**
- * Locks unseen notifications of a user that no digest has decided about, the newest first, `limit`
- * at most. Where another node has decided about them meanwhile, they are left out.
+ * Locks up to `limit` unseen notifications of a user that no digest has considered, newest first.
+ * Leaves out those that another node considers in the meantime.
  */
 export function lockUndigested(tx: Tx, userId: string, now: string, limit: number): Promise<Undigested[]> {
   return tx.query(LOCK_UNDIGESTED, userId, now, limit);
 }
 
-/** Marks locked notifications, so that no later digest contains them. */
+/** Marks locked notifications, so that no later digest includes them. */
 export async function markDigested(
   tx: Tx,
   userId: string,
@@ -63,15 +62,12 @@ export async function markDigested(
   await tx.query(MARK_DIGESTED, userId, ids, now);
 }
 
-/**
- * Adds notifications, newest first, to the digest of a user that waits; makes it with this id if
- * there is none.
- */
+/** Adds notifications, newest first, to the user's waiting digest, or creates one with this id. */
 export async function addToDigest(tx: Tx, userId: string, id: string, ids: readonly string[]): Promise<void> {
   await tx.query(ADD_TO_DIGEST, userId, id, ids);
 }
 
-/** Returns digests that wait, the oldest first. */
+/** Returns waiting digests, oldest first. */
 export function readDigests(db: Querier, limit: number): Promise<DigestRow[]> {
   return db.query(READ_DIGESTS, limit);
 }
@@ -81,19 +77,18 @@ export async function readDigest(db: Querier, userId: string): Promise<DigestRow
   return row;
 }
 
-/** Returns those notifications of a digest that are still unseen, newest first. */
+/** Returns the notifications of a digest that are still unseen, newest first. */
 export function readDigested(db: Db, { actor_id, notification_ids }: DigestRow): Promise<NotificationRow[]> {
   return db.query(READ_DIGESTED, actor_id, notification_ids);
 }
 
-/** Deletes the digest of a user. */
 export async function deleteDigestOf(tx: Tx, userId: string): Promise<void> {
   await tx.query(DELETE_DIGEST, userId);
 }
 
 /**
- * Removes from a digest what its mail had. What was added since then waits under another id, for a
- * mail of its own; without any, the digest goes.
+ * Removes from a digest what its mail contained. Later additions get another id, for a mail of
+ * their own; without any, the digest is deleted.
  */
 export async function settleDigest(
   tx: Tx,
@@ -103,8 +98,8 @@ export async function settleDigest(
 }
 
 /**
- * Deletes digests that have waited for too long, and those of users that want none any more.
- * Returns how many are left.
+ * Deletes digests that have waited too long or whose users no longer want any. Returns how many are
+ * left.
  */
 export async function tidyDigests(db: Querier): Promise<number> {
   await db.query(DELETE_OLD);
@@ -112,16 +107,14 @@ export async function tidyDigests(db: Querier): Promise<number> {
   return row!.count;
 }
 
-/**
- * SQL: the beginning of the ids of notifications of this time (core/notifications/feed/store.ts).
- */
+/** SQL: the first characters of the ids of notifications of this time (core/notifications/feed). */
 function idFrom(at: string): string {
   return `left(notification_id(${at}, '', ''), 17)`;
 }
 
 const CONSIDERED = `interval '${CONSIDERED_MS} ms'`;
 
-/** `$2` is the present. */
+/** `$2` is the current time. */
 const DUE_USERS = `notification_settings s JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
     WHERE s.digest_after_minutes IS NOT NULL AND EXISTS (
       SELECT FROM notifications n
@@ -139,8 +132,8 @@ const FIND_DUE = statement<[userId: string, now: string]>({
   text: `SELECT FROM ${DUE_USERS} AND s.actor_id = $1`,
 });
 
-// In the order in which the feed is marked (core/notifications/feed/store.ts), so that the two
-// cannot deadlock.
+// Locks in the order in which the feed is marked (core/notifications/feed), so that the two cannot
+// deadlock.
 const LOCK_UNDIGESTED = statement<[userId: string, now: string, limit: number], Undigested>({
   name: 'lock-undigested-notifications',
   text: `
@@ -193,7 +186,7 @@ const DELETE_DIGEST = statement<[userId: string]>({
   text: 'DELETE FROM digests WHERE actor_id = $1',
 });
 
-// Ids that the mail had may have become part of the count meanwhile.
+// Ids that the mail contained may have become part of `more` in the meantime.
 const SETTLE = statement<
   [userId: string, id: string, mailedIds: readonly string[], mailedMore: number, nextId: string]
 >({

@@ -32,10 +32,10 @@ const USERS_AT_ONCE = 500;
 const NOTIFICATIONS_AT_ONCE = 1_000;
 
 /**
- * Queues a mail about what a user has not seen for as long as the user's settings say
- * (docs/contract.md#digests). Every node looks; the rows of the notifications decide, which are
- * locked and marked in the transaction that queues the mail. So two nodes queue it once, a node
- * that dies queues all of it or nothing, and no notification is in two mails.
+ * Queues mails about notifications that stayed unseen for as long as the user's settings say
+ * (docs/contract.md#digests). Every node looks for them. The notifications are locked and marked in
+ * the transaction that queues the mail, so that two nodes queue it once, a node that dies queues
+ * all of it or nothing, and no notification is in two mails.
  */
 export class Digests {
   readonly #options: DigestsOptions;
@@ -54,7 +54,7 @@ export class Digests {
     return this.#loop.close();
   }
 
-  /** Queues every digest that is due. */
+  /** Queues all due digests. */
   async look(signal?: AbortSignal): Promise<void> {
     const { database, metrics, now = () => new Date() } = this.#options;
     const at = now();
@@ -70,8 +70,8 @@ export class Digests {
 }
 
 /**
- * Writes the mail of a digest, about what is unseen by now; undefined where nothing of it is. Times
- * are in the timezone of the user's do-not-disturb hours.
+ * Returns the mail of a digest, or undefined if all of it has been seen. Times are in the timezone
+ * of the user's do-not-disturb hours.
  */
 export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailText | undefined> {
   const notifications = await readDigested(db, digest);
@@ -81,13 +81,13 @@ export async function writeDigestMail(db: Db, digest: DigestRow): Promise<MailTe
 }
 
 /**
- * Queues the digest of a user: everything unseen that no digest has had yet, once the oldest is
- * due. Categories that the user does not want mailed are marked and left out. Returns whether there
- * was anything to mail.
+ * Queues the digest of a user once the oldest unseen notification is due: all unseen ones that no
+ * digest has considered. Categories that the user does not want mailed are marked and left out.
+ * Returns whether anything was queued.
  */
 async function queueDigest(tx: Tx, userId: string, at: Date): Promise<boolean> {
   const settings = await readOwnSettings(tx, userId);
-  // Do-not-disturb hours and muting delay all of it, whatever its categories.
+  // Do-not-disturb hours and muting delay the whole digest, whatever its categories.
   if (
     settings.digest_after_minutes === null ||
     !mayInterrupt({ ...settings, categories: {} }, '', 'mail', at)
@@ -98,8 +98,7 @@ async function queueDigest(tx: Tx, userId: string, at: Date): Promise<boolean> {
   let isQueued = false;
   for (let isFirst = true, isMore = true; isMore; isFirst = false) {
     const rows = await lockUndigested(tx, userId, now, NOTIFICATIONS_AT_ONCE);
-    // What was due may be in the digest that another node has queued while this one waited for the
-    // locks.
+    // Another node may have queued them while this one waited for the locks.
     if (rows.length === 0 || (isFirst && !(await isDue(tx, userId, now)))) break;
     const mailed = rows.filter(({ category }) => isMailed(settings, category)).map(({ id }) => id);
     if (mailed.length > 0) await addToDigest(tx, userId, newId('digest'), mailed);

@@ -9,7 +9,6 @@ import { deleteOfDeactivated, deleteSubscriptionsOf, readSubscriptionsOf } from 
 import { Vapid } from './vapid.ts';
 import { workerRoutes } from './worker-routes.ts';
 
-/** What reaches users while no page is open: web push, and the digest. */
 export const push: Feature = {
   holdings: {
     async forgetPerson(tx, userId) {

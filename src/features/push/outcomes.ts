@@ -12,7 +12,7 @@ export interface OutcomesOptions {
   readonly log: Logger;
 }
 
-/** Writes the outcomes of tries. One that is lost with this process makes its push repeat. */
+/** Writes the outcomes of tries. If this process loses one, its push is repeated. */
 export class Outcomes {
   readonly #options: OutcomesOptions;
   readonly #writes: GatheredWrites<Outcome>;
@@ -34,12 +34,12 @@ export class Outcomes {
       metrics.pushEnded.inc({ reason });
       log.info({ push_subscription_id: subscriptionId, reason }, 'push subscription ended');
     } catch (error) {
-      // The next try ends it.
+      // The next try will end it.
       log.warn({ err: error, push_subscription_id: subscriptionId }, 'could not end a push subscription');
     }
   }
 
-  /** Writes what is left. Never rejects. */
+  /** Writes the remaining outcomes. Never rejects. */
   close(): Promise<void> {
     return this.#writes.close();
   }

@@ -3,7 +3,7 @@ import type { Pushed } from './delivery-store.ts';
 
 /** What a service worker receives (docs/contract.md#web-push). */
 export interface PushPayload {
-  /** The tag of what the browser shows, so that a notification that arrives twice is shown once. */
+  /** The tag in the browser, so that a notification that arrives twice is shown once. */
   readonly notification_id: string;
   readonly category: string;
   readonly title: string;
@@ -18,13 +18,12 @@ export interface PushPayload {
 }
 
 /**
- * Bytes of a payload, at most. A push service takes messages of 4,096 bytes (RFC 8030, 7.2), of
- * which the encryption takes 103: the header with our key, the end of the padding, and the tag (RFC
- * 8188).
+ * Push services take 4,096 bytes (RFC 8030, 7.2). The encryption needs 103 of them: the header with
+ * our key, the end of the padding, and the tag (RFC 8188).
  */
 export const MAX_PAYLOAD_BYTES = 4_096 - 103;
 
-/** Returns the payload as JSON; a text that is too long is cut at its end. */
+/** Returns the payload as JSON. A text that is too long is cut at its end. */
 export function payloadOf(row: Pushed): Buffer {
   const payload: PushPayload = {
     notification_id: row.id,
@@ -47,9 +46,9 @@ export function payloadOf(row: Pushed): Buffer {
 }
 
 /**
- * Returns the topic of a push: a device that was offline receives only the newest one of a topic.
- * Push services see that two messages have the same topic, so it says nothing else. Undefined: each
- * of them is delivered.
+ * Returns the topic of a push, or undefined if each push is delivered. A device that was offline
+ * receives only the newest push of a topic. Push services can compare topics, so a topic tells
+ * nothing else.
  */
 export function topicOf({ subscription_id, conversation_id }: Pushed): string | undefined {
   if (conversation_id === null) return undefined;
@@ -58,8 +57,7 @@ export function topicOf({ subscription_id, conversation_id }: Pushed): string | 
 }
 
 /**
- * Returns the payload with as much of a text as fits; undefined if it is too long without the text
- * too.
+ * Returns the payload with as much of the text as fits, or undefined if the rest alone is too long.
  */
 function fit(payload: PushPayload, field: 'body' | 'title'): Buffer | undefined {
   const whole = encode(payload);

@@ -35,38 +35,35 @@ export interface PushesOptions extends AttemptOptions {
   readonly now?: () => Date;
   /** Default: RETRIES. */
   readonly retries?: Backoff;
-  /** Milliseconds between two sweeps that nothing has woken. Default UNWOKEN_EVERY_MS. */
+  /** Milliseconds between two sweeps without a wake-up. Default: UNWOKEN_EVERY_MS. */
   readonly sweepEveryMs?: number;
 }
 
-/** Least milliseconds between two sweeps for what is due. */
+/** Minimum milliseconds between two sweeps for due deliveries. */
 const SWEEP_EVERY_MS = 2_000;
 const TAKEN_AT_ONCE = 200;
 const ADDED_AT_ONCE = 1_000;
-/** Milliseconds between two rounds that delete expired subscriptions, and those of another key. */
+/** Milliseconds between two deletions of expired subscriptions and those of another key. */
 const TIDY_EVERY_MS = 60 * 60 * 1_000;
 const TIDIED_AT_ONCE = 1_000;
-/**
- * Milliseconds that tries under way get to end when the node stops; then other nodes repeat them.
- */
+/** Milliseconds for running tries to end when the node stops. Other nodes repeat the others. */
 const CLOSING_MS = 2_000;
 
 /**
- * Tries to one push service at the same time: a handful of them serves all browsers, in 100 ms or
- * so each.
+ * Concurrent tries to one push service. A handful of services serve all browsers, in about 100 ms.
  */
 const SIDE_BY_SIDE = 64;
 /** Deliveries to one push service in memory; the others stay in the table. */
 const ROOM = 2_000;
-/** Push services that a node sends to at the same time. */
+/** Push services that a node sends to concurrently. */
 const MAX_SERVICES = 100;
 type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
 
 /**
  * Pushes notifications to the browsers of their recipients. `notified` adds a row for each
  * subscription within the effects of the commit that made the notification, so that a node that
- * dies loses none; this node then tries it at once. What is not done when its lease ends is taken
- * by a sweep of any node. What is sent, and whether, is decided at the time of the try.
+ * dies loses none. This node tries the row at once; after its lease, a sweep of any node takes it.
+ * Each try decides whether and what to send.
  */
 export class Pushes {
   readonly #options: PushesOptions;
@@ -126,9 +123,9 @@ export class Pushes {
   }
 
   /**
-   * Adds the pushes of notifications that are committed, in groups of one account each. May be
-   * called again for the same ones: devices recognize a notification by its id. Synchronous where
-   * no recipient has a subscription.
+   * Adds the pushes of committed notifications, in groups of one account each. May be called again
+   * for the same ones, because devices recognize a notification by its id. Synchronous if no
+   * recipient has a subscription.
    */
   notified(groups: Iterable<readonly NotificationRow[]>): Promise<void> | undefined {
     let wanted: NotificationRow[] | undefined;
@@ -149,8 +146,7 @@ export class Pushes {
   }
 
   /**
-   * Adds the pushes of new notifications among changed resources. May be called again for the same
-   * ones.
+   * Adds the pushes of new notifications among changed resources. May be repeated like `notified`.
    */
   async changed({ changes }: ResourcesChanged): Promise<void> {
     const made = changes.filter(({ event }) => event === 'notification.created');
@@ -166,7 +162,7 @@ export class Pushes {
     }
   }
 
-  /** Waits for the tries under way; the others are left to other nodes, at once. Never rejects. */
+  /** Waits for running tries and releases the others to other nodes at once. Never rejects. */
   async close(): Promise<void> {
     await Promise.all([this.#sender.drain(CLOSING_MS), this.#tidy.close()]);
     this.#isClosed = true;
@@ -183,7 +179,7 @@ export class Pushes {
     return keys.map((key) => found.get(`${key.subscription_id} ${key.notification_id}`));
   }
 
-  /** Rejects where it fails on our side: it is tried again when its lease ends. */
+  /** Rejects if it fails on our side. The push is then tried again when its lease ends. */
   async #push(delivery: Delivery): Promise<void> {
     const { metrics } = this.#options;
     const row = await this.#rows.ask(delivery);

@@ -13,7 +13,7 @@ import type { Vapid } from './vapid.ts';
 
 export type SubscriptionRoutesOptions = Pick<NodeParts, 'database' | 'guard'> & { readonly vapid: Vapid };
 
-/** A user's own browsers: closed to agents, and keys have none. */
+/** Routes for a user's own browsers. Agents may not call them, and API keys have no browsers. */
 export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoutesOptions): Route[] {
   return [
     defineRoute({

@@ -24,15 +24,15 @@ export interface NewSubscription {
   readonly origin: string;
   readonly p256dh: string;
   readonly auth: string;
-  /** The key of ours that the browser subscribed with. */
+  /** The key of ours with which the browser subscribed. */
   readonly keyId: string;
-  /** ISO 8601, or null if the browser has not said. */
+  /** ISO 8601, or null if the browser did not tell. */
   readonly expiresAt: string | null;
 }
 
 /**
- * Locks the user, so that the quota holds for concurrent requests, and returns how many
- * subscriptions it has.
+ * Returns how many subscriptions the user has, and locks the user so that the quota holds for
+ * concurrent requests.
  */
 export async function lockAndCount(tx: Tx, actorId: string): Promise<number> {
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
@@ -41,8 +41,8 @@ export async function lockAndCount(tx: Tx, actorId: string): Promise<number> {
 }
 
 /**
- * Writes a subscription. Where the user has the endpoint with other keys, that row becomes this
- * one, with its deliveries. Returns the row, and what of it is new.
+ * Writes a subscription. If the user has the endpoint with other keys, that row becomes this one,
+ * with its deliveries. Returns the row, and what is new about it.
  */
 export async function writeSubscription(
   tx: Tx,
@@ -69,47 +69,45 @@ export async function deleteSubscription(
 }
 
 /**
- * Ends a subscription. A renewal of the same endpoint has another id and stays. Returns whether it
- * was there.
+ * Ends a subscription. A renewal of the endpoint has another id and stays. Returns whether it
+ * existed.
  */
 export async function endSubscription(db: Querier, id: string): Promise<boolean> {
   return (await db.query(END, id)).length > 0;
 }
 
-/** Deletes all subscriptions of a user. */
 export async function deleteSubscriptionsOf(tx: Tx, actorId: string): Promise<void> {
   await tx.query(DELETE_OF_ACTOR, actorId);
 }
 
-/** Deletes the subscriptions of those of these actors that were deactivated. */
+/** Deletes the subscriptions of those actors that were deactivated. */
 export async function deleteOfDeactivated(db: Querier, actorIds: readonly string[]): Promise<void> {
   await db.query(DELETE_OF_DEACTIVATED, actorIds);
 }
 
 /**
- * Deletes subscriptions that were made with another key, or whose browser has ended them, `limit`
- * at most. Returns how many.
+ * Deletes up to `limit` subscriptions that were made with another key or have expired. Returns how
+ * many.
  */
 export async function deleteStale(db: Querier, keyId: string, limit: number): Promise<number> {
   return (await db.query(DELETE_STALE, keyId, limit)).length;
 }
 
-/** Returns the users of an account that have a subscription. */
+/** Returns the ids of an account's users that have a subscription. */
 export async function readSubscribers(db: Querier, accountId: string): Promise<string[]> {
   return (await db.query(READ_SUBSCRIBERS, accountId)).map(({ actor_id }) => actor_id);
 }
 
-/** Yields the subscriptions of a user for an export, without the keys of its browsers. */
+/** Yields the subscriptions of a user for an export, without the keys of the browsers. */
 export async function* readSubscriptionsOf(db: Db, actorId: string): AsyncIterable<object[]> {
   yield await db.query(READ_OF_ACTOR, actorId);
 }
 
-/** A user's own subscriptions, newest first. */
+/** Returns a user's own subscriptions, newest first. */
 export function readSubscriptionPage(db: Db, actorId: string, page: KeysetPage): Promise<SubscriptionRow[]> {
   return LIST.readPage(db, [actorId], page);
 }
 
-/** Returns a user's own subscription; undefined if it has none with this id. */
 export async function readSubscription(
   db: Db,
   actorId: string,
@@ -167,7 +165,7 @@ const REGISTER_AGAIN = statement<[id: string, expiresAt: string | null], Subscri
     RETURNING ${COLUMNS}`,
 });
 
-// A row that was inserted has no transaction that has locked or updated it before.
+// A row that was just inserted has not been locked or updated by any transaction.
 const WRITE = statement<
   [
     id: string,

@@ -22,11 +22,10 @@ import {
 } from './subscription-store.ts';
 
 /**
- * Registers a browser of the caller (docs/contract.md#web-push). The same endpoint and keys again
- * are the same subscription; the same endpoint with other keys replaces the one before. Throws
- * ApiError `insufficient_permissions` (the caller is no user), `invalid_format` or
- * `validation_failed` (params endpoint, keys.p256dh, keys.auth, expirationTime), or
- * `limit_exceeded`.
+ * Registers a browser of the caller (docs/contract.md#web-push). The same endpoint and keys are the
+ * same subscription; other keys replace it. Throws ApiError `insufficient_permissions` (the caller
+ * is no user), `invalid_format` or `validation_failed` (params endpoint, keys.p256dh, keys.auth,
+ * expirationTime), or `limit_exceeded`.
  */
 export async function subscribe(
   tx: Tx,
@@ -52,14 +51,14 @@ export async function subscribe(
   return written;
 }
 
-/** Throws ApiError `resource_not_found` (param id), also for a subscription of another user. */
+/** Throws ApiError `resource_not_found` (param id), also for subscriptions of other users. */
 export async function findSubscription(db: Db, { actor }: Principal, id: string): Promise<SubscriptionRow> {
   const row = await readSubscription(db, actor.id, id);
   if (row === undefined) throw subscriptionNotFound();
   return row;
 }
 
-/** Throws ApiError as `findSubscription`. */
+/** Throws ApiError like `findSubscription`. */
 export async function unsubscribe(tx: Tx, { actor }: Principal, id: string): Promise<SubscriptionRow> {
   const row = await deleteSubscription(tx, actor.id, id);
   if (row === undefined) throw subscriptionNotFound();
@@ -92,7 +91,7 @@ function newSubscription(
     throw invalid('expirationTime', 'The subscription has expired. Subscribe again first.');
   }
   return {
-    // Endpoint and keys together, so that a browser that renews its keys gets another subscription.
+    // Made of endpoint and keys, so that a browser that renews its keys gets another subscription.
     id: derivedId('pushSubscription', JSON.stringify([actorId, href, p256dh, auth])),
     actorId,
     endpoint: href,
@@ -103,10 +102,7 @@ function newSubscription(
   };
 }
 
-/**
- * Returns the key in the one form that browsers use. Some libraries pad it, or use the alphabet of
- * base64.
- */
+/** Returns the key in the form that browsers use. Some libraries pad it or use base64. */
 function readKey(text: string, param: string, isKey: (bytes: Buffer) => boolean, what: string): string {
   const plain = text.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_');
   const bytes = Buffer.from(plain, 'base64url');

@@ -1,7 +1,5 @@
 import type { Backoff } from '../../platform/backoff.ts';
 
-/** When a push is tried again, and when a subscription is given up. */
-
 const MINUTE_MS = 60 * 1_000;
 
 export const RETRIES: Backoff = {
@@ -9,11 +7,11 @@ export const RETRIES: Backoff = {
   mostAskedMs: 60 * MINUTE_MS,
 };
 
-/** Notifications that are older are not pushed, and push services keep none for longer. */
+/** Older notifications are not pushed, and push services keep none for longer. */
 export const PUSHED_FOR_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * A subscription ends when it has failed this often in a row, over at least this time: a push
- * service that is away for an hour ends none, and one that answers 400 each time ends.
+ * A subscription ends after this many failures in a row over at least this time. So a push service
+ * that is down for an hour ends none, and one that always answers 400 ends.
  */
 export const GIVEN_UP = { failures: 10, seconds: 24 * 60 * 60 } as const;

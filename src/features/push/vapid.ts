@@ -5,23 +5,20 @@ import { sharedSecret } from '../../platform/db/shared-secret.ts';
 
 export interface VapidOptions {
   readonly database: Database;
-  /** `PARLEY_VAPID_SUBJECT`: the contact that push services get for questions about this server. */
+  /** `PARLEY_VAPID_SUBJECT`: the contact for push services with questions about this server. */
   readonly subject: string;
   /** Milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
 const TOKEN_HOURS = 12;
-/**
- * A token is used for half of its life, so that no clock that is wrong by minutes finds it expired.
- */
+/** Tokens are used for half of their life, so that a clock wrong by minutes finds none expired. */
 const USED_MS = (TOKEN_HOURS / 2) * 60 * 60 * 1_000;
 const MAX_TOKENS = 1_000;
 
 /**
- * The key with which this deployment identifies itself to push services (RFC 8292). It is made once
- * and kept in the database; browsers subscribe with its public half, so a new key ends every
- * subscription.
+ * The key that identifies this deployment to push services (RFC 8292). It is made once and kept in
+ * the database. Browsers subscribe with its public half, so a new key ends every subscription.
  */
 export class Vapid {
   /** Changes with the key. */
@@ -30,7 +27,7 @@ export class Vapid {
   readonly publicKey: string;
   readonly #privateKey: string;
   readonly #subject: string;
-  /** By origin of the push service. Signing takes longer than everything else about a push. */
+  /** By origin of the push service. Cached because signing is the slowest step of a push. */
   readonly #headers: LRUCache<string, string>;
   readonly #now: () => number;
 
@@ -50,7 +47,7 @@ export class Vapid {
     this.#headers = new LRUCache({ max: MAX_TOKENS, ttl: USED_MS, perf: { now } });
   }
 
-  /** Returns the value of Authorization for a push service. */
+  /** Returns the Authorization header for a push service. */
   async authorization(origin: string): Promise<string> {
     const known = this.#headers.get(origin);
     if (known !== undefined) return known;
@@ -67,7 +64,7 @@ export class Vapid {
 function newPrivateKey(): string {
   const curve = createECDH('prime256v1');
   curve.generateKeys();
-  // Node leaves out leading zeros.
+  // Node omits leading zeros.
   const bytes = curve.getPrivateKey();
   return Buffer.concat([Buffer.alloc(32 - bytes.length), bytes]).toString('base64url');
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { documentRoute } from '../../platform/http/documents/documents.ts';
 import type { PublicRoutes } from '../../platform/http/pipeline/public-routes.ts';
 
-/** The part of a page's service worker that shows what is pushed (docs/sdk.md#web-push). */
+/** Serves the part of a page's service worker that shows pushes (docs/sdk.md#web-push). */
 export function workerRoutes(): PublicRoutes {
   return {
     '/v1/push-worker.js': documentRoute(async () => ({
