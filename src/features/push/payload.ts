@@ -56,9 +56,7 @@ export function topicOf({ subscription_id, conversation_id }: Pushed): string | 
   return hash('sha256', `${subscription_id} ${conversation_id}`, 'base64url').slice(0, 32);
 }
 
-/**
- * Returns the payload with as much of the text as fits, or undefined if the rest alone is too long.
- */
+/** Returns the payload with as much text as fits, or undefined if the rest alone is too long. */
 function fit(payload: PushPayload, field: 'body' | 'title'): Buffer | undefined {
   const whole = encode(payload);
   if (whole.length <= MAX_PAYLOAD_BYTES) return whole;

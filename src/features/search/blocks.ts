@@ -25,7 +25,7 @@ interface Range {
 }
 
 interface UnindexedMessage extends Omit<Range, 'last'> {
-  /** The end of its range; null: the end of the conversation. */
+  /** The end of its range, or null for the end of the conversation. */
   readonly last: number | null;
   readonly account_id: string;
   readonly sequence: number;
@@ -51,15 +51,15 @@ export async function writeHeads(tx: Tx, conversationIds: readonly string[]): Pr
 }
 
 interface Written {
-  /** How many messages were read. */
+  /** The number of messages that were read. */
   readonly messages: number;
   /** Conversations that may have further messages. */
   readonly unread: readonly string[];
 }
 
 /**
- * Writes the blocks of up to `most` messages behind those of each conversation, and once more those
- * that lack a message which is there by now, or that have a changed one.
+ * Writes blocks of up to `most` messages after the indexed ones of each conversation, and rewrites
+ * blocks that lack a message which exists by now or that have a changed one.
  */
 export async function writeBlocks(
   tx: Tx,
@@ -84,7 +84,7 @@ export async function writeBlocks(
   return { messages: messages.length, unread: unread.map(([message]) => message!.conversation_id) };
 }
 
-/** Returns the blocks of a range of a timeline, without gaps between them. */
+/** Returns blocks that cover a range of a timeline without gaps. */
 function blocksOf(messages: readonly UnindexedMessage[]): Block[] {
   const { account_id, conversation_id, first, last } = messages[0]!;
   const lexemes = lexemesOf(account_id);
@@ -118,8 +118,8 @@ function blocksOf(messages: readonly UnindexedMessage[]): Block[] {
 }
 
 /**
- * Cuts a timeline. A block has few words and covers few days, so that one that may have a match is
- * read quickly, and its age says much about its messages.
+ * Cuts a timeline into blocks of few words and few days, so that a block is read quickly and its
+ * age says much about the age of its messages.
  */
 function groupsOf(messages: readonly UnindexedMessage[]): UnindexedMessage[][] {
   const groups: UnindexedMessage[][] = [];
@@ -148,9 +148,9 @@ function textOf(terms: ReadonlySet<string>): string {
   return Array.from(terms, quoted).join(' ');
 }
 
-/** Numbers of a full block. */
+/** Sequences in a full block. */
 const BLOCK_NUMBERS = 16;
-/** Characters of all texts of a block: a tsvector has room for 1 MiB. */
+/** Characters of all texts of a block, because a tsvector has room for 1 MiB. */
 const MAX_CHARACTERS = 60_000;
 const MAX_SPAN_MS = 86_400_000;
 
@@ -178,15 +178,14 @@ const DELETE_STALE = statement<[conversationIds: readonly string[], changedIds: 
 export const SENT_AT = "coalesce((m.outcome ->> 'at')::timestamptz, m.created_at)";
 
 /**
- * SQL: whether a message has words that a search finds. What the service itself writes into a
- * timeline has none.
+ * SQL: whether a search can find a message. The service's own messages have no searchable words.
  */
 export const IS_SEARCHABLE = `m.status = 'sent' AND m.deleted_at IS NULL AND m.kind <> 'system_event'`;
 
-/** Characters of a text that are indexed, and that are searched. */
+/** Characters of a text that are indexed and searched. */
 export const SEARCHED_CHARACTERS = 20_000;
 
-// A stale block at the end of a conversation is behind its blocks.
+// A stale block at the end of a conversation comes after its other blocks.
 const READ_UNINDEXED = statement<
   [
     ofRanges: readonly string[],
@@ -221,7 +220,7 @@ const READ_UNINDEXED = statement<
     ORDER BY 1, 3, m.sequence`,
 });
 
-/** Of a conversation: it is found by those that were added first. */
+/** Members of a conversation by whom it is found: those that were added first. */
 const MAX_NAMES = 500;
 
 const READ_HEADS = statement<

@@ -2,12 +2,12 @@ import { sql } from 'kysely';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** What waits to be indexed. */
+/** The changes that wait to be indexed. */
 interface Waiting {
-  /** The age of the oldest change, in seconds; null: there is none. */
+  /** The age of the oldest change in seconds, or null if none waits. */
   readonly lag: number | null;
   readonly is_filled: boolean;
-  /** A round may begin. */
+  /** Whether a round may begin. */
   readonly is_due: boolean;
 }
 
@@ -17,10 +17,10 @@ export async function readWaiting(db: Querier): Promise<Waiting> {
 }
 
 /**
- * Keeps every other node from writing to the index until the transaction ends, and changes of
- * messages of these conversations from committing. Returns false if another node is at it. The
- * transaction does not wait for the disk: what a crash of Postgres loses is indexed again, since
- * changes leave the queue behind their blocks.
+ * Keeps other nodes from writing to the index, and changes of messages of these conversations from
+ * committing, until the transaction ends. Returns false if another node holds the lock. The
+ * transaction does not wait for the disk: changes leave the queue after their blocks are written,
+ * so what a crash of Postgres loses is indexed again.
  */
 export async function lockIndex(tx: Tx, conversationIds: readonly string[] = []): Promise<boolean> {
   const [row] = await tx.query(LOCK, INDEX_LOCK);
@@ -28,29 +28,26 @@ export async function lockIndex(tx: Tx, conversationIds: readonly string[] = [])
   return row!.locked;
 }
 
-/** What the oldest changes ask for. */
+/** The work that the oldest changes require. */
 export interface Round {
   readonly changeIds: readonly number[];
   readonly actorIds: readonly string[];
   /** Conversations whose title or members changed. */
   readonly heads: Set<string>;
-  /** Conversations with new messages, and about how many. */
+  /** Conversations with new messages, and approximately how many. */
   readonly fresh: Map<string, number>;
   /** Ids of changed messages, by their conversations. */
   readonly changed: Map<string, string[]>;
   /**
-   * The last conversation from before search that is indexed with this round; null: all are;
-   * undefined: no more than before.
+   * The last conversation older than search that this round indexes; null if all are then indexed,
+   * undefined if it adds none.
    */
   readonly filledThrough: string | null | undefined;
-  /** More arrives than the index keeps up with, something was left over, or it is being filled. */
+  /** Whether the index lags, left something over, or is being filled. */
   readonly isTooMuch: boolean;
 }
 
-/**
- * Takes the oldest changes. Returns undefined where another node is at the index, or the index
- * rests.
- */
+/** Takes the oldest changes, or returns undefined while another node indexes or the index rests. */
 export async function beginRound(tx: Tx): Promise<Round | undefined> {
   if (!(await lockIndex(tx))) return undefined;
   const { is_due, is_filled, lag } = await readWaiting(tx);
@@ -91,8 +88,7 @@ export async function beginRound(tx: Tx): Promise<Round | undefined> {
 }
 
 /**
- * Removes the changes of a round, and notes the conversations of actors whose name or address
- * changed.
+ * Removes the changes of a round, and notes the conversations of actors with a new name or address.
  */
 export async function endRound(tx: Tx, { actorIds, changeIds, filledThrough }: Round): Promise<void> {
   if (actorIds.length > 0) await tx.query(NOTE_CONVERSATIONS_OF, actorIds);
@@ -101,33 +97,33 @@ export async function endRound(tx: Tx, { actorIds, changeIds, filledThrough }: R
   await tx.kysely.updateTable('search_progress').set({ filled_through: filledThrough }).execute();
 }
 
-/** Has the next round begin after this many milliseconds. */
+/** Allows the next round after this many milliseconds. */
 export async function allowRound(tx: Tx, afterMs: number): Promise<void> {
   const next_round_at = sql<string>`clock_timestamp() + ${afterMs} * interval '1 ms'`;
   await tx.kysely.updateTable('search_progress').set({ next_round_at }).execute();
 }
 
 /**
- * Notes conversations again whose messages were not all read. Nodes of the version before read
- * those of an empty id as a whole, too.
+ * Notes conversations again whose messages were not all read. Nodes of the previous version also
+ * read a note with an empty id as a whole conversation.
  */
 export async function returnConversations(tx: Tx, ids: readonly string[]): Promise<void> {
   const note = { sent_ids: ids.map(() => ''), sent_of: [...ids] };
   await tx.kysely.insertInto('search_changes').values(note).execute();
 }
 
-/** Messages of a round, about. */
+/** Approximate number of messages in a round. */
 export const MAX_MESSAGES = 2_048;
-/** Messages of a part, about: some 5 ms of a core, for which sends wait. */
+/** Approximate number of messages in a part: about 5 ms of a core, for which sends wait. */
 export const PART_MESSAGES = 64;
-/** What a changed message costs: its block has up to 16, some of which have changed too. */
+/** The cost of a changed message in messages. Its block has up to 16, some of them changed too. */
 const CHANGED_SIZE = 4;
-/** The rate up to which everything is indexed within a second or so: 3,500 a second. */
+/** The rate up to which everything is indexed within about a second: 3,500 messages a second. */
 export const MESSAGES_A_MS = 3.5;
-/** A round that has not ended by then belongs to a node that died, and another node begins one. */
+/** A round that takes longer belongs to a node that died, and another node begins one. */
 const CLAIM_MS = 10_000;
 const FILLED_AT_ONCE = 16;
-/** Any number that no other advisory lock of Parley uses. */
+/** An arbitrary number that no other advisory lock of Parley uses. */
 const INDEX_LOCK = 7_230_915_029;
 
 /** SQL: whether a round may begin and has something to index. */
@@ -149,8 +145,8 @@ const LOCK = statement<[key: number], { locked: boolean }>({
     set_config('lock_timeout', '400ms', true)`,
 });
 
-// A change holds one of these locks until it commits (migration 0034), so that what is read here
-// is not changed before it is written. A round that has waited for this long begins again.
+// Changes hold one of these locks until they commit (migration 0034), so that no message changes
+// between reading and writing. A round that waits longer than this begins again.
 const LOCK_CONVERSATIONS = statement<[conversationIds: readonly string[]]>({
   name: 'search-lock-conversations',
   text: `
@@ -159,7 +155,6 @@ const LOCK_CONVERSATIONS = statement<[conversationIds: readonly string[]]>({
     ) keys`,
 });
 
-/** A row of search_changes. */
 interface Changes {
   readonly id: number;
   readonly sent_of: readonly string[];
@@ -169,7 +164,7 @@ interface Changes {
   readonly actor_ids: readonly string[];
 }
 
-// Rows whose transactions are still open are not seen, and are read by a later round.
+// Rows of open transactions are not visible yet; a later round reads them.
 const READ_CHANGES = statement<[about: number], Changes>({
   name: 'search-read-changes',
   text: `

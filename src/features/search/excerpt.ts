@@ -1,14 +1,12 @@
 import type { SearchHighlight } from '../../contract/protocol/resources/search-hit.ts';
 import type { Field, Found, Range } from './match.ts';
 
-/** A text of a message or a conversation, and the member whose name it is. */
+/** A text of a message or a conversation, with the member if it is a name. */
 export interface ShownField extends Field<SearchHighlight['field']> {
   readonly actorId: string | null;
 }
 
-/**
- * Returns the parts of texts that have the words of a query, with the places of the words in them.
- */
+/** Returns excerpts of texts around the words of a query, with the ranges of the words. */
 export function highlightsOf(found: readonly Found<ShownField>[]): SearchHighlight[] {
   return found.slice(0, MAX_HIGHLIGHTS).map(({ field: { name, text, actorId }, ranges }) => {
     const { start, end } = excerptOf(text, ranges);
@@ -25,7 +23,7 @@ export function highlightsOf(found: readonly Found<ShownField>[]): SearchHighlig
   });
 }
 
-/** The words around the first place, without half a surrogate pair at its ends. */
+/** Returns the surroundings of the first range, without half a surrogate pair at either end. */
 function excerptOf(text: string, ranges: readonly Range[]): Range {
   if (text.length <= EXCERPT) return { start: 0, end: text.length };
   const first = ranges[0]!;

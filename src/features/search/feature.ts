@@ -2,7 +2,6 @@ import type { Feature } from '../../core/features/feature.ts';
 import { Indexer } from './indexer.ts';
 import { searchRoutes } from './search-routes.ts';
 
-/** Messages by their words. */
 export const search: Feature = {
   setting: 'feature_search',
   open: ({ database, watch, store, directory, metrics, log, disposer }) => ({

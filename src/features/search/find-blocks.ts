@@ -12,8 +12,8 @@ export interface FoundBlock {
 }
 
 /**
- * Returns the next blocks behind one that have something of the period, the newest first; fewer
- * than `limit` are the last.
+ * Returns the next blocks after one that overlap the period, newest first. Fewer than `limit` are
+ * the last.
  */
 export type BlockReader = (
   after: FoundBlock | undefined,
@@ -22,9 +22,9 @@ export type BlockReader = (
 ) => Promise<readonly FoundBlock[]>;
 
 /**
- * Reads blocks of conversations that the caller may read, which fulfil a tsquery. By `newest`,
- * those that many blocks have are found among the newest ones of the account, and any others by the
- * index of the words, which would read every block that has them.
+ * Reads blocks that the caller may read and that match a tsquery. `newest` looks for words of many
+ * blocks among the account's newest ones. The index of the words finds all others, but reads every
+ * block that has them.
  */
 export function blockReader(db: Querier, scope: Scope, terms: string, first: Way): BlockReader {
   let way = first;
@@ -48,12 +48,12 @@ const IN_PERIOD = `from_at <= $7::timestamptz AND to_at > $8::timestamptz
         AND (to_at, conversation_id, first_sequence) < ($10::timestamptz, $11, $12::bigint)`;
 const NEWEST_FIRST = 'to_at DESC, conversation_id DESC, first_sequence DESC';
 
-/** Blocks that are looked at, for a word that most of them have. */
+/** Blocks that are examined for a word that most of them have. */
 const NEWEST_BLOCKS = 2_000;
 
-// The index of the words must be the only way to the rows: the planner cannot know how many there
-// are, and takes the order for the better one when a word is rare (860 ms in place of 0.2 among 5 M
-// messages). Of the newest ones, only as many are read as fill the page.
+// The index of the words must be the only path to the rows: the planner cannot estimate their
+// number and prefers the order for a rare word (860 ms instead of 0.2 ms among 5 M messages). Of
+// the newest blocks, only as many are read as fill the page.
 const SOURCES: Readonly<Record<Way, string>> = {
   words: `found AS MATERIALIZED (
       SELECT ${COLUMNS} FROM search_blocks WHERE terms @@ $6::tsquery
@@ -93,5 +93,5 @@ function readBlocksBy(way: Way): Statement<BlockParams, FoundBlock> {
 
 const READ_BLOCKS = { words: readBlocksBy('words'), newest: readBlocksBy('newest') };
 
-/** What changed last and is looked through: what is committed within some seconds at full load. */
+/** The most recent changes that are searched directly: those of some seconds at full load. */
 export const RECENT = { changes: 200, outboxRows: 500, messages: 5_000 } as const;

@@ -29,16 +29,15 @@ interface IndexerOptions {
 }
 
 /**
- * Keeps the blocks of a search up to date, behind the commits. Every node has one; the one that has
- * claimed the index for a round works. Changes leave the queue behind the blocks that have them, so
- * that a node that dies loses nothing; a lock on each transaction that writes blocks keeps two
- * nodes apart where a claim has run out.
+ * Keeps the blocks of a search up to date after commits. Every node has one; the node that has
+ * claimed the index for a round works. Changes leave the queue after their blocks are written, so
+ * that a node that dies loses nothing. Each transaction that writes blocks takes a lock, which
+ * keeps two nodes apart after a claim has expired.
  *
- * A round takes up to MAX_MESSAGES and works in parts of some 5 ms. The next part follows as soon
- * as that many messages may have been sent at the rate that search keeps up with, so 3,500 a second
- * are indexed within a second or two. Where more is sent the index rests nine times as long as it
- * works, a tenth of a core, and lags. What it has not reached is found without it (`readRecent`,
- * search-messages.ts).
+ * A round takes up to MAX_MESSAGES, in parts of about 5 ms. The next part follows as soon as that
+ * many messages may have been sent at the rate that search keeps up with, so 3,500 a second are
+ * indexed within a second or two. At higher rates the index rests nine times as long as it works (a
+ * tenth of a core) and lags. Searches read the rest directly (`readRecent`, search-messages.ts).
  */
 export class Indexer {
   readonly #options: IndexerOptions;
@@ -72,7 +71,7 @@ export class Indexer {
     });
     if (done === undefined) return;
     clearTimeout(this.#next);
-    // A smaller round has taken all that waited.
+    // A smaller round has taken everything that waited.
     if (done.messages < MAX_MESSAGES / 2) metrics.searchLagSeconds.set(0);
     else this.#next = setTimeout(() => this.#loop.wake(), done.restMs + 1);
     metrics.searchIndexed.inc(done.messages);
@@ -81,21 +80,21 @@ export class Indexer {
 }
 
 interface Indexed {
-  /** How many messages were read. */
+  /** The number of messages that were read. */
   readonly messages: number;
-  /** For how long the index is to rest from the end of the round on, as it has recorded. */
+  /** Milliseconds that the index is to rest after the round, as recorded. */
   readonly restMs: number;
 }
 
 /**
- * Indexes the oldest changes. Returns undefined where another node is at it, the index rests, or
- * `rest` ended the round: it waits for as many milliseconds, behind each part, and resolves with
- * whether the round goes on.
+ * Indexes the oldest changes. Returns undefined if another node indexes, the index rests, or `rest`
+ * ended the round: it waits that many milliseconds after each part, and resolves with whether to
+ * continue.
  *
- * Each part is a short transaction with a rest behind it: a round in one piece kept a core busy for
- * 250 ms, and the p99 of sends was twice as high. The changes leave the queue in the last
- * transaction. What an interrupted round has indexed is not indexed again by the next one, which
- * only looks at it.
+ * Each part is a short transaction followed by a rest, because a round in one piece kept a core
+ * busy for 250 ms and doubled the p99 of sends. The changes leave the queue in the last
+ * transaction. The round after an interrupted one checks what that has indexed, but does not index
+ * it again.
  */
 export async function indexSome(
   database: Database,
@@ -143,14 +142,14 @@ export async function indexSome(
   });
 }
 
-/** What one transaction indexes. */
+/** The work of one transaction. */
 interface Part {
   readonly heads: string[];
   readonly fresh: string[];
   readonly changedIds: string[];
 }
 
-/** Takes about PART_MESSAGES of what is left of a round; undefined: nothing is. */
+/** Takes about PART_MESSAGES of the rest of a round, or returns undefined if nothing is left. */
 function nextPart({ heads, fresh, changed }: Round): Part | undefined {
   const part: Part = { heads: [], fresh: [], changedIds: [] };
   let size = 0;
@@ -170,8 +169,8 @@ function nextPart({ heads, fresh, changed }: Round): Part | undefined {
   return size === 0 ? undefined : part;
 }
 
-/** What writing the head of a conversation costs, in messages. */
+/** The cost of writing the head of a conversation, in messages. */
 const HEAD_SIZE = 4;
 const REST = 9;
-/** SQLSTATE: a change of a message has not committed for longer than a part waits. */
+/** SQLSTATE: a change of a message did not commit in the time for which a part waits. */
 const LOCK_TIMEOUT = '55P03';

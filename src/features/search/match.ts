@@ -3,13 +3,13 @@ import { isOfPairs, isPlain, type Word, wordsOf } from './words.ts';
 
 type WantedWord = Phrase['words'][number];
 
-/** A text that a query is compared with. */
+/** A text to compare with a query. */
 export interface Field<Name extends string = string> {
   readonly name: Name;
   readonly text: string;
 }
 
-/** Where a text has the words of a query: UTF-16 units, in order, without overlaps. */
+/** The ranges of a query's words in a text: UTF-16 units, in order, without overlaps. */
 export interface Found<F extends Field = Field> {
   readonly field: F;
   readonly ranges: readonly Range[];
@@ -22,11 +22,11 @@ export interface Range {
 
 export interface Match<F extends Field = Field> {
   readonly found: readonly Found<F>[];
-  /** How well it fits, without regard to its age. */
+  /** The quality of the match, regardless of age. */
   readonly weight: number;
 }
 
-/** Returns undefined unless each phrase is in one of the texts. */
+/** Returns undefined unless each phrase occurs in one of the texts. */
 export function matchFields<F extends Field>(
   phrases: readonly Phrase[],
   fields: readonly F[],
@@ -58,7 +58,7 @@ export function matchFields<F extends Field>(
   return { found, weight };
 }
 
-/** The words of one text, read when they are first asked for. */
+/** The words of one text, which are computed on first use. */
 class WordIndex {
   readonly #text: string;
   readonly #lowered: string | undefined;
@@ -92,7 +92,7 @@ class WordIndex {
     return found;
   }
 
-  /** Most texts are refused by this. */
+  /** Rejects most texts cheaply. */
   #lacks({ words }: Phrase): boolean {
     const lowered = this.#lowered;
     return lowered !== undefined && words.some(({ text }) => !lowered.includes(text));
@@ -116,7 +116,7 @@ class WordIndex {
     return candidates.filter((word) => isWanted(word, wanted));
   }
 
-  /** One character of a script without blanks is found in a pair: the other one is not marked. */
+  /** If one character of a script without blanks is found in a pair, only it is marked. */
   #endOf(word: Word, wanted: string): number {
     const isOne = word.text !== wanted && isOfPairs(word.text);
     return isOne ? (this.#byPosition[word.position + 1]?.start ?? word.end) : word.end;
@@ -147,7 +147,7 @@ function joined(ranges: readonly Range[]): Range[] {
   return result;
 }
 
-/** Whether the parts of the query stand near each other. */
+/** Returns whether the parts of the query are near each other. */
 function isTogether(ranges: readonly Range[], text: string, parts: number): boolean {
   return ranges.some(({ start }, index) => {
     const last = ranges[index + parts - 1];

@@ -1,23 +1,23 @@
 import { isOfPairs, wordsOf } from './words.ts';
 
-/** A part of a query: words that stand side by side. */
+/** A part of a query: adjacent words. */
 export interface Phrase {
   readonly words: readonly WantedWord[];
 }
 
 interface WantedWord {
   readonly text: string;
-  /** Places behind the first word of the phrase. */
+  /** Positions after the first word of the phrase. */
   readonly offset: number;
-  /** Words that begin with it count too. */
+  /** Whether longer words that begin with it match too. */
   readonly isPrefix: boolean;
 }
 
 /**
- * Returns the parts that a message must all have; none where the text has no letter and no digit.
- * What stands between quotation marks is one part, and so is what stands between blanks, such as an
- * address or a run of a script without blanks. The last word may be the beginning of a longer one,
- * unless a blank or a quotation mark ends it.
+ * Returns the parts that a message must all have; none if the text has no letter and no digit. Text
+ * between quotation marks is one part, and so is text between blanks, such as an address or a run
+ * of a script without blanks. The last word may be the prefix of a longer one, unless a blank or a
+ * quotation mark ends it.
  */
 export function parseQuery(text: string): Phrase[] {
   const phrases: Phrase[] = [];
@@ -45,9 +45,8 @@ function phraseOf(text: string, isOpen: boolean): Phrase | undefined {
 }
 
 /**
- * Returns the condition of the index as a tsquery: blocks that fulfil it may have a match. The
- * longest words narrow most, so a long query asks for those alone; every word is compared with the
- * message.
+ * Returns a tsquery for blocks that may have a match. It has only the longest words of a long
+ * query, because they narrow most; every word is compared with the message later.
  */
 export function indexQuery(
   phrases: readonly Phrase[],
@@ -64,8 +63,8 @@ export function indexQuery(
 
 /**
  * The entries of a block (search_blocks.terms). Words begin with the end of the account's id, so
- * that a query reads no postings of other accounts; which account a block belongs to is decided by
- * its row alone.
+ * that a query reads no postings of other accounts. Only the row decides which account a block
+ * belongs to.
  */
 export interface Lexemes {
   /** A word of a message. */
@@ -74,9 +73,9 @@ export interface Lexemes {
   name(text: string): string;
   /** The conversation of the block. */
   conversation(id: string): string;
-  /** An actor that wrote a message of the block, or under whose name one stands. */
+  /** The author of a message of the block, or the actor whose name it is shown under. */
   author(id: string): string;
-  /** A message of the block has an attached file. */
+  /** Marks blocks with a message that has an attached file. */
   readonly file: string;
 }
 
@@ -91,19 +90,19 @@ export function lexemesOf(accountId: string): Lexemes {
   };
 }
 
-/** A lexeme in the text form of a tsvector or a tsquery. */
+/** Returns a lexeme in the text form of a tsvector or a tsquery. */
 export function quoted(lexeme: string): string {
   return `'${lexeme.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
 
-/** One of several lexemes. */
+/** Returns a condition that one of the lexemes fulfils. */
 export function anyOf(lexemes: readonly string[]): string {
   return `(${lexemes.map(quoted).join(' | ')})`;
 }
 
 const PARTS = /"(?<quoted>[^"]+)"|\S+?(?="|\s|$)/gu;
 const QUOTATION_MARKS = /[“”„«»]/g;
-/** A single letter begins too many words. */
+/** A single letter would be the prefix of too many words. */
 const MIN_PREFIX = 2;
 const MAX_INDEX_WORDS = 16;
 const CODE_LENGTH = 6;

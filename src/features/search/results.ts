@@ -7,30 +7,29 @@ import { type Match, matchFields } from './match.ts';
 import type { Phrase } from './query.ts';
 import type { Period, Scope } from './scope.ts';
 
-/** What was found, before it is ranked. */
+/** A match before it is ranked. */
 export interface Hit<Item> {
   readonly item: Item;
   readonly match: Match<ShownField>;
 }
 
-/** The present row of a hit, and where the words are in it. */
+/** The present row of a hit, and the ranges of the words in it. */
 export interface Found<Row> {
   readonly row: Row;
   readonly highlights: readonly SearchHighlight[];
 }
 
-/** A result with what a cursor needs to go on behind it. */
+/** A result with the key after which a cursor continues. */
 export interface Result<Row> extends Found<Row> {
   readonly key: ResultKey;
 }
 
-/** What has a place in the order. */
 interface Timed {
   readonly id: string;
   readonly at: string;
 }
 
-/** What a search asks for. */
+/** The parameters of a search. */
 export interface Wanted {
   readonly phrases: readonly Phrase[];
   /** Milliseconds of `performance.now()` after which the search gives up. */
@@ -39,22 +38,19 @@ export interface Wanted {
 
 export interface WindowOptions<Item extends Timed> extends Wanted {
   readonly readBlocks: BlockReader;
-  /** What of the period is in these blocks. */
+  /** Reads the items of the period that are in these blocks. */
   readonly readItems: (period: Period, blocks: readonly FoundBlock[]) => Promise<readonly Item[]>;
-  /** What of the period may be in no block. */
+  /** Reads the items of the period that may be in no block. */
   readonly readRecent: (period: Period) => Promise<readonly Item[]>;
   readonly fieldsOf: (item: Item) => readonly ShownField[];
 }
 
 export interface ResultsOptions<Item extends Timed, Row> extends WindowOptions<Item> {
-  /**
-   * Returns what is shown of hits, from their present rows, by id; those that must not be shown any
-   * more are left out.
-   */
+  /** Returns the present rows of hits, by id, without those that may no longer be shown. */
   readonly confirm: (hits: readonly Hit<Item>[]) => Promise<ReadonlyMap<string, Found<Row>>>;
 }
 
-/** The parts of a cursor: when the search began, the window, and the place of a hit in it. */
+/** The parts of a cursor: when the search began, the window, and the position of a hit in it. */
 export const RESULT_KEY = ['time', 'time', 'time', 'integer', 'time', 'text'] as const;
 type ResultKey = readonly [
   beganAt: string,
@@ -66,10 +62,10 @@ type ResultKey = readonly [
 ];
 
 /**
- * Returns the results of a page. Hits are ranked within windows of time, the newest window first,
- * so that a page costs the reading of one window or two however many hits there are. A window is as
- * long as it takes to fill a page; the cursor has its bounds, so that a later page finds the same
- * one, and what is sent meanwhile is in none of them.
+ * Returns the results of a page. Hits are ranked within windows of time, newest window first, so
+ * that a page costs the reading of one or two windows however many hits exist. A window is as long
+ * as it takes to fill a page. The cursor has its bounds, so that a later page finds the same
+ * window, and messages that are sent in the meantime are in none.
  */
 export async function readResults<Item extends Timed, Row>(
   options: ResultsOptions<Item, Row>,
@@ -79,7 +75,7 @@ export async function readResults<Item extends Timed, Row>(
   const place = after as ResultKey | null;
   const [beganAt, ...bounds] = place ?? [now, period.upper, period.lower];
   let [upper, lower] = bounds;
-  // The window of the cursor is read as a whole.
+  // The window of a cursor is read as a whole.
   let enough = place === null ? fetch : Number.POSITIVE_INFINITY;
   const results: Result<Row>[] = [];
   while (upper > lower) {
@@ -112,7 +108,7 @@ interface RankedHit<Item> extends Hit<Item> {
   readonly key: ResultKey;
 }
 
-/** The best hit first, then the youngest. */
+/** The best hit comes first, then the newest. */
 function compareKeys([, , , scoreA, atA, idA]: ResultKey, [, , , scoreB, atB, idB]: ResultKey): number {
   return scoreB - scoreA || compare(atB, atA) || compare(idB, idA);
 }
@@ -123,7 +119,7 @@ function compare(a: string, b: string): number {
 }
 
 /**
- * How well a hit matches, less its age when the search began. The age counts by its order of
+ * Returns how well a hit matches, less its age when the search began. Age counts by its order of
  * magnitude: a hit of today precedes one of last week unless that matches clearly better.
  */
 function scoreOf(weight: number, ageMs: number): number {
@@ -131,16 +127,15 @@ function scoreOf(weight: number, ageMs: number): number {
   return Math.round(weight * 100 - Math.log2(1 + days) * A_DOUBLING);
 }
 
-/** The search has looked at too much. */
+/** The search has examined too much. */
 export class SearchTooLongError extends Error {
   override readonly name = 'SearchTooLongError';
 }
 
 /**
- * Reads the hits of a period, the newest first, until there are `enough`: the period of the result
- * is then shorter. Its bounds are times of hits, not of blocks, so that a hit which moves from the
- * recent ones into a block, or from one block into another, stays where it was. Throws
- * SearchTooLongError.
+ * Reads the hits of a period, newest first, until there are `enough`; the result then has a shorter
+ * period. Its bounds are times of hits, not of blocks, so that a hit that moves into a block, or
+ * from one block to another, keeps its position. Throws SearchTooLongError.
  */
 export async function readWindow<Item extends Timed>(
   { readBlocks, readItems, readRecent, phrases, fieldsOf, deadlineMs }: WindowOptions<Item>,
@@ -159,9 +154,10 @@ export async function readWindow<Item extends Timed>(
       if (pausedMs > deadlineMs) throw new SearchTooLongError();
     }
   };
-  // Before the blocks: what is indexed in between is in both, and not in neither.
+  // Read before the blocks, so that messages that are indexed in between are in both, not in
+  // neither.
   await compareItems(await readRecent(period));
-  // Blocks with something that is older than what was read.
+  // Read before the blocks: messages indexed in between are in both, not in neither.
   let open: readonly FoundBlock[] = [];
   let upper = period.upper;
   let after: FoundBlock | undefined;
@@ -170,11 +166,11 @@ export async function readWindow<Item extends Timed>(
     const blocks = await readBlocks(after, limit, period);
     after = blocks.at(-1);
     const isLast = blocks.length < limit;
-    // Blocks that are still unread end at `lower` at the latest.
+    // Unread blocks end at `lower` at the latest.
     const lower = isLast ? period.lower : after!.to_at;
     open = [...open, ...blocks];
-    // Blocks of many conversations end at about the same time: of each, only what is between the
-    // two times is read.
+    // Blocks of many conversations end at about the same time, so only their messages between the
+    // two times are read.
     if (lower < upper) {
       await compareItems(await readItems({ upper, lower }, open));
       open = open.filter(({ from_at }) => from_at <= lower);
@@ -189,10 +185,10 @@ export async function readWindow<Item extends Timed>(
   }
 }
 
-/** What a hit loses each time that its age doubles. */
+/** The score that a hit loses each time its age doubles. */
 const A_DOUBLING = 40;
 const FIRST_BLOCKS = 32;
 const GROWTH = 4;
 const MOST_BLOCKS = 1_024;
-/** For this long the comparison may keep other requests waiting. */
+/** Milliseconds for which the comparison may block other requests. */
 const TURN_MS = 5;

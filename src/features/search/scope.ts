@@ -4,23 +4,20 @@ import { type Principal, seesWholeAccount } from '../../platform/access/principa
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement, type Value } from '../../platform/db/connection/statement.ts';
 
-/** What a caller may find. */
+/** The extent of what a caller may find. */
 export interface Scope {
   readonly accountId: string;
   readonly actorId: string;
-  /** The caller reads every conversation of its account. */
+  /** Whether the caller may read every conversation of its account. */
   readonly isWhole: boolean;
   readonly isCustomer: boolean;
-  /** Search in this conversation only. */
+  /** The only conversation to search, or null for all. */
   readonly conversationId: string | null;
-  /**
-   * The conversations that the caller is a member of, where that is all it may read and they are
-   * few.
-   */
+  /** The caller's conversations, if it may read only those and they are few. */
   readonly few: readonly string[] | undefined;
   /** The time of Postgres before the search began. */
   readonly now: string;
-  /** What is asked for: nothing is older than the one, or younger than the other. */
+  /** The times that the search is limited to. */
   readonly period: Period;
 }
 
@@ -30,7 +27,7 @@ export interface Period {
   readonly upper: string;
 }
 
-/** What a search is limited to. */
+/** The limits that a request sets. */
 export interface Limits {
   readonly conversationId: string | null;
   /** Excluded. RFC 3339. */
@@ -61,7 +58,6 @@ export async function readScope(
   };
 }
 
-/** The parameters of `isReadable`. */
 export type ScopeValues = readonly [
   accountId: string,
   actorId: string,
@@ -75,10 +71,10 @@ export function scopeValues(scope: Scope): ScopeValues {
 }
 
 /**
- * SQL: whether the caller may find what is in this conversation (`c`, a row of conversations), at
- * the snapshot of the statement: as readableConversation, but for direct messages of others, which
- * callers of the whole account find only where they name the conversation. The parameters are those
- * of `scopeValues`, from $1 on.
+ * SQL: whether the caller may find messages of this conversation (`c`, a row of conversations) at
+ * the snapshot of the statement. Differs from readableConversation in direct messages of others:
+ * callers of the whole account find those only if they name the conversation. The parameters are
+ * those of `scopeValues`, from $1 on.
  */
 export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::text IS NULL OR c.id = $5)
       AND (NOT $4::boolean OR c.audience = 'customer')
@@ -88,7 +84,7 @@ export const IS_READABLE = `c.account_id = $1 AND c.deleted_at IS NULL AND ($5::
 
 export type Scoped<Params extends readonly Value[]> = readonly [...ScopeValues, ...Params];
 
-/** Conversations that the index is asked for one by one: it then reads no block of another. */
+/** Up to this many conversations are looked up one by one; no other block is read. */
 const FEW = 64;
 
 const FIRST_TIME = '0001-01-01T00:00:00.000000Z';

@@ -10,10 +10,10 @@ import { anyOf, indexQuery, lexemesOf } from './query.ts';
 import { type Result, readResults, type Wanted } from './results.ts';
 import { IS_READABLE, type Period, readScope, type Scoped, scopeValues } from './scope.ts';
 
-/** A conversation as far as it is compared with a query. */
+/** The fields of a conversation that are compared with a query. */
 interface ConversationCandidate {
   readonly id: string;
-  /** When it was created. */
+  /** The time of creation. */
   readonly at: string;
   readonly title: string | null;
   readonly members: readonly {
@@ -24,9 +24,8 @@ interface ConversationCandidate {
 }
 
 /**
- * Returns the conversations of a page that the caller may find, by their title and the names and
- * handles of their members; customers find theirs by the title alone, since they see no one else in
- * them.
+ * Returns a page of the conversations that the caller may find by their title and the names and
+ * handles of their members. Customers search the title alone, because they see no one else in them.
  */
 export async function searchConversations(
   db: Db,
@@ -75,11 +74,11 @@ function fieldsOf({ title, members }: ConversationCandidate): ShownField[] {
   return fields;
 }
 
-/** Members of a conversation whose names are compared: those that the index has. */
+/** Members of a conversation whose names are compared: those that are indexed. */
 const MAX_MEMBERS = 500;
 
 /**
- * Returns a statement that reads the conversations of a period that the caller may read, by ids.
+ * Returns a statement that reads, by ids, the conversations of a period that the caller may read.
  */
 function readCandidates<Params extends readonly Value[]>(name: string, ids: string) {
   return statement<Scoped<[upper: string, lower: string, ...Params]>, ConversationCandidate>({

@@ -19,7 +19,7 @@ import {
   scopeValues,
 } from './scope.ts';
 
-/** A message as far as it is compared with a query. */
+/** The fields of a message that are compared with a query. */
 interface Candidate {
   readonly id: string;
   readonly conversation_id: string;
@@ -29,14 +29,14 @@ interface Candidate {
 }
 
 export interface MessageSearch extends Wanted, Limits {
-  /** The actor that readers of the caller's kind see as the author. */
+  /** The actor that the caller's kind of reader sees as the author. */
   readonly authorId: string | null;
   readonly hasFile: boolean;
 }
 
 /**
- * Returns the messages of a page that the caller may find. The caller has checked that it may read
- * `conversationId`.
+ * Returns a page of the messages that the caller may find. The caller must be allowed to read
+ * `conversationId`; this is not checked.
  */
 export async function searchMessages(
   db: Db,

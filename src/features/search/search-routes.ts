@@ -40,8 +40,8 @@ export interface SearchRoutesOptions {
 }
 
 export function searchRoutes({ database, files, directory }: SearchRoutesOptions): Route[] {
-  // One at a time for each actor, and a few in all: the others requests of the node need
-  // connections too.
+  // One search at a time for each actor, and a few in total, because other requests of the node
+  // need connections too.
   const limiter = new KeyedLimiter(SEARCHES_AT_ONCE);
   return [
     defineRoute({
@@ -186,7 +186,7 @@ function refuseFilters(filters: Readonly<Record<string, unknown>>): void {
   throw new ApiError('parameters_exclusive', message, { param });
 }
 
-/** Answers `timeout` where the search looks at too much. */
+/** Throws ApiError `timeout` if the search examines too much. */
 async function withinTime<T>(search: (deadlineMs: number) => Promise<T>): Promise<T> {
   try {
     return await search(performance.now() + SEARCH_MS);
@@ -200,5 +200,5 @@ async function withinTime<T>(search: (deadlineMs: number) => Promise<T>): Promis
 
 const SEARCHES_AT_ONCE = 4;
 const SEARCH_MS = 3_000;
-/** SQLSTATE of a statement over its time. */
+/** SQLSTATE of a statement that exceeded its time. */
 const CANCELED = '57014';

@@ -1,24 +1,21 @@
-/** A word of a text, folded, with its place. */
+/** A folded word of a text, with its position. */
 export interface Word {
   readonly text: string;
-  /** Neighbours are one apart. */
+  /** The positions of adjacent words differ by one. */
   readonly position: number;
-  /** UTF-16 units of the text, `end` excluded. */
+  /** UTF-16 units of the text; `end` is exclusive. */
   readonly start: number;
   readonly end: number;
 }
 
-/**
- * How a text is cut: `document` adds what makes single characters findable in scripts without
- * blanks.
- */
+/** `document` adds words that make single characters findable in scripts without blanks. */
 type Purpose = 'document' | 'query';
 
 /**
  * Returns the words of a text, in order: runs of letters and digits, without case, marks and
- * variants of form. Scripts that write no blanks between words give each pair of neighbouring
- * characters, and a document also the last character of a run, so that one character is found as
- * the beginning of a pair. Emoji are words.
+ * variants of form. Scripts without blanks between words give each pair of adjacent characters. A
+ * document also has the last character of a run, so that one character is found as the prefix of a
+ * pair. Emoji are words.
  */
 export function wordsOf(text: string, purpose: Purpose): Word[] {
   const words: Word[] = [];
@@ -42,15 +39,13 @@ export function wordsOf(text: string, purpose: Purpose): Word[] {
   return words;
 }
 
-/**
- * Returns the text as it is compared: NFKC, without case and without marks over and under letters.
- */
+/** Returns the text in the form for comparison: NFKC, without case and without marks on letters. */
 export function fold(text: string): string {
   if (isPlain(text)) return text.toLowerCase();
   return (
     text
       .normalize('NFKC')
-      // Through upper case, so that ß is ss.
+      // Upper case first, so that ß becomes ss.
       .toUpperCase()
       .toLowerCase()
       .normalize('NFD')
@@ -88,7 +83,7 @@ function addPairs(words: Word[], characters: readonly Character[], position: num
   }
 }
 
-/** Whether a word is of a script without blanks. */
+/** Returns whether a word belongs to a script without blanks. */
 export function isOfPairs(word: string): boolean {
   return OF_PAIRS.test(word);
 }
@@ -100,7 +95,7 @@ function cut(word: string): string {
 /** Longer words are found by this many characters. */
 const MAX_WORD = 64;
 
-/** Whether the text has plain ASCII alone. */
+/** Returns whether the text is plain ASCII. */
 export function isPlain(text: string): boolean {
   return PLAIN.test(text);
 }
@@ -108,8 +103,8 @@ export function isPlain(text: string): boolean {
 const PLAIN = /^[\t\r\n\x20-\x7e]*$/;
 
 /**
- * Marks that readers leave out, of Latin, Greek and Cyrillic letters, of Hebrew and of Arabic;
- * those of other scripts are vowels.
+ * Marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters, which readers omit. Those of other
+ * scripts are vowels.
  */
 const MARKS =
   /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]|[\u0591-\u05c7]|[\u0610-\u061a\u064b-\u065f]|\u0670|\ufe0e|\ufe0f/g;
@@ -117,13 +112,13 @@ const MARKS =
 const NO_BLANKS = ['Han', 'Hiragana', 'Katakana', 'Hangul', 'Bopomofo', 'Thai', 'Lao', 'Khmer', 'Myanmar']
   .map((script) => `\\p{scx=${script}}`)
   .join('');
-/** Letters, digits and marks of these scripts: `scx` also has punctuation that they share. */
+/** Letters, digits and marks of these scripts. `scx` also has punctuation that they share. */
 const PAIRED = `(?=[\\p{L}\\p{M}\\p{Nl}ー])[${NO_BLANKS}]`;
 const RUNS = new RegExp(
   `(?<pairs>(?:${PAIRED})(?:${PAIRED}|[\\u3099\\u309a])*)|(?<emoji>(?![\\p{L}\\p{N}])\\p{Extended_Pictographic})|(?:(?!${PAIRED})[\\p{L}\\p{N}\\p{M}])+`,
   'gu',
 );
-/** A character with the marks that compose with it: a half-width kana and its voice are one. */
+/** A character with the marks that compose with it, such as a half-width kana's voice mark. */
 const CHARACTERS = /.[\u3099\u309a\uff9e\uff9f]*/gsu;
 const PIECES = /[\p{L}\p{N}\p{M}]+/gu;
 const OF_PAIRS = new RegExp(`^(?:${PAIRED})`, 'u');
