@@ -10,12 +10,12 @@ export interface AttemptOptions {
   readonly timeoutMs: number;
 }
 
-/** A receiver with its URL in parts. */
+/** A receiver with its parsed URL. */
 export interface Destination extends Receiver {
   readonly target: URL;
 }
 
-/** Sends an event to its receiver once, by Standard Webhooks. Never rejects. */
+/** Sends an event to its receiver once, following Standard Webhooks. Never rejects. */
 export async function attempt(
   { posts, timeoutMs }: AttemptOptions,
   to: Destination,
@@ -53,7 +53,7 @@ export async function attempt(
   }
 }
 
-/** `data` is JSON. Everything else is text of ours that needs no escaping. */
+/** `data` is JSON. Everything else is our own text, which needs no escaping. */
 function bodyOf(
   { event_type, occurred_at, conversation_id, sequence, head }: Delivery,
   data: string,
@@ -70,7 +70,7 @@ function errorOf(status: number): DeliveryError {
   return status >= 300 && status < 400 ? 'redirect' : 'status';
 }
 
-// A refused address reads like one without a server: otherwise anyone could ask which names the
+// A refused address looks like an unknown host; otherwise anyone could ask which names the
 // operator's DNS knows.
 const CONDITIONS: Readonly<Record<OutboundCondition, DeliveryError>> = {
   invalid_format: 'connection_error',

@@ -23,7 +23,7 @@ export interface CompletenessRoutesOptions {
 }
 
 /**
- * What a receiver was sent, and sending it again (docs/contract.md#completeness), for admins.
+ * Routes for the proof of delivery and for replays (docs/contract.md#completeness), for admins.
  * Closed to agents.
  */
 export function completenessRoutes({ database, completeness, replays }: CompletenessRoutesOptions): Route[] {

@@ -5,17 +5,17 @@ import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Delivery } from './delivery.ts';
 
-/** How far the new messages of a conversation were delivered. */
+/** The progress of deliveries of a conversation's new messages. */
 export interface Progress {
   readonly conversation_id: string;
   readonly through_sequence: number;
-  /** The highest number of the conversation. */
+  /** The highest sequence of the conversation. */
   readonly head: number;
-  /** The number below the first that may still become a message. */
+  /** Every sequence up to this one is settled: a message, a void, or purged. */
   readonly settled: number;
 }
 
-/** Makes the rows of the conversations of new messages, where they do not exist. */
+/** Inserts the missing rows for the conversations of new messages. */
 export async function insertProgress(
   db: Querier,
   deliveries: readonly Pick<Delivery, 'webhook_id' | 'conversation_id'>[],
@@ -27,13 +27,13 @@ export async function insertProgress(
   );
 }
 
-/** The conversations of which a webhook has been sent messages, in the order of their ids. */
+/** Returns conversations of which a webhook has been sent messages, ordered by id. */
 export async function readListed(db: Querier, webhookId: string, page: KeysetPage): Promise<string[]> {
   const rows = await LISTED.readPage(db, [webhookId], page);
   return rows.map(({ conversation_id }) => conversation_id);
 }
 
-/** Advances the rows of these conversations as far as can be proven, and returns them. */
+/** Advances the rows of these conversations as far as is proven, and returns them. */
 export function prove(
   db: Querier,
   webhookId: string,
@@ -43,7 +43,7 @@ export function prove(
 }
 
 /**
- * Advances the time before which every event was delivered, and returns it. `topics`: those of the
+ * Advances and returns the time before which every event was delivered. `topics` are those of the
  * outbox rows that become events.
  */
 export async function proveAll(db: Querier, webhookId: string, topics: readonly string[]): Promise<string> {
@@ -71,13 +71,12 @@ const LISTED = keysetList<[webhookId: string], { readonly conversation_id: strin
   order: 'oldest_first',
 });
 
-/** SQL: what counts as not delivered. */
+/** SQL: whether a delivery counts as not delivered. */
 const IS_UNDONE = `d.status IN ('pending', 'failed') AND NOT d.was_delivered`;
 
-// One snapshot. A message that it has, and whose outbox row it does not have, was recorded for
-// every webhook that wanted it; a number without a message is one that was purged, or it is not
-// below `settled`. Events that were not recorded since too many had failed are not found again, so
-// nothing more is claimed.
+// One snapshot: a message in it without its outbox row was recorded for every webhook that wanted
+// it. A sequence without a message was purged, or is not below `settled`. Events that were dropped
+// after too many failures are not found again, so nothing more is claimed.
 const PROVE = statement<[webhookId: string, conversationIds: readonly string[]], Progress>({
   name: 'prove-webhook-progress',
   text: `
@@ -110,9 +109,9 @@ const PROVE = statement<[webhookId: string, conversationIds: readonly string[]],
     SELECT conversation_id, through_sequence, head, settled FROM proven ORDER BY conversation_id`,
 });
 
-// An event that was committed before the statement began is in its snapshot: as an outbox row,
-// which is not younger than the commit, or as a delivery. An event has the time of a statement of
-// its transaction, plus a microsecond for each other one of that statement.
+// An event that was committed before the statement began is in its snapshot, as a delivery or as an
+// outbox row, which is not younger than the commit. An event has the time of a statement of its
+// transaction, plus a microsecond for each other event of that statement.
 const PROVE_ALL = statement<[webhookId: string, topics: readonly string[]], { readonly all_through: string }>(
   {
     name: 'prove-webhook-all',

@@ -8,7 +8,6 @@ import type { KeysetPage } from '../../platform/db/connection/keyset.ts';
 import type { Logger } from '../../platform/log.ts';
 import { type Progress, prove, proveAll, readListed } from './completeness-store.ts';
 
-/** The topics of the core's outbox rows that become events of webhooks. */
 const CORE_TOPICS = [MESSAGES_SENT, RESOURCES_CHANGED, CONVERSATION_CREATED].map(({ name }) => name);
 
 export interface CompletenessOptions {
@@ -18,8 +17,8 @@ export interface CompletenessOptions {
 }
 
 /**
- * The proof that a receiver missed nothing (docs/decisions.md#completeness-is-proven-when-asked).
- * What was proven is stored; a question looks only at what came since.
+ * Proves that a receiver missed nothing (docs/decisions.md#completeness-is-proven-when-asked). The
+ * proven part is stored, so a request examines only newer events.
  */
 export class Completeness {
   readonly #options: CompletenessOptions;
@@ -35,7 +34,7 @@ export class Completeness {
   }
 
   /**
-   * Returns a page of the conversations that the webhook was sent messages of, in its direction.
+   * Returns a page of the conversations of which the webhook was sent messages, in its direction.
    */
   async page(webhookId: string, page: KeysetPage): Promise<Progress[]> {
     const { database } = this.#options;
@@ -49,8 +48,8 @@ export class Completeness {
   }
 
   /**
-   * Has numbers settled that are neither a message nor a void, such as those of a node that died:
-   * nobody else may read the conversation. The next question finds them settled.
+   * Settles sequences that are neither a message nor a void, such as those of a node that died,
+   * because perhaps nobody else reads the conversation. The next request finds them settled.
    */
   #settle(progress: readonly Progress[]): void {
     const { timeline, log } = this.#options;

@@ -21,7 +21,7 @@ export interface DelivererOptions {
   readonly posts: GuardedPost;
   readonly times: Pick<WebhookTimes, 'retries' | 'lookEveryMs'>;
   readonly readData: ReadData;
-  /** Called with what was written of tries and their outcomes. */
+  /** Called with the tries and outcomes that were written. */
   readonly onWritten: (written: readonly Recorded[]) => void;
   /** Milliseconds for one try. */
   readonly timeoutMs?: number;
@@ -30,9 +30,9 @@ export interface DelivererOptions {
 }
 
 /**
- * Sends deliveries: those of new events at once, those that are pending when their time has come,
- * whichever node has recorded them. A try of a node that dies is repeated when its lease ends, so
- * every delivery is tried until its row says that it is done.
+ * Sends deliveries: those of new events at once, and pending ones when they are due, whichever node
+ * has recorded them. A try of a node that dies is repeated when its lease ends, so every delivery
+ * is tried until its row says that it is done.
  */
 export class Deliverer implements Deliveries {
   readonly #options: DelivererOptions;
@@ -93,7 +93,7 @@ export class Deliverer implements Deliveries {
         underWay.push(one);
         recorded.push(record.promise);
       } else {
-        // It finds its place when it is taken.
+        // It gets a place when it is taken.
         recorded.push(this.#recorder.add({ delivery, state: pending(0), isNew: true }));
       }
     }
@@ -107,12 +107,12 @@ export class Deliverer implements Deliveries {
     }
   }
 
-  /** Takes what is due now instead of with the next look. */
+  /** Takes due deliveries now instead of at the next look. */
   wake(): void {
     this.#sender.wake();
   }
 
-  /** Lets tries under way end, for `ms` at most. What has not ended is left to other nodes. */
+  /** Waits up to `ms` milliseconds for running tries, and leaves the others to other nodes. */
   drain(ms: number): Promise<void> {
     return this.#sender.drain(ms);
   }
@@ -124,14 +124,14 @@ export class Deliverer implements Deliveries {
     await this.#recorder.close();
   }
 
-  /** Rejects where a row that exists is tried again when its lease ends. */
+  /** Rejects if an existing row is to be tried again when its lease ends. */
   async #try(one: Try, stop: AbortSignal): Promise<void> {
     const { receivers, posts, log } = this.#options;
     try {
       if (one.isWithheld) return this.#settle(one, withdrawn(one.delivery));
       const receiver = await receivers.get(one.delivery.webhook_id);
       if (receiver === undefined) {
-        // Disabled or gone. The insert knows which, and a row that exists is not taken again.
+        // Disabled or deleted. The insert knows which, and an existing row is not taken again.
         if (one.record !== undefined) this.#release(one);
         return;
       }
@@ -139,7 +139,7 @@ export class Deliverer implements Deliveries {
       if (data === undefined) return this.#settle(one, withdrawn(one.delivery));
       const outcome = await attempt({ posts, timeoutMs: this.#timeoutMs }, receiver, one.delivery, data);
       if (stop.aborted && outcome.result === 'failed' && outcome.statusCode === null) {
-        // It may have failed because this node stops.
+        // The try may have failed because this node stops.
         return this.#release(one);
       }
       if (outcome.result === 'failed' && outcome.isRefused === true) {
@@ -178,7 +178,7 @@ export class Deliverer implements Deliveries {
     writing.then(record?.resolve, record?.reject ?? (() => undefined));
   }
 
-  /** Records what has been under way for so long that the outbox row should not wait for it. */
+  /** Records a try that has run too long for the outbox row to wait for it. */
   #recordUnended(one: Try): void {
     if (one.record === undefined) return;
     const isLeft = this.#sender.withdraw(one);
@@ -203,13 +203,13 @@ export class Deliverer implements Deliveries {
   }
 }
 
-/** A delivery that this node is to try, or is trying. */
+/** A delivery that this node tries or is about to try. */
 interface Try {
   readonly delivery: Delivery;
   readonly isWithheld?: boolean;
-  /** The payload; without it the resource is read. */
+  /** The payload. If undefined, it is read from the resource. */
   readonly data?: string;
-  /** For a delivery that has no row yet: settled by writing it. */
+  /** For a delivery without a row: settled when the row is written. */
   record?: PromiseWithResolvers<void> | undefined;
 }
 
@@ -217,18 +217,18 @@ function withdrawn({ attempts }: Delivery): DeliveryState {
   return { ...pending(0, attempts), status: 'withdrawn', due_in_ms: null };
 }
 
-/** Most tries of one webhook under way on this node. */
+/** Maximum concurrent tries of one webhook on this node. */
 const SIDE_BY_SIDE = 16;
-/** Most deliveries of one webhook in memory that a sweep has taken. */
+/** Maximum deliveries of one webhook in memory that a sweep has taken. */
 const ROOM = 64;
-/** The same with first tries, which come in bursts and do not stay long (`withdraw`). */
+/** The same including first tries, which come in bursts and are short-lived (`withdraw`). */
 const ROOM_OF_FIRST = 512;
 
 const TIMEOUT_MS = 15_000;
-/** Tries of this node from which on a webhook gets one at a time. */
+/** From this many tries on this node, each webhook gets one at a time. */
 const CROWD = 1_000;
-/** The outbox row of an event is taken over after two seconds, and waits for the record. */
+/** The outbox row of an event, which waits for the record, is taken over after two seconds. */
 const RECORD_AFTER_MS = 500;
-/** A delivery may wait for its turn as long as the one before it may take. */
+/** A delivery may wait for its turn for as long as the one before it may take. */
 const LEASED_TIMEOUTS = 2;
 const MAX_TAKEN = 500;

@@ -25,10 +25,7 @@ export interface DeliveryRoutesOptions {
   readonly deliverer: Pick<Deliverer, 'wake'>;
 }
 
-/**
- * The deliveries of webhooks over REST (docs/contract.md#webhooks), for admins of the account.
- * Closed to agents.
- */
+/** Routes for deliveries (docs/contract.md#webhooks), for admins. Closed to agents. */
 export function deliveryRoutes({ database, deliverer }: DeliveryRoutesOptions): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [

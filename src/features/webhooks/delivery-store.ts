@@ -11,29 +11,27 @@ import type { Delivery } from './delivery.ts';
 
 export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
 
-/** What is stored after a try, or for a delivery without one. */
+/** The state that is stored after a try, or for a delivery without one. */
 export interface DeliveryState extends Due {
   readonly status: DeliveryStatus;
   readonly attempts: number;
   readonly last_status_code: number | null;
   readonly last_error: DeliveryError | null;
-  /** Milliseconds of the try. */
+  /** Duration of the try in milliseconds. */
   readonly last_ms: number | null;
 }
 
-/**
- * Of a delivery that waits for its next try: milliseconds from now to it, or to the lease's end.
- */
+/** Returns the state of a delivery that waits this long for its next try or its lease's end. */
 export function pending(due_in_ms: number, attempts = 0): DeliveryState {
   const none = { last_status_code: null, last_error: null, last_ms: null };
   return { status: 'pending', attempts, due_in_ms, ...none };
 }
 
 /**
- * Adds deliveries with their states, all in one statement. One that exists takes a state only
- * where it was pending and the new one is not. Deliveries of webhooks that are gone are left out;
- * those of disabled webhooks that were not delivered are stored as failed, unless there are too
- * many already (docs/decisions.md#failed-deliveries-are-kept).
+ * Adds deliveries with their states in one statement. An existing delivery takes a state only if it
+ * was pending and the new one is not. Leaves out deliveries of deleted webhooks. Those of disabled
+ * webhooks that were not delivered are stored as failed, unless there are too many
+ * (docs/decisions.md#failed-deliveries-are-kept).
  */
 export async function addDeliveries(
   db: Querier,
@@ -63,7 +61,7 @@ export async function addDeliveries(
   );
 }
 
-/** The deliveries of a webhook, newest event first. */
+/** Returns the deliveries of a webhook, newest event first. */
 export function readDeliveries(
   db: Querier,
   webhookId: string,
@@ -95,7 +93,7 @@ export async function findDelivery(db: Db, webhookId: string, id: string): Promi
     .executeTakeFirst();
 }
 
-/** Inserts the delivery of the event that tries a webhook out, due now. */
+/** Inserts the delivery of a test event, due now. */
 export async function insertTest(
   tx: Tx,
   ids: Pick<DeliveryRow, 'webhook_id' | 'id' | 'event_id' | 'trace'>,
@@ -108,7 +106,7 @@ export async function insertTest(
     .executeTakeFirstOrThrow();
 }
 
-/** Starts the schedule of a locked delivery over, whatever became of it. Its ids stay. */
+/** Restarts the schedule of a locked delivery, whatever its state. Its ids stay. */
 export function startOver(
   tx: Tx,
   { webhook_id, id }: Pick<DeliveryRow, 'webhook_id' | 'id'>,
@@ -185,7 +183,7 @@ const INSERT = statement<
       WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`,
 });
 
-// The webhooks that have something pending are found one by one in the index: one that has much is
+// Webhooks with pending deliveries are looked up one by one in the index, so that one with many is
 // not read through.
 const WAITING = `waiting AS (
       (SELECT webhook_id FROM webhook_deliveries WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
@@ -195,7 +193,7 @@ const WAITING = `waiting AS (
       FROM waiting WHERE waiting.webhook_id IS NOT NULL
     )`;
 
-/** SQL: whether an enabled webhook has a delivery whose time has come. */
+/** SQL: whether an enabled webhook has a due delivery. */
 export const HAS_DUE = `EXISTS (
     WITH RECURSIVE ${WAITING}
     SELECT FROM waiting
@@ -204,17 +202,17 @@ export const HAS_DUE = `EXISTS (
       WHERE d.webhook_id = waiting.webhook_id AND d.status = 'pending' AND d.next_try_at <= statement_timestamp()
     ))`;
 
-/** Counting goes no further. */
+/** Counting stops here. */
 const MOST_COUNTED = 100_000;
 
 export interface DueDelivery extends Delivery {
-  /** Whether it is about a direct message, and the webhook does not include them any more. */
+  /** Whether it concerns a direct message and the webhook no longer includes those. */
   readonly is_withheld: boolean;
 }
 
 /**
- * Deliveries that wait. A node takes at most `room` of each webhook, so that none takes the place
- * of another; `rooms` are those of the webhooks that are busy on it.
+ * Waiting deliveries. A node takes at most `room` of each webhook, so that none takes the place of
+ * another; `rooms` are those of the webhooks that are busy on the node.
  */
 export const DELIVERIES = new LeasedRows<
   Pick<Delivery, 'webhook_id' | 'id'>,
@@ -249,7 +247,7 @@ export const DELIVERIES = new LeasedRows<
   settle: {
     columns: STATE_COLUMNS,
     set: 'updated_at = later_than(q.updated_at)',
-    // What another node has brought to an end keeps its state.
+    // A delivery that another node has ended keeps its state.
     where: `(q.status = 'pending' OR s.status = 'delivered')`,
   },
   measured: `

@@ -1,7 +1,7 @@
 import type { DeliveryError } from '../../contract/protocol/resources/webhook-delivery.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 
-/** An event on its way to one webhook: the columns of webhook_deliveries that a try needs. */
+/** An event on its way to one webhook: the columns of webhook_deliveries for a try. */
 export interface Delivery {
   readonly webhook_id: string;
   readonly id: string;
@@ -9,25 +9,25 @@ export interface Delivery {
   readonly event_type: string;
   readonly conversation_id: string | null;
   readonly sequence: number | null;
-  /** The highest number of the conversation when the event was recorded. */
+  /** The highest sequence of the conversation when the event was recorded. */
   readonly head: number | null;
   readonly resource_id: string | null;
-  /** What reading the resource again needs besides its id. */
+  /** The data besides the id that is needed to read the resource again. */
   readonly change: object | null;
-  /** ISO 8601: when the event became true. */
+  /** ISO 8601: when the event happened. */
   readonly occurred_at: string;
   /** W3C `traceparent` of the request that caused the event. */
   readonly trace: string | null;
-  /** Tries that have ended. */
+  /** Ended tries. */
   readonly attempts: number;
 }
 
-/** What a try needs of a webhook. */
+/** The fields of a webhook for a try. */
 export interface Receiver {
   readonly id: string;
   readonly account_id: string;
   readonly url: string;
-  /** The form of its payloads. */
+  /** The version of its payloads. */
   readonly version: Version;
   readonly secret: Buffer;
   readonly previous_secret: Buffer | null;
@@ -35,8 +35,8 @@ export interface Receiver {
 }
 
 /**
- * A delivery with its payload. `data` is the JSON of the resource in the form of the webhook's
- * version, without marks (platform/engine/marked-json.ts).
+ * A delivery with its payload. `data` is the JSON of the resource in the webhook's version, without
+ * marks (platform/engine/marked-json.ts).
  */
 export interface FirstTry {
   readonly delivery: Delivery;
@@ -44,33 +44,32 @@ export interface FirstTry {
 }
 
 /**
- * Reads the payload of a later try from its resource, as it is now. Undefined: the resource is
- * gone, and the delivery is withdrawn. Rejects where the database is away.
+ * Reads the payload of a later try from its resource as it is now. Returns undefined if the
+ * resource is gone; the delivery is then withdrawn. Rejects while the database is unavailable.
  */
 export type ReadData = (receiver: Receiver, delivery: Delivery) => Promise<string | undefined>;
 
-/** How a try ended. */
+/** The outcome of a try. */
 export type Outcome =
   | { readonly result: 'delivered'; readonly statusCode: number; readonly ms: number }
   | {
       readonly result: 'failed';
       readonly error: DeliveryError;
-      /** Null where there was no response. */
+      /** Null if there was no response. */
       readonly statusCode: number | null;
       readonly ms: number;
-      /** What the receiver asked for by Retry-After. */
+      /** The delay that the receiver asked for in Retry-After. */
       readonly retryAfterMs?: number | undefined;
-      /** The receiver's address may not be reached: for the operator's log alone. */
+      /** Whether the receiver's address is forbidden; shown only in the operator's log. */
       readonly isRefused?: boolean;
     };
 
-/** Takes the deliveries of new events: the Deliverer. */
 export interface Deliveries {
   /**
-   * Tries each at once. Resolves when all are recorded, with their outcomes or as pending, which
-   * takes half a second at most: only then may the outbox rows of their events go. Callers that
-   * handle events in batches wait beside the next batch, not before it. Rejects if Postgres is
-   * away: the events are then handled again, with the same ids.
+   * Tries each at once. Resolves when all are recorded, with their outcomes or as pending, within
+   * half a second: only then may the outbox rows of their events go. Callers that handle events in
+   * batches wait while the next batch runs, not before it. Rejects while Postgres is unavailable;
+   * the events are then handled again, with the same ids.
    */
   deliver(tries: readonly FirstTry[]): Promise<void>;
 }

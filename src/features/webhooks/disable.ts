@@ -6,9 +6,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { lockWebhookById, setDisabled, type WebhookRow } from './webhook-store.ts';
 
-/**
- * Disables a webhook for a reason that no caller asked for, and notifies the admins of its account.
- */
+/** Disables a webhook without a caller's request, and notifies the admins of its account. */
 export async function disableWebhook(
   database: Database,
   id: string,

@@ -20,31 +20,30 @@ export function encodeData(version: Version, { schema, value }: EventData): stri
   return JSON.stringify(formAt(version, schema, value));
 }
 
-/** Returns the data of an event that sockets get, or undefined if the team does not get it. */
+/** Returns the data that sockets get of an event, or undefined if the team does not get it. */
 export function dataOf({ event, team }: DomainEvent): EventData | undefined {
   return team && { schema: EVENT_DATA[event].data, value: team };
 }
 
 /**
- * The id of the resource that an event is about; what belongs to a message or a conversation is
- * about that.
+ * Returns the id of the resource that an event is about. Parts belong to their message or
+ * conversation.
  */
 export function resourceOf({ resource }: DomainEvent): string {
   return ownerOf(resource);
 }
 
 /**
- * Whether an event of a stream goes to webhooks: those of a conversation do, and those that only
- * one actor gets (on its own feed) do not.
+ * Returns whether an event goes to webhooks. Events of a conversation do; those on the feed of one
+ * actor do not.
  */
 export function isOfConversation({ stream, conversationId }: DomainEvent): boolean {
   return stream === conversationId;
 }
 
 /**
- * Reads the data of deliveries from their resources as they are now, for every try but the first:
- * payloads are stored nowhere, so that content has one place from which it is erased. Deliveries
- * that are asked for together are read together.
+ * Reads the data of all tries but the first from the present resources. Payloads are not stored, so
+ * that content needs to be erased in one place only. Simultaneous requests share reads.
  */
 export function eventDataReader(from: EventReads): ReadData {
   const reads = new GatheredReads((deliveries: readonly Delivery[]) => readAll(from, deliveries));
@@ -71,7 +70,7 @@ async function readAll(
 /** Returns the data of each resource that still exists. */
 type Read = (from: EventReads, deliveries: readonly Delivery[]) => Promise<ReadonlyMap<string, EventData>>;
 
-/** The events of features, and those that applications name, are read by the faces. */
+/** Events of features, and those that applications name, are read by the features' faces. */
 const READERS: Readonly<Partial<Record<string, Read>>> = {
   'message.created': async ({ database, files }, deliveries) => {
     const rows = await readSentMessages(database, idsOf(deliveries));
@@ -93,7 +92,7 @@ const READERS: Readonly<Partial<Record<string, Read>>> = {
   'participant.removed': changed('participant.removed'),
 };
 
-/** Nothing is found of the events of a feature that is left out. */
+/** Nothing is found for events of a feature that is not installed. */
 function readerOf(type: string): Read {
   if (Object.hasOwn(READERS, type)) return READERS[type]!;
   const all = Object.assign({}, ...installed().map(({ eventData }) => eventData));
@@ -101,7 +100,7 @@ function readerOf(type: string): Read {
   return (from, deliveries) => read(from, idsOf(deliveries));
 }
 
-/** Conversations as the team sees them, by id. */
+/** Returns conversations as the team sees them, by id. */
 export async function readConversations(
   from: EventReads,
   ids: readonly string[],

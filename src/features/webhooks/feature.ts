@@ -14,7 +14,6 @@ import { Replays } from './replays.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './times.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
-/** Where an account has its events sent. */
 export const webhooks: Feature = webhooksBy(WEBHOOK_TIMES);
 
 /** Campaigns pass shorter times. */

@@ -14,8 +14,8 @@ export interface HealthOptions {
 }
 
 /**
- * Notes on each webhook whether its tries succeed, and disables those whose receiver is gone, or
- * that have failed for too long. The notes of a second are written together.
+ * Records for each webhook whether its tries succeed, and disables webhooks whose receiver is gone
+ * or has failed for too long. The records of a second are written together.
  */
 export class Health {
   readonly #options: HealthOptions;
@@ -54,7 +54,7 @@ export class Health {
     this.#gone = new Set();
     for (const id of gone) await disableWebhook(database, id, 'gone');
     if (failed.size > 0) await database.query(NOTE_FAILURES, [...failed]);
-    // Behind the failures: one success ends them.
+    // Written after the failures, because one success ends them.
     if (succeeded.size > 0) await database.query(NOTE_SUCCESSES, [...succeeded]);
     for (const id of failed.size === 0 ? [] : await failingFor(database, [...failed], times.failingMs)) {
       await disableWebhook(database, id, 'failing');

@@ -4,14 +4,14 @@ import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
- * What decides which events a webhook is sent. Disabled ones are included: their events are
- * recorded as failed.
+ * The fields that decide which events a webhook is sent. Includes disabled webhooks, whose events
+ * are recorded as failed.
  */
 export interface ListeningWebhook {
   readonly id: string;
   readonly account_id: string;
   readonly include_direct: boolean;
-  /** The form of its payloads. */
+  /** The version of its payloads. */
   readonly version: Version;
   readonly filters: ReadonlySet<string>;
 }
@@ -32,7 +32,7 @@ export async function readListeningWebhooks(db: Querier): Promise<ListeningWebho
   );
 }
 
-/** Whether the filter lets an event through. `isDirect`: it is about a direct message. */
+/** Returns whether the filter admits an event. `isDirect`: it is about a direct message. */
 export function wants(
   { filters, include_direct }: Pick<ListeningWebhook, 'filters' | 'include_direct'>,
   { type, isDirect }: { readonly type: string; readonly isDirect: boolean },

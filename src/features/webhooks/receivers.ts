@@ -5,8 +5,8 @@ import type { Destination } from './attempt.ts';
 import { type ReceiverRow, readReceiver } from './webhook-store.ts';
 
 /**
- * What tries need of webhooks, kept until a change of the webhook is announced. Disabled ones are
- * kept as well: their events go on.
+ * Caches the receivers of webhooks until a change is announced. Disabled ones are cached too,
+ * because their events go on.
  */
 export class Receivers {
   readonly #cache: RevocableCache<Known | undefined>;
@@ -23,7 +23,7 @@ export class Receivers {
     });
   }
 
-  /** Returns undefined for a webhook that is disabled or gone. Rejects if Postgres is away. */
+  /** Returns undefined for a disabled or deleted webhook. Rejects while Postgres is unavailable. */
   async get(id: string): Promise<Destination | undefined> {
     const known = await this.#cache.get(id);
     return known?.is_open ? known : undefined;

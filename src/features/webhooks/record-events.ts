@@ -30,27 +30,24 @@ export interface EventRecorderOptions {
 export type RecordedMessage = MessageWithParts & { readonly trace?: TraceContext | undefined };
 
 /**
- * Makes a delivery of each committed event for each webhook that wants it. Called by the handlers
- * of the outbox, whose row stays until the promise resolves: what is not stored by then is recorded
- * again by the node that takes the row over. `isRepeated` says that the event may have been
- * recorded before: its deliveries are then stored before they are tried, so that a delivery that
- * exists is not tried again.
+ * Makes a delivery of each committed event for each webhook that wants it. Handlers of the outbox
+ * call it, and their row stays until the promise resolves: events that are not stored by then are
+ * recorded again by the node that takes the row over. `isRepeated` means that the event may have
+ * been recorded before; its deliveries are then stored before they are tried, so that an existing
+ * delivery is not tried again.
  *
- * An account without webhooks costs one look into a map.
+ * An account without webhooks costs one lookup in a map.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
-  /** The webhooks and conversations that are known to have a row of webhook_progress. */
+  /** The webhooks and conversations that are known to have a row in webhook_progress. */
   #listed: LRUCache<string, true> | undefined;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
   }
 
-  /**
-   * Returns undefined where no webhook can want the messages, so that the send path waits for
-   * nothing.
-   */
+  /** Returns undefined if no webhook can want the messages, so that sends wait for nothing. */
   sent(messages: readonly RecordedMessage[], isRepeated: boolean): Promise<void> | undefined {
     const { webhooks } = this.#options.listeners.found;
     if (webhooks.size === 0) return undefined;
@@ -58,7 +55,7 @@ export class EventRecorder {
     return own.length === 0 ? undefined : this.#recordSent(own, isRepeated);
   }
 
-  /** `events`: what was published of these changes, which all have the same event. */
+  /** `events` were published for these changes, and all have the same type. */
   async changed(
     events: readonly DomainEvent[],
     changes: readonly Change[],
@@ -97,7 +94,7 @@ export class EventRecorder {
     await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
   }
 
-  /** Records an event that is no change of a conversation. */
+  /** Records an event other than a change of a conversation. */
   async happened(event: AccountEvent, isRepeated: boolean): Promise<void> {
     const { type, accountId, conversationId, resourceId, at, trace, eventId } = event;
     if (!this.#options.listeners.found.webhooks.has(accountId)) return;
@@ -142,7 +139,7 @@ export class EventRecorder {
         sequence,
         head: heads.get(row.conversation_id)!,
         resourceId: row.id,
-        // When it entered the timeline, which no later change of the message moves.
+        // When it entered the timeline, which later changes of the message do not affect.
         at: outcome?.at ?? created_at,
         change: null,
         trace,
@@ -158,7 +155,7 @@ export class EventRecorder {
     return { accountId: facts.accountId, conversationId, isDirect: facts.type === 'direct_message' };
   }
 
-  /** Adds the highest number of each conversation. */
+  /** Adds the highest sequence of each conversation. */
   async #withHeads(events: readonly RecordedEvent[]): Promise<RecordedEvent[]> {
     const { database, listeners } = this.#options;
     const awaited = events.filter(({ accountId }) => listeners.found.webhooks.has(accountId));
@@ -218,7 +215,7 @@ interface RecordedEvent extends Place {
   readonly at: string;
   readonly sequence: number | null;
   readonly head?: number | null;
-  /** Absent: it is derived from what the event is. */
+  /** If absent, it is derived from the event. */
   readonly eventId?: string;
   readonly resourceId: string;
   readonly change: object | null;

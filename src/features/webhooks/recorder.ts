@@ -14,14 +14,13 @@ export interface Recorded {
 export interface RecorderOptions {
   readonly database: Database;
   readonly log: Logger;
-  /** Called behind each write with what it wrote. */
+  /** Called after each write with its rows. */
   readonly onWritten: (written: readonly Recorded[]) => void;
 }
 
 /**
- * Writes deliveries and outcomes. An outcome never comes before the row that it is of, and one that
- * is lost with Postgres is tried again when its lease has ended. Rejects where new ones were not
- * written.
+ * Writes deliveries and outcomes. An outcome never precedes its row. If Postgres loses one, the
+ * delivery is tried again when its lease ends. Rejects if new deliveries were not written.
  */
 export function recorder({ database, log, onWritten }: RecorderOptions): GatheredWrites<Recorded> {
   return new GatheredWrites({
@@ -29,8 +28,8 @@ export function recorder({ database, log, onWritten }: RecorderOptions): Gathere
     most: 500,
     write: async (ones) => {
       const [added, settled] = [ones.filter(({ isNew }) => isNew), ones.filter(({ isNew }) => !isNew)];
-      // Not durable when they return. They are before the removal of the outbox row in the log of
-      // Postgres: after a crash that loses them the event is there, and is handled again.
+      // Not durable on return, but the log of Postgres has them before the removal of the outbox
+      // row: after a crash that loses them the event still exists, and is handled again.
       const [adding, settling] = await Promise.allSettled([
         added.length === 0 ? undefined : addDeliveries(database.relaxed, added),
         DELIVERIES.settle(

@@ -11,14 +11,14 @@ import { deleteWebhook, lockWebhookById } from './webhook-store.ts';
 export interface RemovalOptions {
   readonly database: Database;
   readonly times: Pick<WebhookTimes, 'disabledMs'>;
-  /** Days for which deliveries are kept that do not wait for anything. */
+  /** Days for which deliveries are kept that wait for nothing. */
   readonly keepDays: number;
-  /** Most failed deliveries of a webhook. */
+  /** Maximum failed deliveries of a webhook. */
   readonly maxFailed?: number;
   readonly log: Logger;
 }
 
-/** Returns the loop that removes what webhooks leave behind, one node beside the others. */
+/** Returns the loop that removes leftovers of webhooks. It may run on all nodes at once. */
 export function openRemoval(options: RemovalOptions): Loop {
   return new Loop({
     intervalMs: REMOVE_EVERY_MS,
@@ -28,9 +28,9 @@ export function openRemoval(options: RemovalOptions): Loop {
 }
 
 /**
- * Removes webhooks that have been disabled for too long, the deliveries of webhooks that are gone,
- * and deliveries that are done and old. Disables webhooks with too many failed deliveries. May run
- * on several nodes at once.
+ * Removes webhooks that have been disabled for too long, deliveries of deleted webhooks, and old
+ * deliveries that are done. Disables webhooks with too many failed deliveries. May run on several
+ * nodes at once.
  */
 export async function removeOld(options: RemovalOptions, signal: AbortSignal): Promise<void> {
   const { database, times, keepDays, maxFailed = MAX_FAILED } = options;
@@ -99,7 +99,7 @@ const READ_FORGOTTEN_ONE = statement<[id: string, disabledMs: number], object>({
   text: `SELECT FROM webhooks WHERE id = $1 AND ${FORGOTTEN.replace('$DISABLED', '$2')}`,
 });
 
-/** The webhooks that a table has rows of, found one by one in its primary key. */
+/** Finds the webhooks with rows in a table, one by one in its primary key. */
 function webhooksIn(table: 'webhook_deliveries' | 'webhook_progress') {
   return statement<[], { id: string; exists: boolean }>({
     name: `read-webhooks-in-${table.replace('_', '-')}`,
@@ -150,7 +150,7 @@ const READ_OVERFULL = statement<[most: number], { id: string }>({
       ORDER BY d.id OFFSET $1 LIMIT 1)`,
 });
 
-// A webhook that was disabled before for another reason.
+// For a webhook that was already disabled for another reason.
 const STOP_RECORDING = statement<[id: string]>({
   name: 'stop-recording-webhook',
   text: `

@@ -2,8 +2,8 @@ import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
- * Has the deliveries of a locked webhook from this microsecond on sent again. A replay that is
- * under way is extended. Returns the time up to which events are included.
+ * Requests that the deliveries of a locked webhook since this microsecond be sent again. Extends a
+ * running replay. Returns the time up to which events are included.
  */
 export async function requestReplay(tx: Tx, webhookId: string, sinceUs: number): Promise<string> {
   const [row] = await tx.query(REQUEST, webhookId, sinceUs);
@@ -11,19 +11,19 @@ export async function requestReplay(tx: Tx, webhookId: string, sinceUs: number):
 }
 
 /**
- * Makes the next deliveries of every replay pending, `limit` of a webhook at most. Returns how many
- * webhooks had some. Those that other nodes are at work on are left out.
+ * Makes the next deliveries of every replay pending, at most `limit` of a webhook. Skips replays
+ * that other nodes are advancing. Returns how many webhooks had deliveries.
  */
 export async function advanceReplays(db: Querier, limit: number): Promise<number> {
   return (await db.query(ADVANCE, limit)).length;
 }
 
-/** SQL: an id below those of the deliveries of this microsecond, and above those before. */
+/** SQL: an id below the deliveries of this microsecond and above all earlier ones. */
 function idAt(microseconds: string): string {
   return `'whd_' || lpad(to_hex(${microseconds}), 13, '0')`;
 }
 
-/** SQL: whether `advanceReplays` would find any. */
+/** SQL: whether `advanceReplays` may find any. */
 export const HAS_REPLAYS = `EXISTS (SELECT FROM webhooks WHERE replay_through IS NOT NULL AND status = 'enabled')`;
 
 const REQUEST = statement<[webhookId: string, sinceUs: number], { readonly until: string }>({
@@ -36,7 +36,7 @@ const REQUEST = statement<[webhookId: string, sinceUs: number], { readonly until
     RETURNING now.at AS until`,
 });
 
-// What is pending and not far from its next try is under way as it is.
+// Pending deliveries whose next try is near need no replay.
 const ADVANCE = statement<[limit: number], { readonly id: string }>({
   name: 'advance-webhook-replays',
   text: `

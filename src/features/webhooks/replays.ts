@@ -13,9 +13,8 @@ export interface ReplaysOptions {
 }
 
 /**
- * Makes deliveries pending again that a replay asks for, some a second, so that the events of today
- * are not behind all of them. How far a replay is stands in the row of its webhook: any node goes
- * on with it.
+ * Makes deliveries of replays pending again, a limited number each second, so that new events do
+ * not wait behind all of them. The progress is in the webhook's row: any node continues it.
  */
 export class Replays {
   readonly #loop: Loop;
@@ -36,7 +35,6 @@ export class Replays {
     });
   }
 
-  /** Looks for replays now. */
   wake(): void {
     this.#loop.wake();
   }

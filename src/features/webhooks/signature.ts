@@ -10,7 +10,7 @@ export interface Signed {
 }
 
 /**
- * Returns the header `webhook-signature` of Standard Webhooks: after a rotation with one signature
+ * Returns the header `webhook-signature` of Standard Webhooks. After a rotation it has a signature
  * for each of the two secrets, separated by a space.
  */
 export function signatureOf(

@@ -6,10 +6,10 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** When deliveries are tried, and what follows from failures. */
+/** The schedule of deliveries, and the consequences of failures. */
 export interface WebhookTimes {
   readonly retries: Backoff;
-  /** Milliseconds between two looks for what is due, where nothing wakes the sender. */
+  /** Milliseconds between two looks for due deliveries without a wake-up. */
   readonly lookEveryMs: number;
   /** How long a webhook may fail without any success before it is disabled. */
   readonly failingMs: number;

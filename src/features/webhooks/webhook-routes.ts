@@ -29,7 +29,7 @@ import {
 
 export type WebhookRoutesOptions = Pick<NodeParts, 'database' | 'guard'>;
 
-/** Webhooks over REST (docs/contract.md#webhooks), for admins of the account. Closed to agents. */
+/** Routes for webhooks (docs/contract.md#webhooks), for admins. Closed to agents. */
 export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [

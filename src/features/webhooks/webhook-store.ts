@@ -25,7 +25,7 @@ export interface NewWebhookRow {
   readonly createdBy: string;
 }
 
-/** Most webhooks of an account. */
+/** Maximum webhooks of an account. */
 export const MAX_WEBHOOKS = 20;
 
 /** Throws `limit_exceeded` with the quota. */
@@ -74,19 +74,18 @@ export async function lockWebhook(tx: Tx, accountId: string, id: string): Promis
   return row;
 }
 
-/** For what no caller asked for. Undefined: it is gone. */
+/** For changes without a caller's request. Returns undefined if the webhook is gone. */
 export function lockWebhookById(tx: Tx, id: string): Promise<WebhookRow | undefined> {
   return tx.kysely.selectFrom('webhooks').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
 export type WebhookChanges = Pick<Updateable<Schema['webhooks']>, 'url' | 'event_types' | 'include_direct'>;
 
-/** Changes a locked webhook. */
 export function updateWebhook(tx: Tx, webhook: WebhookRow, changes: WebhookChanges): Promise<WebhookRow> {
   return update(tx, webhook, changes);
 }
 
-/** Gives a locked webhook a new secret. The one before signs as well for some time. */
+/** Replaces the secret of a locked webhook. The previous one still signs for some time. */
 export function rotateSecret(tx: Tx, webhook: WebhookRow, secret: Buffer): Promise<WebhookRow> {
   return update(tx, webhook, {
     secret,
@@ -95,7 +94,7 @@ export function rotateSecret(tx: Tx, webhook: WebhookRow, secret: Buffer): Promi
   });
 }
 
-/** Disables a locked webhook for a reason, or with null enables it and forgets its failures. */
+/** Disables a locked webhook for a reason; null enables it and forgets its failures. */
 export function setDisabled(tx: Tx, webhook: WebhookRow, reason: DisabledReason | null): Promise<WebhookRow> {
   return update(tx, webhook, {
     status: reason === null ? 'enabled' : 'disabled',
@@ -106,7 +105,7 @@ export function setDisabled(tx: Tx, webhook: WebhookRow, reason: DisabledReason 
   });
 }
 
-/** Removes a locked webhook. Its deliveries go in steps afterwards (removal.ts). */
+/** Removes a locked webhook. Its deliveries are removed in steps afterwards (removal.ts). */
 export async function deleteWebhook(tx: Tx, { id }: Pick<WebhookRow, 'id'>): Promise<void> {
   await tx.kysely.deleteFrom('webhooks').where('id', '=', id).execute();
   await changed(tx, id);
@@ -121,14 +120,14 @@ export const WEBHOOKS = defineAccountList<WebhookRow>({
 });
 
 /**
- * What a try needs of a webhook, and whether it may be made: the webhook is enabled, and its
- * account not deleted.
+ * The fields of a webhook for a try. A try is allowed if the webhook is enabled and its account not
+ * deleted.
  */
 export interface ReceiverRow extends Receiver {
   readonly is_open: boolean;
 }
 
-/** Returns undefined for a webhook that is gone. */
+/** Returns undefined for a deleted webhook. */
 export async function readReceiver(db: Db, id: string): Promise<ReceiverRow | undefined> {
   const [row] = await db.query(READ_RECEIVER, id);
   return row && { ...row, version: keptVersion(row.version) };
@@ -157,15 +156,13 @@ async function update(
   return row;
 }
 
-/** Every change that decides what is sent where ends here. */
+/** Must end every change that decides which events are sent where. */
 async function changed(tx: Tx, id: string): Promise<void> {
   await changeListeners(tx);
   await enqueueRightsChanged(tx, [id]);
 }
 
-/**
- * Takes the lock of the account's row, so that two requests at once do not both find room for one.
- */
+/** Locks the account's row, so that two concurrent requests cannot both take the last place. */
 async function requireRoom(tx: Tx, accountId: string): Promise<void> {
   await tx.kysely
     .selectFrom('accounts')

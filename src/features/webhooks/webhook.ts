@@ -28,12 +28,12 @@ export function presentWebhook(row: WebhookRow): Webhook {
   };
 }
 
-/** With the secret, which is shown once. */
+/** Includes the secret, which is shown once. */
 export function presentNewWebhook(row: WebhookRow): NewWebhook {
   return { ...presentWebhook(row), secret: shownSecret(row.secret) };
 }
 
-/** Returns the URL as it is requested. Throws ApiError (param url). */
+/** Returns the URL in the form that is requested. Throws ApiError (param url). */
 export function readWebhookUrl(text: string, guard: AddressGuard): string {
   const url = readReceiverUrl(text, 'url', guard);
   url.hash = '';
@@ -41,9 +41,8 @@ export function readWebhookUrl(text: string, guard: AddressGuard): string {
 }
 
 /**
- * Checks the URL and the events of a body. Throws ApiError `invalid_format` or `validation_failed`
- * (param url), or `validation_failed` (param event_types[n]) for events that do not exist or that
- * no webhook is sent.
+ * Throws ApiError `invalid_format` or `validation_failed` (param url), or `validation_failed`
+ * (param event_types[n]) for events that do not exist or that no webhook is sent.
  */
 export function checkWebhook(
   { url, event_types: filters = [] }: { readonly url?: string; readonly event_types?: readonly string[] },
