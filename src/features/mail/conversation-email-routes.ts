@@ -18,7 +18,7 @@ export interface ConversationEmailRoutesOptions {
   readonly files: Downloads;
 }
 
-/** The mails of a case and of its messages (docs/contract.md#email), for the team. */
+/** Routes for the mails of a case and of its messages (docs/contract.md#email), for the team. */
 export function conversationEmailRoutes({
   database,
   directory,

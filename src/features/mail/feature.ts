@@ -41,10 +41,7 @@ import { type Arrival, Intake } from './transports/intake.ts';
 import { Places } from './transports/places.ts';
 import type { SmtpListener } from './transports/smtp-listener.ts';
 
-/**
- * Mails as the team sees them, without the HTML: receivers that show it read it where they sandbox
- * it.
- */
+/** Reads mails as the team sees them, without the HTML: clients read it where they sandbox it. */
 const readEmailData: ReadEventData = async ({ database, files }, ids) => {
   const mails = await readMails(database, ids);
   const shown = mails.map(async (mail) => {
@@ -54,7 +51,6 @@ const readEmailData: ReadEventData = async ({ database, files }, ids) => {
   return new Map(await Promise.all(shown));
 };
 
-/** Mailboxes; mail that is sent and received. */
 export const mail: Feature = mailBy(SEND_TIMES);
 
 /** Tests pass shorter times. */
@@ -100,7 +96,7 @@ export function mailBy(times: SendTimes): Feature {
   };
 }
 
-/** The text of the mail is read when a run begins. */
+/** The run reads the text of the mail when it begins. */
 function receivedEvent({
   id,
   account_id: accountId,
@@ -121,7 +117,6 @@ function receivedEvent({
   };
 }
 
-/** Opens what writes and sends mails. */
 async function openSender(
   { config, database, store, urls, metrics, log, disposer }: NodeParts,
   times: SendTimes,
@@ -151,9 +146,7 @@ async function openSender(
   return { outgoing, links, drain: async (ms: number) => sender?.drain(ms) };
 }
 
-/**
- * Opens the ways in which mail arrives: HTTP, and where they are configured SMTP or LMTP, and IMAP.
- */
+/** Opens the transports for incoming mail: HTTP, and if configured SMTP or LMTP, and IMAP. */
 function openIntake(
   { config, database, store, engine, rateLimits, urls, metrics, log, disposer }: NodeParts,
   { lockedWrites }: Core,
@@ -179,10 +172,10 @@ function openIntake(
   let listener: SmtpListener | undefined;
   return {
     publicRoutes: inboundRoutes({ intake, places: new Places(), secrets: config.mailSecrets, metrics }),
-    /** Listens and polls from now on: everything that mail causes can be handled. */
+    /** Listens and polls from now on, because everything that mail causes can be handled. */
     async listen(): Promise<void> {
       if (config.smtpListen !== null) {
-        // Loaded here, since a node without it needs none of its library.
+        // Imported here because a node without a listener does not need the library.
         const library = await import('./transports/smtp-listener.ts');
         listener = new library.SmtpListener({
           ...config.smtpListen,
@@ -204,7 +197,7 @@ function openIntake(
       if (config.imap !== null) {
         const poller = new ImapPoller({
           mailbox: config.imap,
-          // A password never travels in the clear, but on this machine.
+          // Passwords are never sent unencrypted, except on this machine.
           requireTls: !isLoopbackAddress(config.imap.host),
           database,
           intake,
@@ -215,13 +208,13 @@ function openIntake(
         disposer.add('mailbox', poller, (it) => it.close());
       }
     },
-    /** Accepts no more mails; those that are on their way in have `ms`. */
+    /** Accepts no more mails; mails that are being received have `ms` milliseconds. */
     drain: async (ms: number) => listener?.drain(ms),
     renewCertificate: (certificate: TlsTexts) => listener?.renewCertificate(certificate),
   };
 }
 
-/** A password never travels in the clear, but on this machine. */
+/** Passwords are never sent unencrypted, except on this machine. */
 function needsTls(smtpUrl: string): boolean {
   const url = URL.parse(smtpUrl);
   return (
@@ -239,7 +232,7 @@ async function readDkim({ dkim }: NodeParts['config']): Promise<DkimOptions | nu
   return { domainName: dkim.domain, keySelector: dkim.selector, privateKey };
 }
 
-/** Writes a mail that would leave to the log: the demo account has no SMTP server. */
+/** Logs a mail instead of sending it, because the demo account has no SMTP server. */
 async function show(
   { database, log, reply }: Pick<NodeParts, 'database' | 'log'> & { readonly reply: MailWriter },
   mailId: string,

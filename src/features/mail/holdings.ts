@@ -7,7 +7,7 @@ import { type MailRow, presentEmail, readMailOfMessage, readMailsOfConversation 
 import { eraseFromCopies, eraseFromThreads, erasePersonFromMails, mailsOfPerson } from './person-store.ts';
 import { deleteMailsOf, deleteMailsOfConversation, readSourceAge, removeOldSources } from './purge-store.ts';
 
-/** What mails hold: copies of messages, names and addresses, and their sources. */
+/** Personal data in mails: copies of messages, names and addresses, and their sources. */
 export const holdings: Holdings = {
   purgeMessages: (tx, _conversationId, messageIds) => deleteMailsOf(tx, messageIds),
   async purgeConversation(tx, conversationId, limit) {
@@ -49,7 +49,7 @@ function shown({ downloads }: ExportFiles, rows: readonly MailRow[]): Promise<ob
   return Promise.all(rows.map((row) => presentEmail(downloads, row)));
 }
 
-/** After the messages: a mail whose message was removed has no content any more. */
+/** Runs after the messages: a mail whose message was removed has no content anymore. */
 async function eraseFromMails(
   database: Database,
   { accountId, id, names, removesMessages, signal }: ErasedPerson,

@@ -6,12 +6,12 @@ import { deleteMailsWithoutMessage } from './purge-store.ts';
 
 export interface MailRemovalOptions {
   readonly database: Database;
-  /** Days for which mails are kept that carry no message. */
+  /** Days for which mails without a message are kept. */
   readonly keepDays: number;
   readonly log: Logger;
 }
 
-/** Returns the loop that removes old mails without a message, one node beside the others. */
+/** Returns the loop that removes old mails without a message. It may run on all nodes at once. */
 export function openMailRemoval(options: MailRemovalOptions): Loop {
   return new Loop({
     intervalMs: REMOVE_EVERY_MS,
@@ -21,8 +21,7 @@ export function openMailRemoval(options: MailRemovalOptions): Loop {
 }
 
 /**
- * Mails that carry a message go with it (features/compliance/purge.ts); the others when they are
- * old.
+ * Removes old mails without a message; the others go with theirs (features/compliance/purge.ts).
  */
 export async function removeOldMails(
   { database, keepDays }: Pick<MailRemovalOptions, 'database' | 'keepDays'>,

@@ -5,10 +5,10 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
-/** A mail that came in or goes out, as a row of Postgres. */
+/** An incoming or outgoing mail, as a row of Postgres. */
 export type MailRow = Selectable<Schema['mails']>;
 
-/** A mail without its text, which may be several hundred KB that most readers do not want. */
+/** A mail without its text, which may have several hundred KB that most readers do not need. */
 export type MailHead = Omit<MailRow, 'body_text' | 'body_html'>;
 
 export const HEAD_COLUMNS = [
@@ -47,12 +47,12 @@ export function mailColumns(alias: string): string {
   return `${headColumns(alias)}, ${alias}.body_text, ${alias}.body_html`;
 }
 
-/** The columns of a MailHead, like `mailColumns`. */
+/** Returns the columns of a MailHead, like `mailColumns`. */
 function headColumns(alias: string): string {
   return HEAD_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
 }
 
-/** Returns mails of any account, in no particular order; missing ones are left out. */
+/** Returns mails of any account, unordered, without missing ones. */
 export function readMails(db: Db, ids: readonly string[]): Promise<MailRow[]> {
   return db.query(READ_BY_ID, ids);
 }
@@ -67,13 +67,13 @@ export async function readMailHead(db: Db, id: string): Promise<MailHead | undef
   return head;
 }
 
-/** Returns the mail that carries the message; undefined if there is none. */
+/** Returns the mail that carries the message, or undefined if there is none. */
 export async function readMailOfMessage(db: Db, messageId: string): Promise<MailRow | undefined> {
   const [row] = await db.query(READ_OF_MESSAGE, messageId);
   return row;
 }
 
-/** Returns the mails of a case in the order in which they were made, beginning behind this one. */
+/** Returns the mails of a case after this one, in order of creation. */
 export function readMailsOfConversation(
   db: Db,
   conversationId: string,
@@ -101,7 +101,7 @@ export async function presentEmail(files: Downloads, row: MailRow): Promise<Emai
     in_reply_to: row.in_reply_to,
     automatic: row.automatic,
     attempts: row.attempts,
-    // While a node is at it, the column is the end of its lease.
+    // While a node sends the mail, the column is the end of its lease.
     next_try_at: row.status === 'deferred' ? row.next_try_at : null,
     sent_at: row.sent_at,
     from_address: row.from_address,

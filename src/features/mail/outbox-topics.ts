@@ -1,9 +1,6 @@
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 
-/**
- * A mail became a message of a customer: the event `email.received` starts agents and goes to
- * webhooks.
- */
+/** A mail became a message of a customer: `email.received` starts agents and goes to webhooks. */
 export const EMAIL_RECEIVED = defineTopic<EmailReceived>('mail.received');
 
 export interface EmailReceived {

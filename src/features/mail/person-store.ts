@@ -4,8 +4,8 @@ import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MailRow, mailColumns } from './mail-store.ts';
 
 /**
- * The mails of a person: those that it wrote or was sent as a user, and those with one of its
- * addresses.
+ * The mails of a person: those that the person wrote or received as a user, and those with one of
+ * the person's addresses.
  */
 export interface PersonOfMails {
   readonly accountId: string;
@@ -15,7 +15,7 @@ export interface PersonOfMails {
   readonly addresses: readonly string[];
 }
 
-/** Yields the mails of a person in pages, the oldest first. */
+/** Yields the mails of a person in pages, oldest first. */
 export async function* mailsOfPerson(
   db: Db,
   { accountId, id, addresses }: PersonOfMails,
@@ -31,8 +31,8 @@ export async function* mailsOfPerson(
 /**
  * Removes the name and the addresses of a person from these mails, and the references to their
  * sources, whose headers have both. Returns the keys of the sources. Mails of conversations under
- * legal hold stay as they are; no hold is set on the others until the transaction ends. With
- * `texts` what the person wrote goes as well, of mails that carry no message.
+ * legal hold stay unchanged, and no hold is set on the others until the transaction ends. `texts`
+ * also removes what the person wrote in mails without a message.
  */
 export async function erasePersonFromMails(
   tx: Tx,
@@ -45,8 +45,8 @@ export async function erasePersonFromMails(
 }
 
 /**
- * Removes the addresses from the copies that these messages name, but for those of held
- * conversations. Call it before their mails are written: a message is locked before its mail.
+ * Removes the addresses from the copies that these messages name, except in held conversations.
+ * Must be called before their mails are written, because a message is locked before its mail.
  * Returns the messages that changed.
  */
 export function eraseFromCopies(
@@ -57,10 +57,7 @@ export function eraseFromCopies(
   return tx.query(ERASE_FROM_COPIES, addresses, messageIds);
 }
 
-/**
- * Removes the addresses from the recipients that threads of the account would write to, but for
- * those that are held.
- */
+/** Removes the addresses from the recipients of the account's threads, except held ones. */
 export async function eraseFromThreads(
   tx: Tx,
   accountId: string,

@@ -1,19 +1,19 @@
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** Deletes the mails of messages that are purged. Returns the keys of their sources. */
+/** Deletes the mails of purged messages, and returns the keys of their sources. */
 export async function deleteMailsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {
   return keysOf(await tx.query(DELETE_OF_MESSAGES, messageIds));
 }
 
-/** What a deletion of mails has removed. */
+/** The result of a deletion of mails. */
 export interface DeletedMails {
   readonly deleted: number;
-  /** Of their sources. */
+  /** The keys of their sources. */
   readonly keys: readonly string[];
 }
 
-/** Deletes mails of a conversation that is purged as a whole, also those that carry no message. */
+/** Deletes mails of a conversation that is purged as a whole, including those without a message. */
 export async function deleteMailsOfConversation(
   tx: Tx,
   conversationId: string,
@@ -24,8 +24,8 @@ export async function deleteMailsOfConversation(
 }
 
 /**
- * Deletes mails that carry no message, are not tried any more and are older than this: digests,
- * bounces and mail that was ignored. Those of conversations under legal hold stay.
+ * Deletes mails without a message that are no longer tried and are older than this: digests,
+ * bounces and ignored mail. Those of conversations under legal hold stay.
  */
 export async function deleteMailsWithoutMessage(tx: Tx, days: number, limit: number): Promise<DeletedMails> {
   const rows = await tx.query(DELETE_WITHOUT_MESSAGE, days, limit);
@@ -33,8 +33,8 @@ export async function deleteMailsWithoutMessage(tx: Tx, days: number, limit: num
 }
 
 /**
- * Removes the references to sources of an account that are older than this, and returns their keys.
- * Those of conversations under legal hold stay.
+ * Removes the references to older sources of an account and returns their keys. Those of
+ * conversations under legal hold stay.
  */
 export async function removeOldSources(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function removeOldSources(
   return keysOf(await tx.query(REMOVE_OLD_SOURCES, accountId, days, limit));
 }
 
-/** How old the oldest source of an account is that is not held, in seconds; null: there is none. */
+/** Returns the age in seconds of an account's oldest source without a hold, or null if none. */
 export async function readSourceAge(db: Db, accountId: string): Promise<number | null> {
   const [row] = await db.query(READ_SOURCE_AGE, accountId);
   return row?.age ?? null;
@@ -71,9 +71,7 @@ const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number]
     RETURNING source_key`,
 });
 
-/**
- * The conversation of the mail `m`, locked, where it is under no hold; a mail without one is free.
- */
+/** The conversation of the mail `m`, locked, if it is not held; a mail without one is free. */
 const IS_FREE = `(m.conversation_id IS NULL OR NOT EXISTS (
         SELECT FROM conversations c WHERE c.id = m.conversation_id AND c.legal_hold = 'held'))`;
 

@@ -5,7 +5,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
 /**
- * What the next mail of a bridged case begins with. It is made with the case
+ * The start of the next mail of a bridged case. It is made with the case
  * (core/conversations/conversation-store.ts).
  */
 export type MailThreadRow = Selectable<Schema['mail_threads']>;
@@ -17,7 +17,7 @@ export function readThread(db: Db, conversationId: string): Promise<MailThreadRo
   return threadOf(db, conversationId).executeTakeFirst();
 }
 
-/** Like `readThread`; the row is locked until the transaction ends. */
+/** Like `readThread`, but locks the row until the transaction ends. */
 export function lockThread(tx: Tx, conversationId: string): Promise<MailThreadRow | undefined> {
   return threadOf(tx, conversationId).forUpdate().executeTakeFirst();
 }
@@ -30,9 +30,9 @@ export async function updateThread(tx: Tx, conversationId: string, change: MailT
     .execute();
 }
 
-/** What the next mail of a conversation would be, unless its message states otherwise. */
+/** The next mail of a conversation, unless its message states otherwise. */
 export interface NextMailRow {
-  /** Null once the inbox was removed, and where there never was one. */
+  /** Null if the inbox was removed or never existed. */
   readonly inbox_id: string | null;
   readonly title: string | null;
   readonly account_name: string;
@@ -49,7 +49,7 @@ export async function readNextMail(db: Db, conversationId: string): Promise<Next
   return row;
 }
 
-/** SQL: the addresses of the customers of a conversation that are its members, as an array. */
+/** SQL: an array of the addresses of customers that are members of a conversation. */
 export function customerAddresses(conversationId: string): string {
   return `ARRAY(
         SELECT p.handle FROM participants r JOIN actors p ON p.id = r.actor_id

@@ -27,17 +27,16 @@ export interface AcceptOptions {
   readonly store: Pick<ObjectStore, 'open' | 'presignDownload'>;
   readonly lockedWrites: Pick<LockedWrites, 'enter'>;
   readonly key: MailKey;
-  /** Says whether the sender is proven. */
+  /** Returns whether the sender is proven. */
   readonly authenticate: (arrival: Arrival) => Promise<EmailVerdict>;
 }
 
 /**
- * Decides what becomes of a mail at an inbox, and commits it
- * (docs/contract.md#what-becomes-of-a-mail). The mail's row comes first, with the case that it
- * opens; the message, its event and the end of the row follow in the transaction of the message.
- * The same mail again, at the same time or after a crash, finds the row by its id and goes on where
- * the first one stopped, so that it is one message. Rejects only for a cause that may pass: the
- * sender then tries again.
+ * Decides the fate of a mail at an inbox and commits it (docs/contract.md#what-becomes-of-a-mail).
+ * The mail's row comes first, with the case that it opens; the message, its event and the end of
+ * the row follow in the transaction of the message. The same mail again, concurrently or after a
+ * crash, finds the row by its id and continues where the first one stopped, so that it is one
+ * message. Rejects only for a temporary cause: the sender then tries again.
  */
 export async function acceptMail(options: AcceptOptions, arrival: Arrival): Promise<MailHead> {
   const rfcId =
@@ -47,14 +46,13 @@ export async function acceptMail(options: AcceptOptions, arrival: Arrival): Prom
   return row.status === 'received' ? enter(options, arrival, row) : row;
 }
 
-/** The same mail at the same inbox has the same id. A Message-ID alone can be chosen by anyone. */
+/** The same mail at the same inbox has the same id. Anyone can choose a Message-ID alone. */
 function idOf({ inbox, envelope, mail }: Arrival, rfcId: string): string {
   return derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
 }
 
 /**
- * Inserts the row of the mail and what was decided, or returns the row that another copy has
- * inserted meanwhile.
+ * Inserts the row of the mail with its fate, or returns the row that another copy inserted first.
  */
 async function receive(
   { database, key, authenticate }: AcceptOptions,
@@ -88,13 +86,10 @@ async function receive(
   });
 }
 
-/**
- * How often a case may close between the decision and the message, before the sender has to try
- * again.
- */
+/** How often a case may close between the decision and the message before the sender must retry. */
 const MAX_CASES = 3;
 
-/** Moves a received mail on until its message is in the timeline of its case, or it has ended. */
+/** Advances a received mail until its message is in the timeline of its case, or it has ended. */
 async function enter(options: AcceptOptions, arrival: Arrival, received: MailHead): Promise<MailHead> {
   let row = received;
   for (let closed = 0; row.status === 'received'; ) {
@@ -109,8 +104,8 @@ async function enter(options: AcceptOptions, arrival: Arrival, received: MailHea
 }
 
 /**
- * Why no message was written: another copy of the mail has come further, the case takes no messages
- * any more, or the team has blocked its customer since the mail was received.
+ * Why no message was written: another copy of the mail advanced further, the case no longer takes
+ * messages, or the team has blocked its customer in the meantime.
  */
 type NotEntered = Withheld &
   ({ readonly why: 'changed'; readonly row: MailHead } | { readonly why: 'case_closed' | 'blocked' });
@@ -141,7 +136,7 @@ async function enterCase(
   );
   if ('kind' in entered) return entered;
   const { row: written, followed } = entered;
-  // A message with the id of the mail exists already, and counts as the message of the mail.
+  // A message with the mail's id already exists, and counts as the mail's message.
   return (
     followed ??
     database.transaction((tx) =>
@@ -150,7 +145,7 @@ async function enterCase(
   );
 }
 
-/** Writes what commits together with the message. */
+/** Commits with the message. */
 async function settle(
   tx: Tx,
   arrival: Arrival,
@@ -160,8 +155,8 @@ async function settle(
   const { purpose, id, conversation_id: conversationId, verdict } = mail;
   if (purpose === 'message') {
     await followExternal(tx, written, 'customer_wrote', null);
-    // The case of a sender who may be forged is not answered by mail before the team has added whom
-    // it trusts.
+    // A case of a possibly forged sender is not answered by mail until the team adds someone it
+    // trusts.
     if (verdict?.result !== 'fail') await updateThread(tx, conversationId!, threadOf(arrival, id));
     await enqueue(tx, EMAIL_RECEIVED, { mail_id: id });
   }
@@ -179,8 +174,8 @@ function threadOf({ inbox, mail }: Arrival, mailId: string) {
 }
 
 /**
- * The case was archived or deleted since it was found: the customer's mail opens another, and other
- * mail is ignored.
+ * The case was archived or deleted since it was found. A customer's mail opens another one, and
+ * other mail is ignored.
  */
 function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailHead): Promise<MailHead> {
   return database.transaction(async (tx) => {
@@ -213,7 +208,7 @@ function recipientsOf({ mail }: Arrival) {
   );
 }
 
-/** Recipients of each kind that the row names; the source has all of them. */
+/** Recipients of each kind in the row; the source has all of them. */
 const MAX_SHOWN = 100;
 
 async function digestOf(store: AcceptOptions['store'], { source: { key } }: Arrival): Promise<string> {

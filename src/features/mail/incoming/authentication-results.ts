@@ -4,22 +4,22 @@ import {
 } from '../../../contract/protocol/resources/email.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
 
-/** The findings about the domains of a mail, by this server or by one that it trusts. */
+/** The findings about a mail's domains, by this server or by one that it trusts. */
 export interface Findings {
   readonly spf: AuthenticationResult;
-  /** The domain of the envelope, or null if it is not known. */
+  /** The domain of the envelope, or null if unknown. */
   readonly spfDomain: string | null;
-  /** What may be a domain of the envelope whose SPF refuses the machine. */
+  /** Possible domains of the envelope whose SPF refuses the client. */
   readonly refusedDomains: readonly string[];
   readonly dkim: AuthenticationResult;
   /** Domains with a valid signature of the whole mail. */
   readonly dkimDomains: readonly string[];
   readonly dmarc: AuthenticationResult;
-  /** The domain of the `From` header as DMARC saw it, or null if it is not known. */
+  /** The domain of the `From` header as DMARC saw it, or null if unknown. */
   readonly fromDomain: string | null;
 }
 
-/** Nothing is known of the sender. */
+/** Nothing is known about the sender. */
 export const NOTHING: Findings = {
   spf: 'none',
   spfDomain: null,
@@ -30,7 +30,7 @@ export const NOTHING: Findings = {
   fromDomain: null,
 };
 
-/** Nothing is proven, and the mail is not one that a mail program writes. */
+/** Nothing is proven, and no mail program writes such a mail. */
 export const UNCHECKED: Findings = {
   spf: 'permerror',
   spfDomain: null,
@@ -42,15 +42,16 @@ export const UNCHECKED: Findings = {
 };
 
 /**
- * Reads what the server `authserv` has noted in the topmost Authentication-Results header of its
- * name (RFC 8601). Returns undefined if there is none. Every server writes above what was there, so
- * headers of its name further down came with the mail. The name has to stand as the server writes
- * it: one with other letters or with comments is not from it, and passed where it removes its own.
+ * Reads the results that the server `authserv` noted in the topmost Authentication-Results header
+ * of its name (RFC 8601), or returns undefined if there is none. Servers prepend their headers, so
+ * headers of its name further down came with the mail. The name must stand as the server writes it:
+ * one with other letters or with comments was not written by it, and escaped its removal of forged
+ * ones.
  *
- * The sender chooses parts of what the server notes, its address and the name of its machine, and
- * many servers write these without quotes. A note that cannot be read to its end therefore counts
- * as `fail`, and so does a failure that is found only where comments and quotes count as plain
- * text, or in another header of that name: some servers write several.
+ * The sender chooses parts of these results, its address and the name of its machine, and many
+ * servers do not quote them. A note that cannot be read to its end therefore counts as `fail`. So
+ * does a failure that is found only with comments and quotes as plain text, or in another header of
+ * that name, because some servers write several.
  */
 export function readAuthenticationResults(
   headers: ParsedMail['headers'],
@@ -75,18 +76,15 @@ function startsWithName(value: string, authserv: string): boolean {
   return value.startsWith(authserv) && !/^[a-z0-9._-]/i.test(value.slice(authserv.length));
 }
 
-/**
- * Whether the server wrote its name, and perhaps the version of the header, and nothing else in
- * that place.
- */
+/** Returns whether this place has only the server's name, optionally with the header's version. */
 function isFrom(value: string, authserv: string): boolean {
   const [written, version, ...more] = splitOutside(value, ';')[0]!.trim().split(/\s+/);
   return written === authserv && more.length === 0 && /^1?$/.test(version ?? '');
 }
 
 /**
- * Returns what stands behind each `spf=fail` of a note, up to the next semicolon, or to the end of
- * the note where a comment or a quoted text is open at that place.
+ * Returns the text after each `spf=fail` of a note, up to the next semicolon, or to the end of the
+ * note if a comment or a quoted text is open there.
  */
 function refusalsIn(note: string): string[] {
   const texts: string[] = [];
@@ -100,7 +98,7 @@ function refusalsIn(note: string): string[] {
   return texts;
 }
 
-/** A semicolon begins a failure, in comments and quotes too. */
+/** A failure begins with a semicolon, even inside comments and quotes. */
 const SPF_FAILURE = /;\s*(?:\([^()]*\)\s*)*spf\s*(?:\/\s*\d+\s*)?=\s*(?:hard)?fail(?![a-z0-9-])/gi;
 const DMARC_FAILURE = /;\s*(?:\([^()]*\)\s*)*dmarc\s*(?:\/\s*\d+\s*)?=\s*(?:hard)?fail(?![a-z0-9-])/gi;
 
@@ -108,7 +106,7 @@ function domainsIn(text: string): string[] {
   return text.match(/[^\s@=<>()[\]"',:;\\/]+/g)?.filter((word) => word.includes('.')) ?? [];
 }
 
-/** Returns the results of a note, and whether all of it was understood. */
+/** Returns the results of a note, and whether all of it was readable. */
 function readNote(note: string): { readonly isReadable: boolean; readonly results: readonly Result[] } {
   const [, ...parts] = splitOutside(note, ';');
   const texts = parts.map(withoutComments);
@@ -119,10 +117,10 @@ function readNote(note: string): { readonly isReadable: boolean; readonly result
   };
 }
 
-/** What follows a last semicolon, and what a server writes that has checked nothing. */
+/** The text after a last semicolon, or from a server that checked nothing. */
 const NO_RESULT = /^\s*(?:none\s*)?$/i;
 
-/** The words of other versions and servers mean that nothing is known. */
+/** Unknown words, from other versions and servers, mean that nothing is known. */
 export function asResult(word: string): AuthenticationResult {
   if (word === 'temperr') return 'temperror';
   if (word === 'hardfail') return 'fail';
@@ -151,12 +149,12 @@ function findingsIn(results: readonly Result[]): Omit<Findings, 'refusedDomains'
   };
 }
 
-/** Gmail names the identity instead of its domain. */
+/** Gmail names the identity instead of the domain. */
 function signerOf(properties: Result['properties']): string | undefined {
   return properties.get('header.d') ?? properties.get('header.i')?.replace(/^.*@/, '');
 }
 
-/** There is one result of SPF and of DMARC. Several that differ were not written by one server. */
+/** SPF and DMARC have one result each. Several that differ were not written by one server. */
 function soleOf(results: readonly Result[]): AuthenticationResult {
   const found = new Set(results.map(({ result }) => result));
   return found.size > 1 ? 'fail' : (results[0]?.result ?? 'none');
@@ -174,12 +172,12 @@ function resultIn(text: string): Result | undefined {
   return method === 'spf' && isAmbiguous(properties) ? undefined : result;
 }
 
-/** The methods that decide about a sender. */
+/** The methods that decide whether a sender is proven. */
 const JUDGED: ReadonlySet<string> = new Set(['spf', 'dkim', 'dmarc']);
 
 /**
- * Undefined: a word is no property, or one has two values. Then the words were split off from a
- * value of the sender.
+ * Returns undefined if a word is no property or one has two values: such words come from the middle
+ * of a value of the sender.
  */
 function propertiesIn(words: readonly string[]): Map<string, string> | undefined {
   const properties = new Map<string, string>();
@@ -194,7 +192,7 @@ function propertiesIn(words: readonly string[]): Map<string, string> | undefined
 }
 
 /**
- * Whether an address stands where none belongs: the sender has written a property of its own into
+ * Returns whether an address stands where none belongs, because the sender wrote a property into
  * its address.
  */
 function isAmbiguous(properties: Result['properties']): boolean {
@@ -205,7 +203,7 @@ function isAmbiguous(properties: Result['properties']): boolean {
   );
 }
 
-/** Splits outside of quoted texts and comments. */
+/** Splits outside quoted texts and comments. */
 function splitOutside(text: string, at: ';' | ' '): string[] {
   const parts = [''];
   for (const { char, isText } of charactersOf(text)) {
@@ -215,7 +213,7 @@ function splitOutside(text: string, at: ';' | ' '): string[] {
   return parts;
 }
 
-/** Undefined: a comment or a quoted text does not end. */
+/** Returns undefined if a comment or a quoted text is not closed. */
 function withoutComments(text: string): string | undefined {
   let kept = '';
   let isOpen = false;
@@ -227,7 +225,7 @@ function withoutComments(text: string): string | undefined {
   return isOpen ? undefined : kept;
 }
 
-/** Yields the characters with what they stand in, behind each of them. */
+/** Yields each character with the context that it leaves open. */
 function* charactersOf(text: string) {
   let depth = 0;
   let isQuoted = false;

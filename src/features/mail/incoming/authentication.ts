@@ -21,20 +21,20 @@ import {
 
 export interface AuthenticationOptions {
   readonly store: Pick<ObjectStore, 'open'>;
-  /** The name of the server whose Authentication-Results are believed, or null if none is. */
+  /** The name of the server whose Authentication-Results are trusted, or null if none is. */
   readonly authserv: string | null;
-  /** Looks names up; by default this machine's resolver. */
+  /** DNS lookups. Default: this machine's resolver. */
   readonly resolve?: Resolve | undefined;
-  /** Milliseconds for all checks of a mail; default TIMEOUT_MS. */
+  /** Milliseconds for all checks of a mail. Default: TIMEOUT_MS. */
   readonly timeoutMs?: number;
 }
 
 export type Resolve = (name: string, type: string) => Promise<string[] | string[][]>;
 
 /**
- * Says whether the sender of a mail is proven (docs/contract.md#verdicts): by checks of this server
- * where it is the MX and knows the machine that sent the mail, else by what the trusted server in
- * front of it has noted in the headers.
+ * Returns whether the sender of a mail is proven (docs/contract.md#verdicts): by checks of this
+ * server if it is the MX and knows the sending client, else by the headers of the trusted server in
+ * front of it.
  */
 export async function authenticateMail(
   options: AuthenticationOptions,
@@ -42,11 +42,11 @@ export async function authenticateMail(
 ): Promise<EmailVerdict> {
   const { authserv } = options;
   const { envelope, mail } = arrival;
-  // A private address is that of a server of the operator, which the mail came through.
+  // A private address belongs to a server of the operator that relayed the mail.
   if (envelope.transport === 'smtp' && envelope.client !== null && isPublicAddress(envelope.client.address)) {
     return judge('checked', mail, await check(options, arrival));
   }
-  // Where no header could be read, the note of the trusted server could not either.
+  // If no header was readable, neither was that of the trusted server.
   if (authserv !== null && mail.headers.length === 0) return judge('header', mail, UNCHECKED);
   const noted = authserv === null ? undefined : readAuthenticationResults(mail.headers, authserv);
   return noted === undefined ? judge('none', mail, NOTHING) : judge('header', mail, noted);
@@ -64,8 +64,8 @@ function judge(source: EmailVerdict['source'], mail: AuthoredMail, findings: Fin
 function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'] {
   const { spf, spfDomain, refusedDomains, dkimDomains, dmarc, fromDomain } = findings;
   const [domain, ...others] = authorDomains(mail);
-  // A mail has one author. With several, one could be proven and another be shown; without one,
-  // nothing is.
+  // A mail has one author. With several, one could be proven and another one shown; without one,
+  // nothing is proven.
   if (others.length > 0) return 'fail';
   if (domain === undefined) return findings === NOTHING ? 'none' : 'fail';
   if (fromDomain !== null && asciiOf(fromDomain) !== domain) return 'fail';
@@ -76,12 +76,12 @@ function resultOf(mail: AuthoredMail, findings: Findings): EmailVerdict['result'
 }
 
 /**
- * The domains of the addresses in `From`, the one that is shown first. Two fields count as two
- * authors; where an address is shown that stands in none, there is no author.
+ * Returns the domains of the addresses in `From`, beginning with the shown one. Two fields count as
+ * two authors. If the shown address is in no field, there is no author.
  */
 function authorDomains({ headers, from }: AuthoredMail): string[] {
   const fields = headers.filter(({ name }) => name === 'from');
-  // `Sender` stands in where `From` has no address, and no server checks it.
+  // `Sender` replaces a `From` without an address, and no server checks it.
   if (!fields.some(({ value }) => value.toLowerCase().includes(from?.address ?? ''))) return [];
   const addresses = [from?.address ?? [], fields.flatMap(({ value }) => addressesIn(value))].flat();
   const domains = addresses.map((address) => asciiOf(address.slice(address.lastIndexOf('@') + 1)));
@@ -92,15 +92,15 @@ function asciiOf(domain: string): string {
   return domainToASCII(domain) || domain.toLowerCase();
 }
 
-/** Whether the owner of one domain speaks for the other: it is the same, or below it. */
+/** Returns whether the owner of one domain speaks for the other, which is the same or below it. */
 function covers(owner: string, domain: string): boolean {
   const name = asciiOf(owner);
   return name === domain || (name.includes('.') && domain.endsWith(`.${name}`));
 }
 
 /**
- * Rejects only where the store fails. A claim that cannot be checked is not proven: otherwise a
- * sender could make checks fail.
+ * Rejects only if the store fails. A claim that cannot be checked is not proven; otherwise a sender
+ * could make checks fail.
  */
 async function check(
   { store, resolve = systemResolve(), timeoutMs = TIMEOUT_MS }: AuthenticationOptions,
@@ -112,7 +112,7 @@ async function check(
   const { head, bytes } = await readHead(source.read());
   const input = new Source(bytes);
   try {
-    // The checks hold the whole header section in memory.
+    // The checks keep the whole header section in memory.
     if (head.length >= MAX_HEAD_BYTES) return UNCHECKED;
     return await unlessAborted(authenticate(input.stream, envelope, resolve), AbortSignal.timeout(timeoutMs));
   } catch {
@@ -123,11 +123,10 @@ async function check(
   }
 }
 
-/** Milliseconds for all checks of a mail together. */
 const TIMEOUT_MS = 30_000;
 
 const SIGNATURES: ReadonlySet<string> = new Set(['dkim-signature', 'arc-message-signature']);
-/** Each may have the whole body hashed once more. */
+/** Each may require another hash of the whole body. */
 const MAX_SIGNATURES = 16;
 
 async function authenticate(
@@ -147,16 +146,14 @@ async function authenticate(
   return findingsOf(found);
 }
 
-/**
- * The bytes of a mail, and the error of the store, which the checks would take for one of the mail.
- */
+/** The bytes of a mail, and the error of the store, which the checks would blame on the mail. */
 class Source {
   readonly stream: Readable;
   failure: unknown;
 
   constructor(bytes: AsyncIterable<Buffer>) {
     this.stream = Readable.from(this.#read(bytes));
-    // The checks have ended before the stream: nothing listens to it any more.
+    // The checks ended before the stream, so nothing listens to it anymore.
     this.stream.on('error', () => {});
   }
 
@@ -172,7 +169,7 @@ class Source {
 
 function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
   const signatures = dkim.results ?? [];
-  // A signature of the beginning alone lets anyone write the rest.
+  // A signature of only the beginning would let anyone write the rest.
   const isWhole = (one: (typeof signatures)[number]) =>
     one.status.result === 'pass' && !one.status.underSized;
   const valid = signatures.filter(isWhole);
@@ -195,17 +192,14 @@ function unprovenOf(word = 'none'): AuthenticationResult {
 }
 
 function dmarcOf(dmarc: AuthenticateResult['dmarc']): { result: AuthenticationResult; isPartial: boolean } {
-  // There is not exactly one domain of authors.
+  // There is not exactly one author domain.
   if (!dmarc) return { result: 'fail', isPartial: false };
   const result = asResult(dmarc.status.result);
   const { spf, dkim } = dmarc.alignment ?? {};
   return { result, isPartial: result === 'pass' && Boolean(dkim?.underSized) && !spf?.result };
 }
 
-/**
- * A mail waits for the answers: a name server that is silent holds it up for some seconds, not for
- * minutes.
- */
+/** Mails wait for the answers, so a silent name server delays them for seconds, not minutes. */
 function systemResolve(): Resolve {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   return async (name, type) => (await resolver.resolve(name, type)) as string[] | string[][];

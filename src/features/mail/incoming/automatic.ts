@@ -1,13 +1,13 @@
 import type { ParsedMail } from '../reading/parsed-mail.ts';
 import type { Envelope } from '../transports/envelope.ts';
 
-/** Why a mail counts as automatic. */
+/** The sign by which a mail counts as automatic. */
 export type AutomaticSign = 'auto_submitted' | 'auto_reply' | 'empty_sender' | 'bulk' | 'list';
 
 /**
- * What becomes of such a mail where it answers a case of its sender: an answer of a machine is
- * noted for the team, mail that goes to many is ignored (docs/contract.md#mail-of-machines).
- * Without a case, all of them are ignored.
+ * The fate of such mail that answers a case of its sender: a machine's answer is noted for the
+ * team, and mail to many recipients is ignored (docs/contract.md#mail-of-machines). Without a case,
+ * all of it is ignored.
  */
 export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
   auto_submitted: true,
@@ -18,9 +18,9 @@ export const IS_NOTED: Readonly<Record<AutomaticSign, boolean>> = {
 };
 
 /**
- * Returns the strongest sign that a machine wrote the mail, or undefined if there is none.
- * `X-Auto-Response-Suppress` alone is no sign: Exchange sets it on mail of people too. A list comes
- * first, since its mail may have the other signs, and absence notes are often called bulk.
+ * Returns the strongest sign that a machine wrote the mail, if any. `X-Auto-Response-Suppress` is
+ * no sign, because Exchange sets it on mail of people too. Lists come first, because their mail may
+ * have the other signs, and absence notes are often marked bulk.
  */
 export function automaticSign(
   { headers, from }: Pick<ParsedMail, 'headers' | 'from'>,
@@ -41,7 +41,7 @@ function signOf(name: string, value: string): AutomaticSign | undefined {
   if (name === 'auto-submitted') return /^no\b/.test(value) || value === '' ? undefined : 'auto_submitted';
   if (name === 'precedence') return PRECEDENCES.get(value);
   if (name === 'return-path') return value === '<>' || value === '' ? 'empty_sender' : undefined;
-  // A receipt (RFC 8098), or a report that could not be read.
+  // A receipt (RFC 8098), or an unreadable report.
   if (name === 'content-type') return value.startsWith('multipart/report') ? 'auto_submitted' : undefined;
   if (LIST.test(name)) return 'list';
   return REPLY.test(name) && !/^(no|false|0)?$/.test(value) ? 'auto_reply' : undefined;
@@ -60,8 +60,7 @@ const REPLY = /^x-(auto-?reply|auto-?respond(er)?|auto-?reply-from|mail-autorepl
 const MAILER = /^(mailer-daemon|postmaster)@/;
 
 /**
- * Returns a header value without its comments: text in parentheses, which may be nested (RFC 5322,
- * 3.2.2).
+ * Returns a header value without comments: text in parentheses, possibly nested (RFC 5322, 3.2.2).
  */
 function withoutComments(value: string): string {
   let kept = '';

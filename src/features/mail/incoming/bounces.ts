@@ -10,15 +10,15 @@ import { countDelays, findReturned, type IncomingChange, type ReturnedMail } fro
 import { bouncedMail } from './match.ts';
 import { storable } from './storable.ts';
 
-/** A mail that was reported as delayed this often counts as returned. */
+/** A mail that is reported as delayed this often counts as returned. */
 const MAX_DELAYS = 3;
 
 /**
  * Changes the outcome of the mail that a report is about (docs/contract.md#bounces). Returns
- * undefined if the mail is no report. The mail is that of the signed address which the report went
- * to, else the one whose Message-ID it returns: some servers answer to another address. Every
- * recipient in copy knows the Message-ID, so such a report must not be forged, and must name a
- * recipient as the mail had it. A report about no mail of the inbox changes nothing.
+ * undefined if the mail is no report. The signed address that the report went to identifies the
+ * mail, or else the Message-ID that it returns, because some servers answer to another address.
+ * Every recipient in copy knows the Message-ID, so such a report must not be forged, and must name
+ * a recipient exactly as the mail did. A report about no mail of the inbox changes nothing.
  */
 export async function noteBounce(
   tx: Tx,
@@ -28,7 +28,7 @@ export async function noteBounce(
 ): Promise<IncomingChange | undefined> {
   const { report } = mail;
   if (report === null) return undefined;
-  // Old versions of Exchange answer, as people do, and return nothing.
+  // Old versions of Exchange send a plain answer and return nothing.
   const original = storable(report.originalRfcId ?? mail.inReplyTo ?? '');
   const bounced = bouncedMail(key, { envelope, mail });
   const mailId = bounced ?? readMessageId(key, original)?.mailId;
@@ -47,9 +47,7 @@ const IGNORED = { ...NOTED, status: 'ignored' } as const;
 
 type Reported = 'returned' | 'delayed' | 'delivered';
 
-/**
- * Returns the report on the mail, or undefined if it concerns none of its recipients.
- */
+/** Returns the report on the mail, or undefined if it concerns none of its recipients. */
 async function record(
   tx: Tx,
   { id, ms_left }: ReturnedMail,
@@ -73,7 +71,7 @@ async function record(
   const recipients = [...changes.values()];
   if (recipients.length === 0) return undefined;
   const after = mail.recipients.map((one) => changes.get(one.address) ?? one);
-  // Where this server still tries a recipient itself, it goes on with that.
+  // If this server still tries a recipient itself, its own tries continue.
   const isOpen = after.some(({ status }) => status === 'queued' || status === 'deferred');
   const reason = ORDER.find((one) => recipients.some(({ reported }) => reported === one));
   const shown = reason === 'delivered' ? null : reason!;
@@ -84,7 +82,7 @@ async function record(
 const ORDER = ['returned', 'delayed', 'delivered'] as const;
 
 /**
- * A server that reports `failed` has given the mail up, whatever the class of the status (RFC 3464,
+ * `failed` means that the server has given the mail up, whatever the class of the status (RFC 3464,
  * 2.3.3).
  */
 const REPORTED = {
@@ -98,8 +96,8 @@ const REPORTED = {
 const ENDED: ReadonlySet<EmailRecipient['status']> = new Set(['bounced', 'failed']);
 
 /**
- * A server that forwards reports an address that we do not know: where there is one on both sides,
- * it means that one.
+ * A forwarding server reports an address that is unknown here. With one address on both sides, it
+ * must mean ours.
  */
 function recipientOf(
   recipients: readonly EmailRecipient[],

@@ -22,14 +22,14 @@ import { openCase } from './open-case.ts';
 import { cutTo, storable } from './storable.ts';
 
 /**
- * What becomes of a mail. A `received` one has a case and an author, and its message is still to be
- * written.
+ * A decision about a mail. A `received` one has a case and an author, and its message is not
+ * written yet.
  */
 export type Fate = IncomingChange;
 
 /**
- * Decides what becomes of a mail that was not there before
- * (docs/contract.md#what-becomes-of-a-mail), and opens the case that it begins.
+ * Decides the fate of a new mail (docs/contract.md#what-becomes-of-a-mail), and opens the case that
+ * it begins.
  */
 export async function decideFate(
   tx: Tx,
@@ -53,7 +53,7 @@ export async function decideFate(
   const isForged = verdict.result === 'fail';
   const userId = await readUserIdByAddress(tx, inbox.account_id, address);
   if (userId !== undefined) return noteOf({ userId, cases, senders, sign, isForged });
-  // Also of a mail that only claims to be of a blocked customer: it would open a case of its own.
+  // Also for mail that falsely claims to be from a blocked customer: it would open a case.
   if (await isAddressBlocked(tx, inbox.account_id, address)) return ignored('blocked');
   const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
   if (sign !== undefined) {
@@ -74,12 +74,12 @@ export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: stri
   return { purpose: 'message', conversation_id: id, actor_id: customerId };
 }
 
-/** As long as a title, and a name, may be (contract/protocol/schema/schema.ts). */
+/** The maximum length of titles and names (contract/protocol/schema/schema.ts). */
 const TITLE_CHARACTERS = 200;
 
 /**
- * A sender who is not proven is a new customer without an address: it has no case but this one, and
- * nothing that is answered here reaches the address that it claims.
+ * An unproven sender becomes a new customer without an address, who has only this case. So no
+ * answer reaches the address that the mail claims.
  */
 async function forgedCase(tx: Tx, arrival: Arrival, address: string): Promise<Fate> {
   const { account_id: accountId } = arrival.inbox;
@@ -105,20 +105,20 @@ async function customerOf(tx: Tx, arrival: Arrival, email: string): Promise<stri
   return (await createCustomer(tx, { accountId, name, email })).id;
 }
 
-/** A name that looks like an address would pass for that of another sender. */
+/** A name that looks like an address could be mistaken for that of another sender. */
 function nameOf({ mail }: Arrival, address: string): string {
   const name = storable(mail.from?.name ?? '').trim();
   return name === '' || name.includes('@') ? address : name;
 }
 
-/** The address of `From`, or of the envelope where the mail has none. */
+/** Returns the address of `From`, or of the envelope if the mail has none. */
 function senderOf({ envelope, mail }: Arrival): string | undefined {
   const address = storable(mail.from?.address ?? envelope.sender ?? '').toLowerCase();
   return ADDRESS.test(address) ? address : undefined;
 }
 
 /**
- * What `From` shows where it has an address that cannot be read: a person may have written the
+ * Returns the text of a `From` whose address is unreadable, because a person may have written the
  * mail.
  */
 function unreadableSender({ mail }: Arrival): string | undefined {
@@ -131,8 +131,8 @@ function unreadableSender({ mail }: Arrival): string | undefined {
 const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 
 /**
- * Whether this server wrote the mail: it came back over a list or a forwarding, or from another
- * inbox.
+ * Returns whether this server wrote the mail, which came back over a list or a forwarding, or from
+ * another inbox.
  */
 async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
   const from = mail.from?.address;
@@ -144,9 +144,8 @@ async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<b
 }
 
 /**
- * A team member who answers by mail writes a note into a case that it takes part in. It never
- * writes as a customer, and never to one: that mail would show the customer the person behind the
- * group.
+ * A team member who answers by mail writes a note into a case that the member takes part in. It
+ * never becomes a message as or to a customer, which would reveal the person behind the group.
  */
 function noteOf({
   userId,
@@ -168,7 +167,7 @@ function noteOf({
   return member === undefined ? ignored('team_member', 'note') : { ...entering(member), purpose: 'note' };
 }
 
-/** Returns the sender in the first of the cases in which it is one. */
+/** Returns the sender from the first of the cases that has one. */
 function firstOf(
   cases: readonly string[],
   senders: readonly SenderInCase[],

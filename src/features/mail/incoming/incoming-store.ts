@@ -8,7 +8,7 @@ import { HEAD_COLUMNS, type MailHead } from '../mail-store.ts';
 
 export type NewIncomingMail = Omit<Insertable<Schema['mails']>, 'direction' | 'status' | 'purpose'>;
 
-/** The facts of a mail that came in, once its fate was decided. */
+/** The facts of an incoming mail after its fate was decided. */
 export type IncomingChange = Pick<
   Updateable<Schema['mails']>,
   | 'status'
@@ -22,8 +22,8 @@ export type IncomingChange = Pick<
 >;
 
 /**
- * Inserts a mail that came in, of which nothing is decided yet. Returns false if there is a row
- * with its id, after waiting for the transaction that wrote it.
+ * Inserts an undecided incoming mail. Returns false if a row with its id exists, after waiting for
+ * the transaction that wrote it.
  */
 export async function insertIncoming(tx: Tx, mail: NewIncomingMail): Promise<boolean> {
   const inserted = await tx.kysely
@@ -35,7 +35,7 @@ export async function insertIncoming(tx: Tx, mail: NewIncomingMail): Promise<boo
   return inserted !== undefined;
 }
 
-/** Returns a mail, which exists, locked until the transaction ends. */
+/** Returns an existing mail, locked until the transaction ends. */
 export function lockIncoming(tx: Tx, id: string): Promise<MailHead> {
   return tx.kysely
     .selectFrom('mails')
@@ -62,7 +62,7 @@ export interface SenderInCase {
   readonly role: string;
 }
 
-/** Returns the participants of these conversations that have this address: customers and users. */
+/** Returns the participants, customers or users, of these conversations with this address. */
 export function readSenders(
   db: Db,
   conversationIds: readonly string[],
@@ -86,14 +86,14 @@ export async function isAddressBlocked(db: Db, accountId: string, address: strin
   return (await db.query(FIND_BLOCKED, accountId, address)).length > 0;
 }
 
-/** The conversation and the mail that a Message-ID or a bounce address of ours names. */
+/** The conversation and the mail that one of our Message-IDs or bounce addresses names. */
 export interface NamedCase {
-  /** Null: the name has the mail alone. */
+  /** Null if the name contains only the mail. */
   readonly conversationId: string | null;
   readonly mailId: string;
 }
 
-/** Where a case is looked for: only among those of the inbox that the mail came to. */
+/** The inbox that the mail came to. Only its cases are searched. */
 interface CasePlace {
   readonly account_id: string;
   readonly id: string;
@@ -113,8 +113,7 @@ export async function readNamedCases(
 }
 
 /**
- * Returns the open cases of the inbox that mails with these Message-IDs belong to, in the order of
- * the ids.
+ * Returns the open cases of the inbox for mails with these Message-IDs, in the order of the ids.
  */
 export async function readThreadedCases(
   db: Db,
@@ -131,11 +130,11 @@ export interface ReturnedMail {
   readonly id: string;
   readonly conversation_id: string | null;
   readonly rfc_id: string;
-  /** Milliseconds until its next try, or null if it is not tried any more. */
+  /** Milliseconds until its next try, or null if it is not tried anymore. */
   readonly ms_left: number | null;
 }
 
-/** Returns the mail that went out from the inbox with this id, else with this Message-ID. */
+/** Returns the outgoing mail of the inbox with this id, else with this Message-ID. */
 export async function findReturned(
   db: Db,
   inbox: CasePlace,
@@ -145,7 +144,7 @@ export async function findReturned(
   return mail;
 }
 
-/** Returns how often a mail that went out was reported as delayed. */
+/** Returns how often an outgoing mail was reported as delayed. */
 export async function countDelays(db: Db, mailId: string): Promise<number> {
   const [counted] = await db.query(COUNT_DELAYS, mailId);
   return counted!.reports;
@@ -178,16 +177,14 @@ const READ_USER = statement<[accountId: string, address: string], { id: string }
   text: 'SELECT id FROM users WHERE account_id = $1 AND email = lower($2)',
 });
 
-/**
- * SQL: joins the conversation `id`, if it is an open case of the inbox `$2` of the account `$1`.
- */
+/** SQL: joins the conversation `id` if it is an open case of account `$1` and inbox `$2`. */
 function openCase(id: string): string {
   return `JOIN conversations c ON c.id = ${id} AND c.account_id = $1 AND c.inbox_id = $2
       AND c.audience = 'customer' AND c.status = 'active' AND c.deleted_at IS NULL`;
 }
 
-// A server on the way may have changed the case of the letters, so the row of the mail, while it is
-// kept, names the conversation.
+// The mail's row, while kept, names the conversation, because a server may have changed the case of
+// letters.
 const READ_NAMED = statement<
   [accountId: string, mailboxId: string, conversationIds: readonly string[], mailIds: readonly string[]],
   { id: string }

@@ -2,18 +2,14 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { lockThread } from '../thread-store.ts';
 
-/**
- * How many mails machines may write in a case, in both directions together, before a person writes
- * one.
- */
+/** Mails that machines may write in a case, in both directions, before a person writes one. */
 export const LOOP_LIMIT = { mails: 10, minutes: 60 } as const;
 
 /**
- * Returns whether a machine may send another mail in the case: the last wall against two machines
- * that answer each other (docs/contract.md#mail-of-machines). Only a mail of the team ends the
- * count. One that comes in does not, since a server on its way may have removed the header that
- * tells a machine from a person. Locks the thread of the case, so that two mails that are made at
- * the same time are counted.
+ * Returns whether a machine may send another mail in the case: the last defense against two
+ * machines that answer each other (docs/contract.md#mail-of-machines). Only a mail of the team
+ * resets the count. An incoming one does not, because a server may have removed the header that
+ * identifies a machine. Locks the thread of the case, so that concurrent mails are counted.
  */
 export async function mayAnswer(tx: Tx, conversationId: string): Promise<boolean> {
   await lockThread(tx, conversationId);

@@ -9,9 +9,8 @@ import type { Arrival } from '../transports/intake.ts';
 import { cutTo, storable } from './storable.ts';
 
 /**
- * Returns the message that a mail becomes: its text without quotes and signature, which the mail's
- * own resource has as a whole. A customer's is external; a note of the team or of a machine is
- * internal.
+ * Returns the message of a mail: its text without quotes and signature, which remain in the mail's
+ * own resource. A customer's message is external; a note of the team or of a machine is internal.
  */
 export async function messageOf(
   store: Pick<ObjectStore, 'presignDownload'>,

@@ -7,10 +7,10 @@ import type { Arrival } from '../transports/intake.ts';
 import { type NamedCase, readNamedCases, readThreadedCases } from './incoming-store.ts';
 
 /**
- * Returns the open cases of the inbox that a mail answers, the likeliest first: what our own
- * Message-IDs and bounce addresses name, whose signatures are proof that this server made them;
- * then the cases of the other mails that it refers to, the nearest first. The subject counts for
- * nothing. Anyone in copy knows these ids: the caller requires that the sender takes part.
+ * Returns the open cases of the inbox that a mail answers, likeliest first: those of our own
+ * Message-IDs and bounce addresses, whose signatures prove that this server made them; then those
+ * of the other mails that it refers to, nearest first. The subject is ignored. Anyone in copy knows
+ * these ids, so the caller must require that the sender takes part.
  */
 export async function findCases(
   tx: Tx,
@@ -19,7 +19,7 @@ export async function findCases(
 ): Promise<string[]> {
   const rfcIds = referencesOf(mail);
   const named: NamedCase[] = rfcIds.flatMap((id) => readMessageId(key, id) ?? []);
-  // An absence note goes to the return path, often without a word about what it answers.
+  // Absence notes go to the return path, often without naming the mail that they answer.
   const bounced = bouncedMail(key, { envelope, mail });
   if (bounced !== undefined) named.push({ conversationId: null, mailId: bounced });
   const found = [
@@ -29,7 +29,7 @@ export async function findCases(
   return [...new Set(found)];
 }
 
-/** Returns the mail that a bounce address among the recipients names. */
+/** Returns the mail named by a bounce address among the recipients. */
 export function bouncedMail(
   key: MailKey,
   { envelope, mail }: Pick<Arrival, 'envelope' | 'mail'>,
@@ -47,8 +47,7 @@ const DELIVERED: ReadonlySet<string> = new Set(['delivered-to', 'x-original-to',
 const MAX_ADDRESSES = 1_000;
 
 /**
- * In-Reply-To, then References from right to left. Of a chain that is too long, its beginning and
- * its end count.
+ * Returns In-Reply-To, then References from right to left, without the middle of too long a chain.
  */
 function referencesOf({ inReplyTo, references }: ParsedMail): string[] {
   const nearest = [

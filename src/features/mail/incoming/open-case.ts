@@ -9,7 +9,7 @@ import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
 /**
- * Opens a case of the inbox for a customer, with the people who answer there
+ * Opens a case of the inbox for a customer, with those who answer there
  * (docs/decisions.md#who-is-in-a-case-that-a-mail-opens).
  */
 export async function openCase(
@@ -37,8 +37,8 @@ export async function openCase(
 }
 
 /**
- * The members of the inbox's group, or the admins where that has none, and the assignee. The first
- * user owns the case.
+ * Returns the members of the inbox's group, or the admins if it has none, and the assignee. The
+ * first user owns the case.
  */
 async function teamOf(tx: Tx, inbox: MailboxRow, assigneeId: string | null): Promise<NewParticipant[]> {
   const grouped: readonly NewParticipant[] =

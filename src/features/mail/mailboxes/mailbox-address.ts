@@ -1,20 +1,20 @@
 import { ApiError, invalid } from '../../../contract/protocol/errors.ts';
 import { INBOX_LIMITS } from '../../../contract/protocol/resources/inbox.ts';
 
-/** Which addresses inboxes may have. */
+/** The domains in which inboxes may have addresses. */
 export interface MailboxDomains {
-  /** In lower case; empty: see `isAny`. */
+  /** In lower case. For an empty list see `isAny`. */
   readonly domains: readonly string[];
   /**
-   * Whether an empty list stands for every domain. It does not where strangers can register
-   * accounts, which could send mail in any name.
+   * Whether an empty list allows every domain. False if strangers can register accounts, because
+   * they could send mail in any name.
    */
   readonly isAny: boolean;
 }
 
 const PARAM = 'address';
 
-/** Returns the address in the form in which it is kept. Throws ApiError `validation_failed`. */
+/** Returns the address in its stored form. Throws ApiError `validation_failed`. */
 export function readMailboxAddress(text: string, { domains, isAny }: MailboxDomains): string {
   const address = text.toLowerCase();
   const at = address.lastIndexOf('@');
@@ -37,13 +37,13 @@ export function readMailboxAddress(text: string, { domains, isAny }: MailboxDoma
   return address;
 }
 
-/** Returns the refusal of an address that an inbox of this or of another account has. */
+/** Returns the error for an address that an inbox of any account already has. */
 export function addressTaken(): ApiError {
   const message = 'Another inbox has this address. Choose another one, or delete that inbox first.';
   return new ApiError('resource_exists', message, { param: PARAM });
 }
 
-/** Returns an address without what follows a `+`: mail to it arrives in the same inbox. */
+/** Returns an address without its `+` tag, because mail to it arrives in the same inbox. */
 export function withoutTag(address: string): string {
   return address.replace(/\+[^@]*@/, '@');
 }

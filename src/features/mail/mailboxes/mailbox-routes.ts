@@ -21,7 +21,7 @@ export interface MailboxRoutesOptions {
 }
 
 /**
- * Inboxes over REST (docs/contract.md#inboxes). Members read them, admins change them. Closed to
+ * Routes for inboxes (docs/contract.md#inboxes). Members read them, admins change them. Closed to
  * agents.
  */
 export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Route[] {
@@ -137,7 +137,7 @@ interface References {
 }
 
 /**
- * Returns the columns of the fields that are present. Throws ApiError for what the account does not
+ * Returns the columns of the given fields. Throws ApiError for resources that the account does not
  * have.
  */
 async function readReferences(

@@ -47,28 +47,27 @@ export type InboxChange = Pick<
 >;
 
 /**
- * Changes a locked inbox; one that has these values already stays as it is. Throws
- * `resource_exists` (param address).
+ * Changes a locked inbox; equal values change nothing. Throws `resource_exists` (param address).
  */
 export async function updateMailbox(tx: Tx, inbox: MailboxRow, change: InboxChange): Promise<MailboxRow> {
   const isSame = Object.entries(change).every(([name, value]) => inbox[name as keyof MailboxRow] === value);
   return isSame ? inbox : write(tx, inbox, change);
 }
 
-/** Deletes a locked inbox; its row stays, which cases and mails refer to. */
+/** Deletes a locked inbox. Its row stays, because cases and mails refer to it. */
 export function deleteMailbox(tx: Tx, inbox: MailboxRow): Promise<MailboxRow> {
   return write(tx, inbox, { deleted_at: sql<string>`clock_timestamp()` });
 }
 
-/** Returns an inbox of any account; undefined if there is none, or it was removed. */
+/** Returns an inbox of any account, or undefined if it does not exist or was removed. */
 export async function readInbox(db: Db, id: string): Promise<MailboxRow | undefined> {
   const [row] = await db.query(READ_MAILBOX, id);
   return row;
 }
 
 /**
- * Returns the inboxes of any account that have one of these addresses, case ignored. An address has
- * one inbox at most.
+ * Returns the inboxes of any account with one of these addresses, ignoring case. An address has at
+ * most one inbox.
  */
 export function readMailboxesByAddress(db: Db, addresses: readonly string[]): Promise<MailboxRow[]> {
   return db.query(
@@ -78,8 +77,8 @@ export function readMailboxesByAddress(db: Db, addresses: readonly string[]): Pr
 }
 
 /**
- * Returns whether one of these addresses is that of an inbox, of whichever account: mail from there
- * is a machine's.
+ * Returns whether one of these addresses is that of an inbox of any account. Mail from there is a
+ * machine's.
  */
 export async function isMailboxAddress(db: Db, addresses: readonly string[]): Promise<boolean> {
   return (await readMailboxesByAddress(db, addresses)).length > 0;
@@ -94,7 +93,7 @@ export const MAILBOXES = defineAccountList<MailboxRow>({
 });
 
 /**
- * Every change ends here: nodes cache which cases an inbox bridges, and in which name
+ * Must end every change: nodes cache which cases an inbox bridges, and in which name
  * (core/conversations/directory.ts).
  */
 async function write(

@@ -1,7 +1,7 @@
 import { isSealed, type MailKey, sealOf } from './mail-key.ts';
 import { hexOf, mailIdOf } from './message-ids.ts';
 
-/** What a bounce address of ours names. */
+/** The mail that one of our bounce addresses names. */
 export interface BouncedMail {
   readonly mailId: string;
   /** The address of the inbox, in lower case. */
@@ -10,8 +10,8 @@ export interface BouncedMail {
 
 /**
  * Returns the return path of a mail: an address below that of its inbox, by which a bounce names
- * the mail. Where it would be longer than mail servers have to accept (RFC 5321, 4.5.3.1.1) it is
- * that of the inbox: the bounce is then recognized by the Message-ID that it returns.
+ * the mail. If it would be longer than mail servers must accept (RFC 5321, 4.5.3.1.1), returns that
+ * of the inbox; the bounce is then recognized by the Message-ID that it returns.
  */
 export function makeBounceAddress(key: MailKey, mailId: string, mailboxAddress: string): string {
   const [local, domain] = partsOf(mailboxAddress.toLowerCase());
@@ -21,7 +21,7 @@ export function makeBounceAddress(key: MailKey, mailId: string, mailboxAddress: 
 
 const MAX_LOCAL = 64;
 
-/** Undefined for an address that is not of ours or was changed. */
+/** Returns undefined for a foreign or changed address. */
 export function readBounceAddress(key: MailKey, address: string): BouncedMail | undefined {
   const [, local, hex, seal, domain] = BOUNCE.exec(address.trim().toLowerCase()) ?? [];
   if (local === undefined) return undefined;

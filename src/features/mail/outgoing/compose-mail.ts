@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { SendMailOptions } from 'nodemailer';
 import { oneLine } from '../../../core/resources/plain-text.ts';
 
-/** Everything that stands in a mail. */
+/** The content of a mail. */
 export interface MailContent {
   /** Without brackets. */
   readonly rfcId: string;
@@ -14,11 +14,11 @@ export interface MailContent {
   readonly subject: string;
   /** Without brackets. */
   readonly inReplyTo: string | null;
-  /** Without brackets, the oldest first. */
+  /** Without brackets, oldest first. */
   readonly references: readonly string[];
   /**
-   * What a machine wrote is marked (RFC 3834), so that no other machine answers it; null if
-   * a person wrote it.
+   * Marks mail that a machine wrote (RFC 3834), so that no other machine answers it; null for a
+   * person's.
    */
   readonly autoSubmitted: 'auto-replied' | 'auto-generated' | null;
   readonly text: string;
@@ -29,13 +29,11 @@ export interface MailContent {
 export interface MailAttachment {
   readonly filename: string;
   readonly contentType: string;
-  /** Called when the mail is sent up to here. */
+  /** Called when sending reaches this file. */
   readonly read: () => AsyncIterable<Buffer>;
 }
 
-/**
- * Who a try is for: `recipients` are those that do not have the mail yet. Bounces go to `sender`.
- */
+/** `recipients` are those of this try, without those that have the mail. Bounces go to `sender`. */
 export interface MailEnvelope {
   readonly sender: string;
   readonly recipients: readonly string[];
@@ -43,7 +41,7 @@ export interface MailEnvelope {
 
 /**
  * Returns a mail for nodemailer, which folds and encodes its headers. It names the account and the
- * persona, and nothing of the author, of the message or of this server.
+ * persona, but not the author, the message or this server.
  */
 export function composeMail(content: MailContent, { sender, recipients }: MailEnvelope): SendMailOptions {
   const { from, autoSubmitted } = content;
@@ -72,14 +70,14 @@ export function composeMail(content: MailContent, { sender, recipients }: MailEn
 }
 
 /**
- * Opens a file when its first piece is asked for: a connection to the store would not wait for a
- * slow server.
+ * Opens a file on the first read, because a connection to the store would not wait for a slow
+ * server.
  */
 async function* pieces(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   yield* read();
 }
 
-/** Types that mail programs would take for a part of the mail itself are sent as bytes. */
+/** Types that mail programs would take for a part of the mail are sent as bytes. */
 function mailType(contentType: string): string {
   const essence = contentType.split(';')[0]!.trim().toLowerCase();
   return /^(?:application|audio|font|image|model|text|video)\/[\w.+-]{1,100}$/.test(essence)

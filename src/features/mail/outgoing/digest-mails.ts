@@ -22,8 +22,8 @@ const LOOK_EVERY_MS = 30_000;
 const DIGESTS_AT_ONCE = 500;
 
 /**
- * Sends digests of unseen notifications (docs/contract.md#digests). Every node looks; a digest
- * has one mail, whose id is made of that of the digest, so two nodes make one. The mail has no text
+ * Sends digests of unseen notifications (docs/contract.md#digests). Every node looks. A digest has
+ * one mail, whose id is derived from the digest's, so two nodes make one. The mail has no text
  * until it is tried.
  */
 export class DigestMails {
@@ -44,7 +44,7 @@ export class DigestMails {
     return this.#loop.close();
   }
 
-  /** Makes the mails of digests that have none. */
+  /** Makes the missing mails of digests. */
   async look(): Promise<void> {
     const { database, from, onDue } = this.#options;
     for (let found = DIGESTS_AT_ONCE; found === DIGESTS_AT_ONCE; ) {
@@ -61,7 +61,7 @@ export class DigestMails {
   }
 }
 
-/** Writes the mail of a digest: about what is unseen now, and to the user's address. */
+/** Writes the mail of a digest, to the user's address, about what is unseen now. */
 export async function writeDigest(database: Database, mail: MailRow): Promise<WrittenMail> {
   const digest = await provided('digestOf')?.(database, mail.actor_id!);
   if (digest === undefined || derivedId('mail', digest.id) !== mail.id) return NOTHING_UNSEEN;
@@ -95,7 +95,7 @@ interface UnmailedDigest {
   readonly address: string;
 }
 
-// The id as derivedId makes it (contract/protocol/ids.ts).
+// Derives the id like derivedId (contract/protocol/ids.ts).
 const READ_UNMAILED = statement<[limit: number], UnmailedDigest>({
   name: 'read-unmailed-digests',
   text: `

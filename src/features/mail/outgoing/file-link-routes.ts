@@ -5,7 +5,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import type { PublicRoutes } from '../../../platform/http/pipeline/public-routes.ts';
 import { FILE_LINKS_PATH, type FileLinks } from './file-links.ts';
 
-/** Serves the links: the signature is the credential. */
+/** Serves the links. The signature is the credential. */
 export function fileLinkRoutes(
   links: FileLinks,
   { database, store }: { readonly database: Database; readonly store: Pick<ObjectStore, 'presignDownload'> },

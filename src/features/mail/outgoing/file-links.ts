@@ -11,12 +11,12 @@ export interface FileLinksOptions {
 
 const LINKED_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** The path below which the links are. */
+/** The path prefix of the links. */
 export const FILE_LINKS_PATH = '/v1/mail/files/';
 
 /**
- * Links in mails to files that are too large for them. A link works for a month, and only as long
- * as the message has its file: it leads to the address of the store, which ends after minutes.
+ * Links in mails to files that are too large to attach. A link works for a month while the message
+ * has its file. It redirects to an address of the store that is valid for minutes.
  */
 export class FileLinks {
   readonly #urls: FileUrls;
@@ -27,7 +27,7 @@ export class FileLinks {
     this.#now = now;
   }
 
-  /** Returns when a link that is made today ends, in ISO 8601. */
+  /** Returns when a link that is made today expires, in ISO 8601. */
   end(): string {
     return new Date(this.#now() - (this.#now() % DAY_MS) + (LINKED_DAYS + 1) * DAY_MS - 1).toISOString();
   }
@@ -36,10 +36,7 @@ export class FileLinks {
     return this.#urls.sign('GET', { key: attachmentId, expiresAtMs: Date.parse(until), fields: {} });
   }
 
-  /**
-   * Returns the id of the attachment. Throws ApiError for an address that is not of ours, or has
-   * ended.
-   */
+  /** Returns the id of the attachment. Throws ApiError for a foreign or expired address. */
   read(path: string, query: string): string {
     return this.#urls.verify('GET', path, query).key;
   }

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { sharedSecret } from '../../../platform/db/shared-secret.ts';
 
-/** The secret that seals Message-IDs and bounce addresses, the same on all nodes of a database. */
+/** The secret that seals Message-IDs and bounce addresses, shared by all nodes of a database. */
 export type MailKey = string;
 
 export function openMailKey(database: Database): Promise<MailKey> {
@@ -10,8 +10,8 @@ export function openMailKey(database: Database): Promise<MailKey> {
 }
 
 /**
- * Returns 16 hexadecimal digits that only a holder of the key can make. Case is ignored: some mail
- * servers change it.
+ * Returns 16 hexadecimal digits that only a holder of the key can make. Ignores case, because some
+ * mail servers change it.
  */
 export function sealOf(key: MailKey, purpose: 'message-id' | 'bounce' | 'file', text: string): string {
   const sealed = createHmac('sha256', key).update(`${purpose} ${text.toLowerCase()}`);

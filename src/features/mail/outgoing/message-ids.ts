@@ -1,30 +1,26 @@
 import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
 import { isSealed, type MailKey, sealOf } from './mail-key.ts';
 
-/** What a Message-ID of ours names. */
+/** The mail that one of our Message-IDs names. */
 export interface NamedMail {
   /**
-   * As the text has it: in lower case where a mail server has changed that. The row of the mail has
-   * the exact one.
+   * As in the text: in lower case if a mail server has changed it. The row of the mail has the
+   * original.
    */
   readonly conversationId: string;
   readonly mailId: string;
 }
 
 /**
- * Returns the Message-ID of a mail that goes out, without its brackets: it carries the conversation
- * and the mail under a seal, so that an answer finds its case by itself. `domain` is that of the
- * inbox.
+ * Returns the Message-ID of an outgoing mail, without brackets. It carries the conversation and the
+ * mail under a seal, so that an answer finds its case. `domain` is that of the inbox.
  */
 export function makeMessageId(key: MailKey, { conversationId, mailId }: NamedMail, domain: string): string {
   const seal = sealOf(key, 'message-id', `${conversationId} ${mailId}`);
   return `c.${conversationId}.${hexOf(mailId)}.${seal}@${domain.toLowerCase()}`;
 }
 
-/**
- * Reads a Message-ID, with its brackets or without; undefined for one that is not of ours or was
- * changed.
- */
+/** Reads a Message-ID, with or without brackets. Returns undefined for a foreign or changed one. */
 export function readMessageId(key: MailKey, text: string): NamedMail | undefined {
   const [, conversationId, hex, seal] = MESSAGE_ID.exec(text) ?? [];
   if (conversationId === undefined) return undefined;
@@ -34,7 +30,7 @@ export function readMessageId(key: MailKey, text: string): NamedMail | undefined
     : undefined;
 }
 
-/** Returns the part of a mail's id that may stand in addresses: 24 hexadecimal digits. */
+/** Returns the part of a mail's id that is used in addresses: 24 hexadecimal digits. */
 export function hexOf(mailId: string): string {
   return mailId.slice(ID_PREFIXES.mail.length + 1);
 }

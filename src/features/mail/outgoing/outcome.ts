@@ -4,29 +4,26 @@ import { notifyUsers } from '../../../core/notifications/feed/notify-users.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { lockOutgoing, type OutgoingRow, readFailed, setEmailStatus, settleMail } from './outgoing-store.ts';
 
-/** What became of a mail that goes out, at some of its recipients or as a whole. */
+/** The outcome of an outgoing mail, at some of its recipients or as a whole. */
 export interface MailOutcome {
   readonly mailId: string;
-  /** The recipients whose state changed; an address that the mail does not have is ignored. */
+  /** The recipients whose state changed. Addresses that the mail does not have are ignored. */
   readonly recipients?: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
-  /** A code that says why; null: nothing is to be said. */
+  /** A code for the reason, or null if there is none. */
   readonly reason: string | null;
-  /** Of the mail as a whole. Otherwise its status follows from those of its recipients. */
+  /** The status of the whole mail. By default it follows from those of its recipients. */
   readonly status?: 'canceled' | 'failed' | 'deferred';
-  /** Milliseconds until the next try; null, the default: this mail is not tried any more. */
+  /** Milliseconds until the next try; by default null: the mail is not tried again. */
   readonly nextTryMs?: number | null;
-  /**
-   * The number of the try that this comes from. Where another node has begun a later one, only a
-   * success counts.
-   */
+  /** The number of the try. If another node has begun a later one, only a success counts. */
   readonly attempt?: number;
 }
 
 /**
- * The one place where the outcome of a mail changes: its row, the `email_status` of its message,
+ * The only place where the outcome of a mail changes: its row, the `email_status` of its message,
  * the event for its readers, and a notification (`email.failed`) once the mail bounced or failed.
- * Returns the new status; undefined where there is no such mail that goes out, or the outcome comes
- * too late. The message is locked before the mail.
+ * Returns the new status, or undefined if there is no such outgoing mail or the outcome comes too
+ * late. The message is locked before the mail.
  */
 export async function recordOutcome(
   tx: Tx,
@@ -36,12 +33,11 @@ export async function recordOutcome(
   if (mail === undefined) return undefined;
   const isLate = attempt !== undefined && attempt !== mail.attempts;
   if (isLate && !recipients.some((one) => one.status === 'sent')) return undefined;
-  // Its message was deleted: nothing of it is tried any more, and nothing can be said of its
-  // recipients.
+  // Its message was deleted: it is not tried anymore, and the state of its recipients is unknown.
   if (status === undefined && mail.recipients.length === 0) return undefined;
   const changes = new Map(recipients.map((one) => [one.address.toLowerCase(), one]));
   const after = mail.recipients.map((one) => {
-    // A bounce may arrive before the note of the try that it comes from.
+    // A bounce may arrive before the outcome of its own try.
     const isKept = attempt !== undefined && one.status === 'bounced';
     const { status: state, code } = (isKept ? undefined : changes.get(one.address.toLowerCase())) ?? one;
     const isOpen = state === 'queued' || state === 'deferred';
@@ -56,15 +52,15 @@ export async function recordOutcome(
 }
 
 /**
- * The state of a mail is that of its recipients; those in copy count once the others have it, so
- * that an author learns of a mail that came back also while a copy is still tried.
+ * Returns the state of a mail from those of its recipients. Copies count once the others have it,
+ * so that an author learns of a returned mail even while a copy is still tried.
  */
 export function statusOf(recipients: readonly Pick<EmailRecipient, 'kind' | 'status'>[]): SentEmailStatus {
   const status = stateOf(recipients.filter(({ kind }) => kind === 'to'));
   return status === 'sent' ? stateOf(recipients) : status;
 }
 
-/** What can still change comes first, and of what cannot, the worst. */
+/** States that can still change come first, then the worst of the final ones. */
 function stateOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): SentEmailStatus {
   for (const status of ['deferred', 'queued', 'bounced', 'failed'] as const) {
     if (recipients.some((one) => one.status === status)) return status;
@@ -72,7 +68,7 @@ function stateOf(recipients: readonly Pick<EmailRecipient, 'status'>[]): SentEma
   return 'sent';
 }
 
-/** Writes the new status of a mail into its message, if it has one, and publishes that. */
+/** Writes the new status of a mail into its message, if any, and publishes the change. */
 export async function publishStatus(
   tx: Tx,
   { message_id: id, conversation_id: stream }: Pick<OutgoingRow, 'message_id' | 'conversation_id'>,
@@ -83,7 +79,7 @@ export async function publishStatus(
 }
 
 /**
- * Notifies the author, or the assignee of the case where the author is no person. The text names no
+ * Notifies the author, or the assignee of the case if the author is no user. The text names no
  * address.
  */
 async function notify(

@@ -5,7 +5,7 @@ import { type Due, LeasedRows } from '../../../platform/db/queue/leased-rows.ts'
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { type MailRow, mailColumns } from '../mail-store.ts';
 
-/** A mail that goes out, as its outcome needs it. */
+/** The fields of an outgoing mail that its outcome needs. */
 export type OutgoingRow = Pick<
   MailRow,
   'id' | 'account_id' | 'conversation_id' | 'message_id' | 'status' | 'recipients' | 'attempts'
@@ -24,7 +24,7 @@ export interface WrittenOutcome extends Due {
   readonly reason: string | null;
 }
 
-/** Writes the outcome of a locked mail, and returns when that was. */
+/** Writes the outcome of a locked mail, and returns the time of the change. */
 export async function settleMail(
   tx: Tx,
   id: string,
@@ -34,7 +34,7 @@ export async function settleMail(
   return row!.updated_at;
 }
 
-/** Makes a locked mail that has ended due again, as if it had not been tried. */
+/** Makes a locked mail that has ended due again, as if it had never been tried. */
 export async function requeue(
   tx: Tx,
   mailId: string,
@@ -43,16 +43,16 @@ export async function requeue(
   await tx.query(REQUEUE, mailId, JSON.stringify(recipients), reason);
 }
 
-/** Returns whether the message is still there. */
+/** Returns whether the message still exists. */
 export async function setEmailStatus(tx: Tx, messageId: string, status: SentEmailStatus): Promise<boolean> {
   return (await tx.query(SET_STATUS, messageId, status)).length > 0;
 }
 
-/** Whom a mail that failed concerns. */
+/** The user whom a failed mail concerns. */
 export interface FailedMail {
   readonly conversation_id: string;
   readonly title: string | null;
-  /** The author if it is a user, else the assignee of the case; null: neither. */
+  /** The author if it is a user, else the assignee of the case, or null if there is none. */
   readonly recipient_id: string | null;
 }
 
@@ -61,7 +61,7 @@ export async function readFailed(tx: Tx, messageId: string): Promise<FailedMail 
   return row;
 }
 
-/** Mails that go out, the longest waiting first. Those of busy accounts are left. */
+/** Outgoing mails, longest waiting first, without those of busy accounts. */
 export const OUTGOING = new LeasedRows<
   Pick<MailRow, 'id'>,
   MailRow,

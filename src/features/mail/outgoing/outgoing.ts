@@ -16,16 +16,16 @@ import { replySubject, threadSubject } from './subject.ts';
 export interface OutgoingOptions {
   readonly database: Database;
   readonly key: MailKey;
-  /** False: the mail stays until some node has an SMTP server. */
+  /** If false, the mail stays until some node has an SMTP server. */
   readonly hasTransport: boolean;
   /** Called once a mail is due. */
   readonly onDue: (mailId: string) => void | Promise<void>;
 }
 
 /**
- * Handles EMAIL_DUE: makes the mail of a message, which is then due. Its recipients, its subject
- * and its place in the thread are decided here, once; its text is read at each try. May be called
- * again for the same message.
+ * Handles EMAIL_DUE: makes the mail of a message, which is then due. This decides its recipients,
+ * subject and place in the thread once; each try reads its text. May be called again for the same
+ * message.
  */
 export async function makeReply(options: OutgoingOptions, due: EmailDue): Promise<void> {
   const { database, onDue } = options;
@@ -33,7 +33,7 @@ export async function makeReply(options: OutgoingOptions, due: EmailDue): Promis
   if (mailId !== undefined) await onDue(mailId);
 }
 
-/** Returns the id of the mail if it is to be sent and was not there before. */
+/** Returns the id of the mail if it is to be sent and is new. */
 async function insertMail(
   tx: Tx,
   { key, hasTransport }: OutgoingOptions,
@@ -78,7 +78,7 @@ async function insertMail(
   return undefined;
 }
 
-/** Returns a code for why the mail cannot leave, or undefined if it can. */
+/** Returns a code for why the mail cannot be sent, or undefined if it can. */
 async function refusalOf(
   tx: Tx,
   facts: ReplyFacts,
@@ -90,9 +90,9 @@ async function refusalOf(
 }
 
 /**
- * The mail goes to the address that the last mail of the customer names, else to the customers of
- * the case. In copy are the addresses that the message names, else, of what a person sends, those
- * of the last mail: whom a stranger names gets no mail of a machine. No inbox writes to an inbox.
+ * The mail goes to the address that the customer's last mail names, else to the customers of the
+ * case. Copies go to the addresses that the message names, else, for a person's message, to those
+ * of the last mail: machines write to nobody whom a stranger names. No inbox writes to an inbox.
  */
 export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
   const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
@@ -117,7 +117,7 @@ export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailReci
 }
 
 /**
- * What may stand in an envelope and a header as it is: addresses of mails that came in were checked
- * by no schema.
+ * Addresses that are safe in envelopes and headers, because no schema checked those of incoming
+ * mails.
  */
 const SENDABLE = /^[^\s\p{Cc}<>()[\],;:\\"@]+@[^\s\p{Cc}<>()[\],;:\\"@]+$/u;

@@ -4,42 +4,36 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { customerAddresses } from '../thread-store.ts';
 
-/** What the mail of a message is made of, beside its text. */
+/** The facts that the mail of a message is made of, besides its text. */
 export interface ReplyFacts {
   readonly account_id: string;
   readonly account_name: string;
   readonly conversation_id: string;
   readonly title: string | null;
-  /** As the message states it. */
+  /** As stated by the message. */
   readonly subject: string | null;
-  /** As the message states them, or null if it does not. */
+  /** As stated by the message, or null if it states none. */
   readonly cc: readonly string[] | null;
-  /** The name of the group that the message is sent under, or null if there is none. */
+  /** The name of the group that the message is sent under, if any. */
   readonly persona: string | null;
-  /** Whether it was sent by the act of an agent. */
+  /** Whether an act of an agent sent it. */
   readonly by_machine: boolean;
   readonly inbox_id: string;
   readonly inbox_name: string;
   readonly inbox_removed: boolean;
-  /** The address of the inbox. */
   readonly address: string;
   readonly thread_subject: string | null;
   readonly thread_cc: readonly string[];
   /** The Message-ID that the mail answers, or null if it begins the thread. */
   readonly answers: string | null;
-  /**
-   * The address to which the last mail of the customer wants its answer, or null if there was none.
-   */
+  /** The reply address of the customer's last mail, or null if there was none. */
   readonly answers_to: string | null;
-  /** The addresses of the customers of the case. */
   readonly customers: readonly string[];
-  /** Message-IDs of the thread, the oldest first: the first one and the last ones. */
+  /** Message-IDs of the thread, oldest first: the first one and the last ones. */
   readonly thread_ids: readonly string[];
 }
 
-/**
- * Locks the message. Returns undefined where it is not there any more, or its case has no inbox.
- */
+/** Locks the message. Returns undefined if it is gone or its case has no inbox. */
 export async function readReplyFacts(
   tx: Tx,
   messageId: string,
@@ -49,7 +43,7 @@ export async function readReplyFacts(
   return facts;
 }
 
-/** Inserts a mail that is due; false: it is there already. */
+/** Inserts a mail that is due. Returns false if it already exists. */
 export async function insertReply(
   tx: Tx,
   mail: Omit<Insertable<Schema['mails']>, 'next_try_at'>,
@@ -64,8 +58,8 @@ export async function insertReply(
 }
 
 /**
- * How many Message-IDs a References header has at most (RFC 5322 sets no limit; some servers refuse
- * long headers).
+ * Maximum Message-IDs of a References header. RFC 5322 has no limit, but some servers refuse long
+ * headers.
  */
 const MAX_REFERENCES = 20;
 

@@ -1,21 +1,20 @@
 import { escapeHtml, oneLine } from '../../../core/resources/plain-text.ts';
 
 export interface ReplyContent {
-  /** The message as it was written. */
   readonly body: string;
-  /** The name of the account, in which the mail is written. */
+  /** The name of the account that sends the mail. */
   readonly accountName: string;
   /** Links that the message carries. */
   readonly links: readonly string[];
-  /** Files that the mail does not contain. */
+  /** Files that are not in the mail. */
   readonly files: readonly { readonly name: string; readonly url: string }[];
-  /** ISO 8601: when the addresses of those files end. */
+  /** ISO 8601: when the URLs of those files expire. */
   readonly filesUntil: string;
 }
 
 /**
- * Writes the text of a mail to a customer, plain and as HTML. It quotes nothing: mail programs show
- * the thread (docs/decisions.md#a-reply-quotes-nothing).
+ * Returns the text of a mail to a customer, plain and as HTML. It quotes nothing, because mail
+ * programs show the thread (docs/decisions.md#a-reply-quotes-nothing).
  */
 export function replyText(content: ReplyContent): { readonly text: string; readonly html: string } {
   const { body, links, files } = content;
@@ -31,7 +30,7 @@ export function replyText(content: ReplyContent): { readonly text: string; reado
     ...(files.length === 0
       ? []
       : [[note, ...files.map(({ name, url }) => `${oneLine(name)}: ${url}`)].join('\n')]),
-    // Mail programs fold what follows this line.
+    // Mail programs fold the text after this line.
     `-- \n${name}`,
   ].filter((part) => part !== '');
   const html = [
@@ -50,10 +49,10 @@ export function replyText(content: ReplyContent): { readonly text: string; reado
   };
 }
 
-/** Made at first use: the tables of languages take a while to load. */
+/** Made on first use, because the tables of languages take a while to load. */
 let dayFormat: Intl.DateTimeFormat | undefined;
 
-/** Escapes the text, keeps its lines, and makes its web addresses links. */
+/** Escapes the text, keeps its lines, and turns its web addresses into links. */
 function markedUp(text: string): string {
   const pieces = text.split(WEB_ADDRESS).map((piece, index) => {
     if (index % 2 === 0) return escapeHtml(piece).replaceAll(/\r\n|[\n\r\u2028\u2029]/g, '<br>');
@@ -63,7 +62,7 @@ function markedUp(text: string): string {
   return pieces.join('');
 }
 
-/** Alone in brackets: `split` puts what they match at odd places. */
+/** One group around all of it, so that `split` puts the matches at odd positions. */
 const WEB_ADDRESS = /(https?:\/\/[^\s<>"'`]+)/i;
 
 function anchor(url: string, text: string): string {

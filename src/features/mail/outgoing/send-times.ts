@@ -3,20 +3,19 @@ import type { Backoff } from '../../../platform/backoff.ts';
 const MINUTE_MS = 60 * 1_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** When mail is tried. */
+/** The schedule of tries. */
 export interface SendTimes {
   readonly retries: Backoff;
-  /** Milliseconds between two looks for what is due. */
+  /** Milliseconds between two looks for due mails. */
   readonly lookEveryMs: number;
   /**
-   * For how long other nodes leave a mail to the node that has taken it. The node renews this while
-   * it is at it.
+   * Milliseconds for which other nodes leave a mail to the node that took it and renews this lease.
    */
   readonly leaseMs: number;
 }
 
 export const SEND_TIMES: SendTimes = {
-  // Five days in all.
+  // Five days in total.
   retries: {
     delaysMs: [
       0,

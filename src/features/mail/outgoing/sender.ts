@@ -24,27 +24,27 @@ export interface MailSenderOptions {
   readonly log: Logger;
 }
 
-/** Tries of one account side by side; beyond CROWD of all accounts, each account has one. */
+/** Concurrent tries of one account; beyond CROWD of all accounts, each account has one. */
 const SIDE_BY_SIDE = 8;
 const CROWD = 8;
 /** Mails of one account in memory; the others stay in the table. */
 const ROOM = 32;
 /**
- * Accounts whose mails are sent at the same time. With the numbers above, no try waits for a
+ * Accounts whose mails are sent concurrently. With the numbers above, no try waits for a
  * connection.
  */
 const MAX_ACCOUNTS = 8;
 const TAKEN_AT_ONCE = 64;
 
 const TRY_MS = 5 * 60_000;
-/** Between two tries to write an outcome. */
+/** Milliseconds between two tries to write an outcome. */
 const WRITE_AGAIN_MS = 1_000;
 
 /**
- * Sends mails whose time has come, whichever node has made them. A node that takes a mail has a
- * lease on it, which it renews until the outcome is written; what a node leaves behind when it dies
- * is taken by another. So a mail is tried until its row says how it ended, and a mail whose node
- * died before it could say so is sent once more, under the same Message-ID.
+ * Sends due mails, whichever node has made them. A node that takes a mail renews its lease until
+ * the outcome is written; if it dies, another node takes the mail. So a mail is tried until its row
+ * says how it ended. If its node died before it wrote that, the mail is sent once more, under the
+ * same Message-ID.
  */
 export class MailSender {
   readonly #options: MailSenderOptions;
@@ -84,21 +84,21 @@ export class MailSender {
     this.#sender.wake();
   }
 
-  /** Takes what is due now instead of with the next look. */
+  /** Takes due mails now instead of at the next look. */
   wake(): void {
     this.#sender.wake();
   }
 
   /**
-   * Lets tries under way end, for `ms` at most; no other begins. Mails that have not begun are left
-   * to other nodes.
+   * Begins no more tries and waits up to `ms` milliseconds for running ones. Leaves mails that have
+   * not begun to other nodes.
    */
   drain(ms: number): Promise<void> {
     this.#stop.abort();
     return this.#sender.drain(ms);
   }
 
-  /** A try that has not ended is repeated by another node when its lease ends. */
+  /** Another node repeats a try that has not ended when its lease ends. */
   async close(): Promise<void> {
     await this.drain(0);
     this.#options.transport.close();
@@ -128,7 +128,7 @@ export class MailSender {
       status === 'queued' || status === 'deferred' ? address : [],
     );
     if (recipients.length === 0) {
-      // Persons that are erased lose their addresses.
+      // Erased persons lose their addresses.
       const outcome = { mailId: mail.id, attempt: mail.attempts, reason: 'no_recipient' };
       await this.#record({ ...outcome, status: 'canceled' }, written.onEnd);
       return;
@@ -161,14 +161,14 @@ export class MailSender {
       : { ...later, recipients };
   }
 
-  /** The mail is tried again, unless it has been for five days. */
+  /** Schedules another try, unless the mail has been tried for five days. */
   #later({ id: mailId, attempts: attempt }: MailRow, reason: string | null): MailOutcome {
     const nextTryMs = delayAfter(this.#options.times.retries, attempt);
     return { mailId, attempt, reason, nextTryMs, status: nextTryMs === null ? 'failed' : 'deferred' };
   }
 
   /**
-   * Writes the outcome, however often that fails, while this node runs: a mail that was sent would
+   * Writes the outcome, however often that fails, while this node runs; otherwise a sent mail would
    * be sent again.
    */
   async #record(outcome: MailOutcome, onEnd?: WrittenMail['onEnd']): Promise<void> {

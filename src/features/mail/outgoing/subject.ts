@@ -2,12 +2,12 @@ import { NEUTRAL_SUBJECT } from '../../../core/messages/mail-content-store.ts';
 import { oneLine } from '../../../core/resources/plain-text.ts';
 import type { ReplyFacts } from './reply-store.ts';
 
-/** Characters of a subject; mail programs show fewer. */
+/** Characters of a subject. Mail programs show fewer. */
 const MAX_CHARACTERS = 250;
 
 /**
- * The subject of the next mail of a case: the one that the message states, else that of the thread
- * with one `Re:` in front, else the title of the case.
+ * Returns the subject of the next mail of a case: that of the message, else that of the thread
+ * after one `Re:`, else the title of the case.
  */
 export function replySubject(facts: ReplyFacts): string {
   const { subject, thread_subject, answers } = facts;
@@ -17,7 +17,7 @@ export function replySubject(facts: ReplyFacts): string {
   return isAnswer || isMarked ? `Re: ${base}` : base;
 }
 
-/** The same without `Re:`, as the thread keeps it. */
+/** Returns the subject without `Re:`, as the thread keeps it. */
 export function threadSubject({
   subject,
   thread_subject,
@@ -31,13 +31,10 @@ export function threadSubject({
   return withoutPrefixes(`${NEUTRAL_SUBJECT}${account_name}`);
 }
 
-/**
- * Returns a subject on one line and without what mail programs put in front of it when one answers
- * or forwards.
- */
+/** Returns a subject on one line, without the prefixes of answers and forwards. */
 export function withoutPrefixes(subject: string): string {
   return [...oneLine(subject).replace(PREFIXES, '').trim()].slice(0, MAX_CHARACTERS).join('');
 }
 
-/** `Re:`, and what it is called elsewhere, once or several times, with or without a number. */
+/** `Re:` and its equivalents in other languages, repeated or not, with or without a number. */
 const PREFIXES = /^(?:(?:re|aw|sv|antw|odp|vs|rif|res)(?:\[\d+\]|\(\d+\))?\s*[:：]\s*)+/iu;

@@ -5,9 +5,7 @@ import type { EmailRecipient } from '../../../contract/protocol/resources/email.
 export interface TransportOptions {
   /** `PARLEY_SMTP_URL`. */
   readonly url: string;
-  /**
-   * Whether a connection without TLS is refused. Default: it is used where the server offers none.
-   */
+  /** Whether TLS is required. Default: false, used if offered. */
   readonly requireTls?: boolean;
   readonly dkim: DkimOptions | null;
 }
@@ -22,27 +20,26 @@ export interface DkimOptions {
 
 /** The result of a try. */
 export interface Tried {
-  /** The outcome of the mail at each recipient that was tried. */
+  /** The outcome at each recipient that was tried. */
   readonly recipients: readonly Pick<EmailRecipient, 'address' | 'status' | 'code'>[];
-  /** A code for why not every one of them has it, or null if each has. */
+  /** A code for why some recipients do not have it, or null if all have it. */
   readonly reason: string | null;
 }
 
-/** Hands mails to the SMTP server of the deployment. */
 export interface MailTransport {
-  /** Tries to send a mail to these recipients. Rejects only where the mail could not be made. */
+  /** Tries to send a mail to these recipients. Rejects only if the mail could not be made. */
   send(mail: SendMailOptions, recipients: readonly string[], signal: AbortSignal): Promise<Tried>;
-  /** Ends connections, also those that are sending. */
+  /** Ends all connections, including those that are sending. */
   close(): void;
 }
 
-/** Most connections of a node to the server. */
+/** Maximum connections of a node to the server. */
 export const MAX_CONNECTIONS = 16;
 
 const CONNECT_MS = 30_000;
 /**
- * Without a byte from the server. RFC 5321 (4.5.3.2) has ten minutes for its last answer: by then a
- * mail is better tried again.
+ * Milliseconds without a byte from the server. RFC 5321 (4.5.3.2) allows ten minutes for its last
+ * answer, but a new try is better by then.
  */
 const SILENT_MS = 90_000;
 
@@ -71,21 +68,20 @@ export class SmtpTransport implements MailTransport {
 }
 
 async function open({ url, requireTls = false, dkim }: TransportOptions): Promise<Transporter> {
-  // Loaded here, since a node without an SMTP server needs none of it.
+  // Imported here because a node without an SMTP server does not need it.
   const { createTransport } = await import('nodemailer');
   return createTransport({
     url,
     pool: true,
     requireTLS: requireTls,
     maxConnections: MAX_CONNECTIONS,
-    // Once, and only where no byte of the mail was sent: other failures are tried again by our own
-    // schedule.
+    // Once, and only if no byte of the mail was sent. Our own schedule repeats other failures.
     maxRequeues: 1,
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     dnsTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
-    // Whatever a message says, a mail contains what it was given, and nothing that is read from
+    // Whatever a message says, its mail contains only what it was given, and nothing read from
     // elsewhere.
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -93,10 +89,10 @@ async function open({ url, requireTls = false, dkim }: TransportOptions): Promis
   });
 }
 
-/** What the library's errors have beside their text. */
+/** The fields of the library's errors besides their text. */
 interface SmtpError extends Error {
   readonly code?: string;
-  /** The first number of the server's answer. */
+  /** The first number in the server's answer. */
   readonly responseCode?: number;
   readonly response?: string;
   readonly recipient?: string;
@@ -137,8 +133,7 @@ function byRecipient(errors: readonly SmtpError[]): ReadonlyMap<string, SmtpErro
 }
 
 /**
- * Addresses come back in the form in which they were sent: the letters of their domain are those of
- * the DNS.
+ * Addresses are returned in the form in which they were sent, whose domain is encoded for the DNS.
  */
 function keyOf(address: string): string {
   const at = address.lastIndexOf('@');
@@ -151,7 +146,7 @@ function statusAfter(error: SmtpError): 'failed' | 'deferred' {
 }
 
 /**
- * Whether the answer is about this mail, and stays the same. What our own connection lacks may be
+ * Returns whether the answer is about this mail and final. Defects of our own connection may be
  * mended.
  */
 function isFinal({ code, responseCode }: SmtpError): boolean {
@@ -159,7 +154,7 @@ function isFinal({ code, responseCode }: SmtpError): boolean {
   return responseCode === undefined || (responseCode >= 500 && !NOT_AUTHORIZED.has(responseCode));
 }
 
-/** The server wants another login, or TLS first (RFC 4954). */
+/** The server requires another login, or TLS first (RFC 4954). */
 const NOT_AUTHORIZED: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 
 function reasonOf(error: SmtpError): string {
@@ -172,9 +167,7 @@ function reasonOf(error: SmtpError): string {
   return 'connection_error';
 }
 
-/**
- * Returns the enhanced status of the answer (RFC 3463), else its number, or null if there was none.
- */
+/** Returns the enhanced status of the answer (RFC 3463), else its number, or null without one. */
 function codeOf({ response, responseCode }: SmtpError): string | null {
   const [, enhanced] = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '') ?? [];
   return enhanced ?? responseCode?.toString() ?? null;

@@ -18,10 +18,10 @@ export interface ReplyWriterOptions {
   readonly links: FileLinks;
 }
 
-/** Files of a mail together, in bytes: 13.7 MB once they are encoded, which most servers accept. */
+/** Bytes of all files of a mail: 13.7 MB when encoded, which most servers accept. */
 const MAX_ATTACHED_BYTES = 10 * 1024 * 1024;
 
-/** Writes the mail of a message as the message is now. */
+/** Writes the mail of a message in its present state. */
 export async function writeReply(
   { database, store, key, links }: ReplyWriterOptions,
   mail: MailRow,
@@ -120,7 +120,7 @@ interface AttachmentToMail {
   readonly url: string | null;
 }
 
-// Resources of the app are for the team alone.
+// Resources of the app are only for the team.
 const READ_FILES = statement<[messageId: string], AttachmentToMail>({
   name: 'read-attachments-to-mail',
   text: `

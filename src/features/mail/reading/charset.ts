@@ -1,23 +1,23 @@
-/** Text of bytes whose character set may be declared wrongly. */
+/** Text of bytes whose declared character set may be wrong. */
 
 import { isUtf8 } from 'node:buffer';
 
 export interface DecodedText {
   readonly text: string;
-  /** Whether characters are lost. */
+  /** Whether characters were lost. */
   readonly isDamaged: boolean;
 }
 
 /**
- * Decodes by what the bytes are rather than by what is declared: UTF-8 that is valid is UTF-8 under
- * every label of a single-byte character set, since no text of these is valid UTF-8 by accident;
- * and what is declared as UTF-8 and is not was nearly always written in windows-1252. `label` null:
- * none is declared.
+ * Decodes by the bytes rather than the declaration. Valid UTF-8 is UTF-8 under every label of a
+ * single-byte character set, because no text in one is valid UTF-8 by accident. Text that is
+ * wrongly declared as UTF-8 was nearly always written in windows-1252. `label` is null if none is
+ * declared.
  */
 export function decodeText(bytes: Buffer, label: string | null): DecodedText {
   const name = nameOf(label);
   if (name === 'utf-7') return { text: decodeUtf7(bytes.toString('latin1')), isDamaged: false };
-  // ASCII, unless the bytes say that they switch to Japanese characters.
+  // ASCII, unless the bytes switch to Japanese characters.
   if (label === null && bytes.includes('\x1b$')) return decodeAs(bytes, 'iso-2022-jp');
   const decoder = name === null || WESTERN.has(name) ? null : decoderOf(name);
   const isUnicode =
@@ -27,13 +27,13 @@ export function decodeText(bytes: Buffer, label: string | null): DecodedText {
   const text = decoder.decode(bytes);
   const lost = count(text, /\ufffd/g);
   if (decoder.encoding !== 'utf-8' || lost === 0) return { text, isDamaged: lost > 0 };
-  // A few broken characters among many good ones are broken; otherwise the label is wrong.
+  // If most characters are valid, the others are damaged; otherwise the label is wrong.
   const isMostlyUtf8 = count(text, /[\u0080-\ufffc]/g) >= lost;
   return isMostlyUtf8 ? { text, isDamaged: true } : decodeAs(bytes, 'windows-1252');
 }
 
 const UTF_8 = new TextDecoder('utf-8');
-/** Labels under which mailers send anything. */
+/** Labels that mailers use for any character set. */
 const WESTERN = new Set([
   'us-ascii',
   'ascii',
@@ -44,7 +44,7 @@ const WESTERN = new Set([
   'unknown-8bit',
   '8bit',
 ]);
-/** Names that mailers use and the Encoding Standard does not have. */
+/** Names that mailers use and that the Encoding Standard lacks. */
 const ALIASES: Readonly<Record<string, string>> = {
   utf7: 'utf-7',
   'unicode-1-1-utf-7': 'utf-7',
@@ -72,7 +72,7 @@ function nameOf(label: string | null): string | null {
   return name === '' ? null : (ALIASES[name] ?? name);
 }
 
-/** Null: the name says nothing. */
+/** Returns null for an unknown name. */
 function decoderOf(name: string): InstanceType<typeof TextDecoder> | null {
   try {
     return new TextDecoder(name);
@@ -86,7 +86,7 @@ function decodeAs(bytes: Buffer, name: string): DecodedText {
   return { text, isDamaged: text.includes('\ufffd') };
 }
 
-/** RFC 2152: text outside of `+…-` is ASCII, inside it is UTF-16 in base64. */
+/** RFC 2152: text outside `+…-` is ASCII, text inside is UTF-16 in base64. */
 function decodeUtf7(text: string): string {
   return text.replace(/\+([A-Za-z0-9+/]*)-?/g, (_, base64: string) => {
     if (base64 === '') return '+';

@@ -1,17 +1,17 @@
 /**
- * Text that Postgres can store and that shows as it is: line breaks are LF, and no control
- * characters or halves of characters are in it.
+ * Returns text that Postgres can store and clients can show: line breaks are LF, and control
+ * characters and lone surrogates are removed.
  */
 export function cleanText(text: string): string {
   return text.replace(LINE_BREAKS, '\n').replace(CONTROLS, '').toWellFormed();
 }
 
-/** The same on one line. */
+/** Like `cleanText`, but on one line. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim();
 }
 
-/** At most `most` UTF-16 code units, without half a character at the end. */
+/** Returns at most `most` UTF-16 code units, without half a character at the end. */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
   const cut = text.slice(0, most);
@@ -19,5 +19,5 @@ export function cutText(text: string, most: number): string {
 }
 
 const LINE_BREAKS = /\r\n?|[\f\v\u0085\u2028\u2029]/g;
-/** All but tab and line feed, and marks of byte order. */
+/** All except tab and line feed, and byte order marks. */
 const CONTROLS = /[^\P{Cc}\t\n]|\ufeff/gu;

@@ -7,13 +7,13 @@ export type ReportedRecipient = DeliveryReport['recipients'][number];
 export interface ReportParts {
   /** The text for people. */
   readonly text: string;
-  /** The part for machines (RFC 3464), empty where there is none. */
+  /** The part for machines (RFC 3464), or empty. */
   readonly status: Buffer;
-  /** The mail that came back, or its header alone; empty where there is none. */
+  /** The returned mail, or only its header, or empty. */
   readonly returned: Buffer;
 }
 
-/** Reads a report of RFC 3464. Null: the mail has none. */
+/** Reads a report of RFC 3464. Returns null if the mail has none. */
 export function readReport(header: Header, parts: ReportParts): DeliveryReport | null {
   const recipients = recipientsOf(parts.status);
   return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(header, parts) };
@@ -22,14 +22,14 @@ export function readReport(header: Header, parts: ReportParts): DeliveryReport |
 export function originalRfcIdOf(header: Header, { returned, text }: ReportParts): string | null {
   const [id] = returned.length === 0 ? [] : new Header(headOf(returned)).messageIds('message-id');
   if (id !== undefined) return id;
-  // Old servers put the mail that came back into their own text.
+  // Old servers put the returned mail into their own text.
   const inText = /^[> \t]*Message-ID:[ \t]*\n?[ \t]*<([^<>\s]{1,900})>/im.exec(text)?.[1];
   if (inText !== undefined) return inText;
-  // Others answer the mail, as a person would.
+  // Others answer the mail like a person.
   return header.messageIds('in-reply-to')[0] ?? header.messageIds('references').at(-1) ?? null;
 }
 
-/** One group of fields for each recipient, after a first group about the server. */
+/** The first group of fields is about the server; each further one is about a recipient. */
 function recipientsOf(status: Buffer): ReportedRecipient[] {
   const groups = status
     .toString('latin1')
@@ -53,7 +53,7 @@ function recipientsOf(status: Buffer): ReportedRecipient[] {
   return recipients;
 }
 
-/** A field such as `rfc822; ada@example.test`. */
+/** Reads a field such as `rfc822; ada@example.test`. */
 function addressOf(field: string | null): string | null {
   const value = (field ?? '')
     .replace(/^[^;]*;/, '')
@@ -67,8 +67,8 @@ function isAction(text: string): text is ReportedRecipient['action'] {
 }
 
 /**
- * The enhanced status in a text, such as `5.1.1`; else one that follows from the reply code of
- * SMTP.
+ * Returns the enhanced status in a text, such as `5.1.1`, else one derived from the SMTP reply
+ * code.
  */
 export function statusOf(text: string): string | null {
   const enhanced = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(text)?.[1];

@@ -7,18 +7,16 @@ import type { Mailbox } from './parsed-mail.ts';
 export interface HeaderField {
   /** In lower case. */
   readonly name: string;
-  /** Unfolded, not decoded. */
+  /** Unfolded, but not decoded. */
   readonly raw: string;
 }
 
 /** The header of a mail or of one of its parts. */
 export class Header {
   readonly fields: readonly HeaderField[];
-  /** Whether fields were left out, or lines are no fields. */
+  /** Whether fields were left out, or lines were no fields. */
   readonly isDamaged: boolean;
-  /**
-   * Lines after the last field which the body begins with: the blank line before them is missing.
-   */
+  /** Lines after the last field with which the body begins, because the blank line is missing. */
   readonly bodyLines: string;
 
   constructor(bytes: Buffer) {
@@ -37,11 +35,11 @@ export class Header {
       }
       const name = /^([!-9;-~]{1,100})[ \t]*:/.exec(line)?.[1];
       if (name === undefined) {
-        // The line with which mailboxes of files begin each mail.
+        // The line that begins each mail in an mbox file.
         if (/^>?From /.test(line) && fields.length === 0) continue;
         if (junkFrom === -1) junkFrom = index;
         isDamaged = true;
-        // What a server has noted is incomplete without it.
+        // Without it, the server's note would be incomplete.
         if (last !== undefined && isForServers(last.name)) last.pieces.push(line);
       } else if (fields.length === MAX_FIELDS) {
         isDamaged = true;
@@ -67,7 +65,7 @@ export class Header {
     return this.fields.find((field) => field.name === name)?.raw ?? null;
   }
 
-  /** Returns the value for people, decoded and on one line, or null if it is absent or empty. */
+  /** Returns the decoded value on one line, or null if it is missing or empty. */
   text(name: string): string | null {
     return decodeField(this.raw(name) ?? '') || null;
   }
@@ -78,8 +76,8 @@ export class Header {
   }
 
   /**
-   * Ids without their brackets, in the order of the field. Python's mail library writes those that
-   * do not fit into a line as encoded words.
+   * Returns ids without brackets, in the field's order. Python's mail library writes ids that do
+   * not fit into a line as encoded words.
    */
   messageIds(name: string): string[] {
     const raw = this.raw(name) ?? '';
@@ -87,49 +85,47 @@ export class Header {
   }
 }
 
-/** Fields of one header. */
 const MAX_FIELDS = 1_000;
 const MAX_MAILBOXES = 500;
 const MAX_IDS = 100;
-/** Longest Message-ID and address. Longer ones identify nothing. */
+/** Maximum length of Message-IDs and addresses. Longer ones identify nothing. */
 const MAX_ID_CHARACTERS = 900;
 const MAX_ADDRESS_CHARACTERS = 320;
 
-/** Of UTF-8, in Latin-1. */
+/** Of UTF-8, decoded as Latin-1. */
 const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
 
 /**
- * Headers should be ASCII. Those that are not are UTF-8, Japanese that is switched to, or of some
- * old character set. Lines are decoded one by one: what switches to Japanese in one does not
- * swallow the next.
+ * Headers should be ASCII. Others are in UTF-8, ISO-2022-JP or an old character set. Each line is
+ * decoded alone, so that a switch to Japanese in one line does not affect the next.
  */
 function lineDecoder(charset: string): (line: string) => string {
   const decoder = new TextDecoder(charset);
   return (line) => decoder.decode(Buffer.from(line, 'latin1'));
 }
 
-/** Servers write these for servers: they contain neither encoded words nor other character sets. */
+/** Servers write these for servers, without encoded words and other character sets. */
 export function isForServers(name: string): boolean {
   return name === 'authentication-results';
 }
 /**
- * Returns a field that is not decoded on one line. Control characters are replaced: without them it
- * would read as another.
+ * Returns an undecoded field on one line. Control characters are replaced, because the field would
+ * read differently without them.
  */
 export function lineOf(raw: string): string {
   return raw.replace(/[ \t\r]+/g, ' ').replace(/\p{Cc}/gu, '\ufffd');
 }
 
 /**
- * Decodes encoded words (RFC 2047), also where they do not belong, and removes control characters.
+ * Decodes encoded words (RFC 2047), even where they are not allowed; removes control characters.
  */
 export function decodeField(raw: string): string {
   return cleanLine(decodeWords(raw));
 }
 
 /**
- * Characters may be split over the words of a mailer that counts bytes, so neighbours of one
- * character set are decoded together.
+ * Some mailers count bytes and split characters over words, so neighbours in one character set are
+ * decoded together.
  */
 function decodeWords(text: string): string {
   const pieces: (string | { readonly charset: string; readonly bytes: Buffer[] })[] = [];
@@ -140,7 +136,7 @@ function decodeWords(text: string): string {
     after = match.index + word.length;
     const charset = label.toLowerCase();
     const bytes = /b/i.test(encoding) ? Buffer.from(content, 'base64') : decodeQ(content);
-    // Blanks between two words are part of their folding.
+    // Blanks between two words belong to their folding.
     if (typeof pieces.at(-1) !== 'object' || between.trim() !== '') pieces.push(between);
     const last = pieces.at(-1);
     if (typeof last === 'object' && last.charset === charset) last.bytes.push(bytes);
@@ -173,9 +169,9 @@ function mailboxesOf(raw: string): Mailbox[] {
   return found;
 }
 
-/** Returns the address in lower case, or null if it is none. */
+/** Returns the address in lower case, or null if it is no address. */
 export function cleanAddress(text: string): string | null {
-  // Routes before the address are obsolete, and blanks and brackets in it are not meant.
+  // Routes before the address are obsolete; blanks and brackets in it are mistakes.
   const address = text
     .replace(/^@[^:]*:/, '')
     .trim()
@@ -188,16 +184,15 @@ export function messageIdsOf(raw: string): string[] {
   const bracketed = [...raw.matchAll(/<([^<>]{1,998})>/g)].map(([, id = '']) => id.replace(/\s+/g, ''));
   const ids = bracketed.length > 0 ? bracketed : raw.split(/[\s,]+/).map((id) => id.replace(/[<>]/g, ''));
   const clean = ids.map((id) => cleanLine(id)).filter((id) => id !== '' && id.length <= MAX_ID_CHARACTERS);
-  // Threads that are longer than what is kept: the first says what it began with, and the last what
-  // is answered.
+  // Of a thread that is too long, keeps the first id, which began it, and the last ones, which are
+  // answered.
   return clean.length <= MAX_IDS ? clean : [...clean.slice(0, 1), ...clean.slice(1 - MAX_IDS)];
 }
 
-/** A field such as `text/plain; charset=utf-8`. */
 export interface StructuredField {
   /** In lower case. */
   readonly value: string;
-  /** Decoded, by name in lower case. */
+  /** Decoded, by lowercase name. */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
@@ -237,7 +232,7 @@ function joined(
   const [, charset = '', first] = /^([^']*)'[^']*'(.*)$/s.exec(pieces[0]?.text ?? '') ?? [];
   const bytes: Buffer[] = [];
   for (const [index, piece] of pieces.entries()) {
-    // A gap: the rest would be of another name.
+    // After a gap, the rest would belong to another name.
     if (piece === undefined) break;
     const text = index === 0 && piece.encoded ? (first ?? piece.text) : piece.text;
     bytes.push(piece.encoded ? percentDecoded(text) : Buffer.from(text));
@@ -255,7 +250,7 @@ function percentDecoded(text: string): Buffer {
 function unquoted(text: string): string {
   if (!text.startsWith('"')) return text;
   const closing = /^"((?:[^"\\]|\\.)*)"?/s.exec(text)?.[1] ?? '';
-  // Some mailers do not escape the backslashes of a path.
+  // Some mailers do not escape backslashes of paths.
   return closing.replace(/\\(["\\])/g, '$1');
 }
 

@@ -1,18 +1,18 @@
 /**
- * Collects the text of an HTML document from its tags and texts in their order. Quotes get `> `, as
- * in plain text.
+ * Collects the text of an HTML document from its tags and texts in order. Quotes get `> `, as in
+ * plain text.
  */
 export class HtmlText {
   readonly #lines: string[] = [];
   /**
-   * The pieces of the last line, which is joined once: looking into a text that grows copies it
-   * each time.
+   * The pieces of the last line, joined only once, because reading a growing text copies it each
+   * time.
    */
   #line: string[] = [];
   #quotes = 0;
-  /** Depth of the quotes at the blank line before the next text, or null if there is none. */
+  /** Quote depth at the blank line before the next text, or null without such a line. */
   #gap: number | null = null;
-  /** Number of open elements within one that is not shown, itself included. */
+  /** Number of open elements in a hidden one, including itself. */
   #hidden = 0;
   #pre = 0;
   #link: { readonly href: string; text: string } | null = null;
@@ -103,7 +103,7 @@ export class HtmlText {
     this.#gap = Math.min(this.#gap ?? this.#quotes, this.#quotes);
   }
 
-  /** Outlook has one before what it quotes. */
+  /** Outlook puts one before quotes. */
   #rule(): void {
     this.#endBlock();
     this.#line = ['_'.repeat(32)];
@@ -117,7 +117,7 @@ export class HtmlText {
       return;
     const target = link.href.replace(/^mailto:/i, '');
     const text = link.text.trim();
-    // Addresses of pictures and of tracked links without a text say nothing.
+    // Addresses of pictures, and of tracked links without a text, are meaningless.
     if (text === '' || text.includes(target) || target.replace(/^https?:\/\/|\/$/gi, '') === text) return;
     this.#line.push(` [${target}]`);
   }

@@ -3,20 +3,17 @@ import { cleanLine, cleanText } from './clean-text.ts';
 import { HtmlText } from './html-text.ts';
 
 export interface ReadHtml {
-  /**
-   * Without scripts, forms, styles that leave their place, and whatever would be loaded from
-   * elsewhere.
-   */
+  /** Free of scripts, forms, styles that leave their place, and all external resources. */
   readonly html: string;
   readonly text: string;
-  /** Whether the HTML was too much, so that its text alone is kept. */
+  /** Whether the HTML was too large, so that only its text is kept. */
   readonly isDamaged: boolean;
 }
 
 /**
- * Sanitizes the HTML of a mail and reads its text in the same pass, so that both are of the same
- * document. `pictures`: Content-ID → place of the attachment (docs/contract.md#html-of-a-mail says
- * what clients find in the result).
+ * Sanitizes the HTML of a mail and reads its text in one pass, so that both are of the same
+ * document. `pictures` maps Content-IDs to positions of attachments
+ * (docs/contract.md#html-of-a-mail describes the result).
  */
 export function readHtml(source: string, pictures: ReadonlyMap<string, number>): ReadHtml {
   const clean = cleanText(source);
@@ -51,7 +48,7 @@ export function readHtml(source: string, pictures: ReadonlyMap<string, number>):
   return { html, text: text.finish(), isDamaged: false };
 }
 
-/** The same text for readers of HTML. */
+/** Returns the same text as HTML. */
 export function textAsHtml(text: string): string {
   const escaped = text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
   return `<div style="white-space:pre-wrap">${escaped}</div>`;
@@ -61,7 +58,7 @@ const COLOR = [/^#[0-9a-f]{3,8}$/i, /^rgba?\([\d\s.,%]{1,40}\)$/i, /^[a-z]{1,30}
 const LENGTHS = [
   /^(\d{1,4}(\.\d{1,4})?(px|pt|em|rem|%)?|auto)(\s+(\d{1,4}(\.\d{1,4})?(px|pt|em|rem|%)?|auto)){0,3}$/i,
 ];
-/** Without parentheses, so without addresses. */
+/** Without parentheses, and so without URLs. */
 const WORDS = [/^[\w\s#.,%-]{1,100}$/];
 
 const RULES: sanitizeHtml.IOptions = {
@@ -199,7 +196,7 @@ const RULES: sanitizeHtml.IOptions = {
   allowedSchemes: ['http', 'https', 'mailto', 'tel'],
   allowedSchemesByTag: { img: ['data'] },
   allowProtocolRelative: false,
-  // Quotes of quotes. Deeper tags go, and their text stays.
+  // Nested quotes. Deeper tags are removed, and their text stays.
   nestingLimit: 250,
 };
 
@@ -208,7 +205,7 @@ function sides(property: string, patterns: RegExp[]): Record<string, RegExp[]> {
   return Object.fromEntries(names.map((name) => [name, patterns]));
 }
 
-/** Relative links lead to the page that shows the mail, and others start programs. */
+/** Relative links lead to the page that shows the mail, and other schemes start programs. */
 function linkOf(href: string): string | undefined {
   const url = URL.parse(href);
   return url !== null && LINKED.has(url.protocol) ? url.href : undefined;
@@ -217,8 +214,8 @@ function linkOf(href: string): string | undefined {
 const LINKED = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 
 /**
- * A picture from elsewhere would tell its sender when, and from where, the mail is read: it is
- * named, not loaded.
+ * An external picture would tell its sender when and where the mail is read, so it is named, not
+ * loaded.
  */
 function pictureOf(src: string, pictures: ReadonlyMap<string, number>): Record<string, string> {
   const source = src.trim();
@@ -248,8 +245,7 @@ function given(attributes: Readonly<Record<string, string | undefined>>): Record
 
 /**
  * Every tag takes memory, and parsers compare an end tag with all open elements. Long threads have
- * some ten thousand tags, and hundreds in each other; a mail could have a hundred thousand of
- * either.
+ * about ten thousand tags, nested in hundreds; a mail could have a hundred thousand of either.
  */
 function isMadeOfTags(html: string): boolean {
   let depth = 0;
@@ -266,7 +262,7 @@ function isMadeOfTags(html: string): boolean {
 
 const MAX_TAGS = 40_000;
 const MAX_OPEN_TAGS = 2_000;
-/** Those without an end, and those whose end is often left out. */
+/** Those without an end tag, and those whose end tag is often omitted. */
 const VOID_TAGS = new Set([
   'br',
   'img',

@@ -4,10 +4,10 @@ import type { ParsedMail, StoredPart } from './parsed-mail.ts';
 import type { ReadMail } from './read-mail.ts';
 import type { FromMailWorker, ReaderThread } from './reader-thread.ts';
 
-/** The part of a store that reading a mail needs. */
+/** The methods of a store that reading a mail needs. */
 export type ReadFiles = Pick<MailFiles, 'open' | 'putStream' | 'remove'>;
 
-/** One mail on its way through a thread. */
+/** A mail while a thread reads it. */
 export class MailReading {
   readonly #thread: ReaderThread;
   readonly #store: ReadFiles;
@@ -25,8 +25,8 @@ export class MailReading {
   }
 
   /**
-   * Rejects where the source or the store fails. A thread that dies is no error: the mail has what
-   * was read by then.
+   * Rejects if the source or the store fails. If the thread dies, the mail has what was read until
+   * then.
    */
   async run(): Promise<ParsedMail> {
     try {
@@ -44,7 +44,7 @@ export class MailReading {
     return { ...this.#mail, attachments: this.#attachments };
   }
 
-  /** Removes what was stored of a mail that could not be read to its end. */
+  /** Removes stored parts of a mail that could not be read to its end. */
   async discard(): Promise<void> {
     await this.#abort();
     // The error that led here is the one to report.
@@ -84,7 +84,7 @@ export class MailReading {
   }
 }
 
-/** An attachment that is being stored, one piece at a time. */
+/** An attachment that is stored one piece at a time. */
 class IncomingPart {
   readonly #part: Omit<StoredPart, 'sizeBytes'>;
   readonly #stored: Promise<number>;
@@ -97,15 +97,15 @@ class IncomingPart {
   ) {
     this.#part = { key: newId('upload'), filename, contentType };
     this.#stored = store.putStream(this.#part, this.#pieces());
-    // Awaited by what comes next, which may be some time later.
+    // Awaited by a later call, possibly after some time.
     this.#stored.catch(() => undefined);
   }
 
-  /** Resolves once the store needs the bytes no longer. */
+  /** Resolves once the store no longer needs the bytes. */
   async write(bytes: Buffer): Promise<void> {
     this.#taken = Promise.withResolvers();
     this.#offered.resolve(bytes);
-    // A store that fails takes nothing more.
+    // A failed store takes nothing more.
     await Promise.race([this.#taken.promise, this.#stored]);
   }
 
@@ -114,7 +114,7 @@ class IncomingPart {
     return { ...this.#part, sizeBytes: await this.#stored };
   }
 
-  /** The store keeps nothing of it. */
+  /** The store then keeps nothing of it. */
   async abort(): Promise<void> {
     this.#offered.promise.catch(() => undefined);
     this.#offered.reject(new Error('The attachment is incomplete.'));

@@ -8,14 +8,14 @@ export interface MimePart {
   readonly depth: number;
   /** The boundary between the parts of a multipart, or null for a leaf. */
   readonly boundary: string | null;
-  /** Number of parts in it so far. */
+  /** The number of its parts so far. */
   children: number;
 }
 
 /**
- * What the bytes turn out to be. Parts open and close in the order of the mail, each leaf with its
- * bytes as they are; the bytes of a multipart are what stands before its first part. Bytes are
- * valid until the next event.
+ * The events of a mail. Parts open and close in the order of the mail, each leaf with its raw
+ * bytes. The bytes of a multipart are those before its first part. Bytes are valid until the next
+ * event.
  */
 export type MimeEvent =
   | { readonly kind: 'open'; readonly part: MimePart }
@@ -23,7 +23,7 @@ export type MimeEvent =
   | { readonly kind: 'close'; readonly part: MimePart };
 
 const MIME_LIMITS = {
-  /** Bytes of the mail's header, and of each part's: mail to hundreds of recipients has 60 KB. */
+  /** Bytes of a header, of the mail or a part: mail to hundreds of recipients has 60 KB. */
   headerBytes: 256 * 1024,
   partHeaderBytes: 32 * 1024,
   parts: 1_000,
@@ -33,14 +33,14 @@ const MIME_LIMITS = {
 } as const;
 
 /**
- * Splits a mail into its parts while it arrives. Work and memory grow with the bytes alone,
- * whatever they are: a line is compared with all open boundaries at once, a header is kept up to
- * its limit, and parts beyond the limits are skipped.
+ * Splits a mail into its parts while it arrives. Work and memory grow only with the number of
+ * bytes: a line is compared with all open boundaries at once, a header is kept up to its limit, and
+ * parts beyond the limits are skipped.
  */
 export class MimeSplitter {
-  /** Whether something is skipped or missing. */
+  /** Whether anything is skipped or missing. */
   isDamaged = false;
-  /** Bytes that are not decided yet, at the beginning of the memory that every piece is read in. */
+  /** Undecided bytes, at the start of the memory that every piece is read into. */
   #memory: Buffer = Buffer.alloc(MEMORY_BYTES);
   #rest: Buffer = this.#memory.subarray(0, 0);
   /** The header that is being read, or null while a body is read. */
@@ -49,9 +49,9 @@ export class MimeSplitter {
     bytes: [],
     size: 0,
   };
-  /** The part that the bytes belong to, or null if they are skipped. */
+  /** The part to which the bytes belong, or null if they are skipped. */
   #part: MimePart | null = null;
-  /** Multiparts that have not ended, the outermost first. */
+  /** Open multiparts, outermost first. */
   readonly #open: MimePart[] = [];
   #parts = 0;
   #atLineStart = true;
@@ -60,7 +60,7 @@ export class MimeSplitter {
     const kept = this.#rest.length;
     const memory = this.#memory;
     if (kept + bytes.length > memory.length) this.#memory = Buffer.alloc(2 * (kept + bytes.length));
-    // The rest may overlap with its new place, which copying allows.
+    // The rest may overlap with its new place, which `copy` allows.
     this.#rest.copy(this.#memory);
     bytes.copy(this.#memory, kept);
     this.#rest = this.#memory.subarray(0, kept + bytes.length);
@@ -70,7 +70,7 @@ export class MimeSplitter {
   *end(): Generator<MimeEvent> {
     yield* this.#read(true);
     if (this.#header !== null) yield* this.#endHeader();
-    // A mail that was cut off; many mailers forget the last boundary alone, which looks the same.
+    // The mail was cut off, or its mailer omitted the last boundary, which looks the same.
     if (this.#open.length > 0) this.isDamaged = true;
     yield* this.#closeTo(0);
   }
@@ -80,12 +80,12 @@ export class MimeSplitter {
       const before = this.#rest;
       if (this.#header !== null) yield* this.#readHeader(isLast);
       else yield* this.#readBody(isLast);
-      // Nothing more can be said of what is left.
+      // Nothing more can be decided about the rest.
       if (this.#rest === before || this.#rest.length === 0) return;
     }
   }
 
-  /** Consumes one line, or the piece of a longer one. */
+  /** Consumes one line, or a piece of a longer one. */
   *#readHeader(isLast: boolean): Generator<MimeEvent> {
     const header = this.#header;
     if (header === null) return;
@@ -112,7 +112,7 @@ export class MimeSplitter {
       }
       const limit = header.parent === null ? MIME_LIMITS.headerBytes : MIME_LIMITS.partHeaderBytes;
       if (isBlank) {
-        // Blank lines before the first field.
+        // Skips blank lines before the first field.
       } else if (header.size + line.length <= limit) {
         header.bytes.push(Buffer.from(line));
         header.size += line.length;
@@ -164,7 +164,7 @@ export class MimeSplitter {
       if (at === -1) break;
       const lineEnd = bytes.indexOf(LF, at);
       if (lineEnd === -1 && !isLast && bytes.length - at < MAX_BOUNDARY_LINE) {
-        // The line is not complete.
+        // The line is incomplete.
         yield* this.#emit(bytes.subarray(0, beforeBreak(bytes, at)));
         this.#keepFrom(beforeBreak(bytes, at));
         return;
@@ -183,7 +183,7 @@ export class MimeSplitter {
         yield* this.#closeTo(index);
       } else {
         yield* this.#closeTo(index + 1);
-        // Past the limit its bytes are of no part, header included.
+        // Beyond the limit, its bytes and header belong to no part.
         if (this.#parts >= MIME_LIMITS.parts) this.isDamaged = true;
         else this.#header = { parent: boundary.multipart, bytes: [], size: 0 };
       }
@@ -205,7 +205,7 @@ export class MimeSplitter {
     if (bytes.length > 0 && this.#part !== null) yield { kind: 'bytes', part: this.#part, bytes };
   }
 
-  /** Closes the leaf that is being read, and the open multiparts from this one on. */
+  /** Closes the current leaf, and the open multiparts from this one on. */
   *#closeTo(index: number): Generator<MimeEvent> {
     const part = this.#part;
     this.#part = null;
@@ -225,19 +225,19 @@ export class MimeSplitter {
     return closed === undefined ? null : { multipart: closed, isLast: true };
   }
 
-  /** The innermost of the open multiparts, of which there are at most MIME_LIMITS.depth. */
+  /** Returns the innermost matching multipart; at most MIME_LIMITS.depth are open. */
   #find(boundary: string): MimePart | undefined {
     return this.#open.findLast((multipart) => multipart.boundary === boundary);
   }
 }
 
-/** More than one piece of a file and the longest rest. */
+/** Larger than a piece of a file plus the longest rest. */
 const MEMORY_BYTES = 160 * 1024;
 const [LF, CR, DASH] = [0x0a, 0x0d, 0x2d];
 const MAX_BOUNDARY_LINE = 2 * MIME_LIMITS.boundaryCharacters;
 const LINE_OF_DASHES = Buffer.from('\n--');
 
-/** Where the next line with two dashes begins; -1: nowhere. */
+/** Returns the start of the next line with two dashes, or -1. */
 function nextDashes(bytes: Buffer, from: number, atLineStart: boolean): number {
   if (atLineStart && bytes[0] === DASH && bytes[1] === DASH) return 0;
   const at = bytes.indexOf(LINE_OF_DASHES, Math.max(0, from - 1));
@@ -250,9 +250,7 @@ function beforeBreak(bytes: Buffer, at: number): number {
   return at > 1 && bytes[at - 2] === CR ? at - 2 : at - 1;
 }
 
-/**
- * Where the end begins that may be the beginning of a boundary: a line break and at most one dash.
- */
+/** Returns where the end may begin a boundary: at a line break and at most one dash. */
 function breakAtEnd(bytes: Buffer): number {
   let end = bytes.length;
   if (bytes[end - 1] === DASH) end -= 1;
@@ -262,7 +260,7 @@ function breakAtEnd(bytes: Buffer): number {
   return bytes[end - 1] === CR ? end - 1 : end;
 }
 
-/** Without a type a part is text, and in a digest it is a mail. */
+/** Without a type, a part is text, but in a digest it is a mail. */
 function typeOf(header: Header, parent: MimePart | null): StructuredField {
   const type = structuredField(header.raw('content-type'));
   if (/^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}$/.test(type.value)) return type;

@@ -1,6 +1,6 @@
 /**
  * Reports of servers that do not write RFC 3464: qmail, Exim, old Postfix, Exchange and Gmail. They
- * are recognised by their words.
+ * are recognized by their words.
  */
 
 import {
@@ -13,7 +13,7 @@ import {
 import { cleanAddress, type Header } from './header.ts';
 import type { DeliveryReport } from './parsed-mail.ts';
 
-/** Null: the mail reports no delivery. */
+/** Returns null if the mail reports no delivery. */
 export function readOldReport(header: Header, parts: ReportParts): DeliveryReport | null {
   if (!isFromServer(header)) return null;
   const opening = parts.text.slice(0, OPENING_CHARACTERS);
@@ -27,7 +27,7 @@ export function readOldReport(header: Header, parts: ReportParts): DeliveryRepor
   return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(header, parts) };
 }
 
-/** A person may quote a bounce, so the words alone are no proof. */
+/** A person may quote a bounce, so the words alone prove nothing. */
 function isFromServer(header: Header): boolean {
   if (/^<\s*>$/.test(header.raw('return-path') ?? '') || header.raw('x-failed-recipients') !== null)
     return true;
@@ -40,10 +40,7 @@ function recipient(address: string, words: string, action: ReportedRecipient['ac
   return { address, action, status: statusOf(words), diagnostic: diagnosticOf(words) };
 }
 
-/**
- * The addresses that the report names at the beginning of a line, each with the words up to the
- * next.
- */
+/** Returns the addresses at the beginning of lines, each with the words up to the next. */
 function addressesOf(header: Header, report: string): { readonly address: string; readonly words: string }[] {
   const found: { address: string; words: string }[] = [];
   for (const line of report.split('\n').slice(0, MAX_LINES)) {
@@ -64,7 +61,7 @@ function addressesOf(header: Header, report: string): { readonly address: string
     .map(({ address }) => ({ address, words: report.slice(0, OPENING_CHARACTERS) }));
 }
 
-/** Where the mail begins that came back. */
+/** Returns where the returned mail begins. */
 function returnedAt(text: string): number {
   const at = text.search(RETURNED);
   return at === -1 ? text.length : at;

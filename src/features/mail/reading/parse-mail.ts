@@ -5,15 +5,14 @@ import { ReaderThread } from './reader-thread.ts';
 
 export interface MailSource {
   readonly store: ReadFiles;
-  /** Key of the mail as it came. */
+  /** The key of the mail's source. */
   readonly key: string;
 }
 
 /**
- * Reads a mail in a thread of its own, and stores its attachments while it does. Bad mail is no
- * error: the result has what could be read and says that it is damaged. Throws only where the store
- * fails, and then leaves no attachment behind. The caller refers to the attachments or removes
- * them.
+ * Reads a mail in its own thread and stores its attachments. A bad mail is no error: the result has
+ * what could be read and is marked as damaged. Throws only if the store fails, and then leaves no
+ * attachment behind. The caller must refer to the attachments or remove them.
  */
 export async function parseMail({ store, key }: MailSource): Promise<ParsedMail> {
   return threads.run({}, async () => {
@@ -36,13 +35,10 @@ export async function parseMail({ store, key }: MailSource): Promise<ParsedMail>
   });
 }
 
-/**
- * A thread takes a core and tens of megabytes, whatever comes in at once. The others wait, with
- * nothing in memory.
- */
+/** A thread takes a core and tens of megabytes. Further mails wait, with nothing in memory. */
 const MAX_THREADS = 1;
 const threads = new KeyedLimiter(MAX_THREADS);
-/** Threads without a mail, of which some may have ended meanwhile. */
+/** Threads without a mail, some of which may have ended in the meantime. */
 const idle: ReaderThread[] = [];
 
 function idleThread(): ReaderThread | undefined {

@@ -1,23 +1,23 @@
-/** A mail that came in, understood; nothing of it is trusted. */
+/** A parsed incoming mail; nothing in it is trusted. */
 export interface ParsedMail {
   /**
-   * Every header, in lower case, in the order of the mail, unfolded and, but for those of servers,
+   * All headers in lower case, in the order of the mail, unfolded and, except those of servers,
    * decoded.
    */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
-  /** Message-ID without brackets, or null if the mail has none. */
+  /** Message-ID without brackets, if any. */
   readonly rfcId: string | null;
   readonly inReplyTo: string | null;
-  /** References without brackets, the oldest first. */
+  /** References without brackets, oldest first. */
   readonly references: readonly string[];
   readonly from: Mailbox | null;
   readonly replyTo: Mailbox | null;
   readonly to: readonly Mailbox[];
   readonly cc: readonly Mailbox[];
   readonly subject: string | null;
-  /** ISO 8601, or null if it is absent or invalid. */
+  /** ISO 8601, or null if it is missing or invalid. */
   readonly sentAt: string | null;
-  /** The whole text, from the plain part or made of the HTML. */
+  /** The whole text, from the plain part or derived from the HTML. */
   readonly text: string;
   /** The text without quotes and signature: the body of the message. */
   readonly visibleText: string;
@@ -26,7 +26,7 @@ export interface ParsedMail {
   readonly attachments: readonly StoredPart[];
   /** The report of a bounce (RFC 3464), or null for any other mail. */
   readonly report: DeliveryReport | null;
-  /** Whether parts could not be read: the source has what is missing. */
+  /** Whether parts could not be read; the source still has them. */
   readonly isDamaged: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface Mailbox {
   readonly name: string | null;
 }
 
-/** A part of the mail as a file in the store, which no row refers to yet. */
+/** A part of the mail as a file in the store, to which no row refers yet. */
 export interface StoredPart {
   readonly key: string;
   readonly filename: string;
@@ -53,6 +53,6 @@ export interface DeliveryReport {
     /** The words of the server, at most 500 characters, or null if there are none. */
     readonly diagnostic: string | null;
   }[];
-  /** Message-ID of the mail that came back, without brackets. */
+  /** Message-ID of the returned mail, without brackets. */
   readonly originalRfcId: string | null;
 }

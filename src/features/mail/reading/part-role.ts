@@ -4,8 +4,8 @@ import { MAIL_LIMITS } from './mail-limits.ts';
 import type { MimePart } from './mime-splitter.ts';
 
 /**
- * What a leaf is for: `plain` and `html` are the body, `status` is the report of a bounce,
- * `returned` the mail that it is about, and what is `ignored` serves machines alone.
+ * The role of a leaf: `plain` and `html` are the body, `status` is a bounce report, `returned` is
+ * the mail that it is about, and `ignored` parts serve only machines.
  */
 export type PartRole = 'plain' | 'html' | 'attachment' | 'status' | 'returned' | 'ignored';
 
@@ -16,14 +16,14 @@ export function roleOf(part: MimePart): PartRole {
   if (container === 'multipart/report' && RETURNED.has(type)) return 'returned';
   if (container === 'multipart/report' && type.startsWith('message/')) return 'ignored';
   if (container === 'multipart/signed' && SIGNATURES.test(type)) return 'ignored';
-  // A multipart that cannot be split: its boundary is missing, or it is nested too deep.
+  // A multipart that cannot be split, because its boundary is missing or it is nested too deep.
   if (type.startsWith('multipart/')) return part.parent === null ? 'plain' : 'ignored';
   if (container === 'multipart/alternative' && OTHER_BODIES.has(type)) return 'ignored';
   if (type !== 'text/plain' && type !== 'text/html') return 'attachment';
   const disposition = structuredField(part.header.raw('content-disposition'));
   if (disposition.value === 'attachment') return 'attachment';
-  // Text files are shown inline by some mailers, which does not make them the body. A body alone in
-  // its mail is one.
+  // Some mailers show text files inline, which does not make them the body. A text that is the
+  // whole mail is its body.
   const isFile = part.parent !== null && nameOf(part) !== '' && container !== 'multipart/alternative';
   if (isFile) return 'attachment';
   return type === 'text/html' ? 'html' : 'plain';
@@ -37,7 +37,7 @@ const RETURNED = new Set([
   'message/global-headers',
 ]);
 const SIGNATURES = /^application\/(pgp-signature|(x-)?pkcs7-signature)$/;
-/** The same body again, for readers that Parley is none of. */
+/** The same body again, for clients of kinds that Parley is not. */
 const OTHER_BODIES = new Set([
   'text/x-amp-html',
   'text/watch-html',
@@ -53,7 +53,7 @@ export function filenameOf(part: MimePart): string {
   return shortened(name) || FILENAMES[type] || `attachment${EXTENSIONS[type] ?? ''}`;
 }
 
-/** The part's own name; '': it has none. */
+/** Returns the part's own name, or '' if it has none. */
 function nameOf(part: MimePart): string {
   const disposition = structuredField(part.header.raw('content-disposition'));
   return disposition.parameters.get('filename') ?? part.type.parameters.get('name') ?? '';

@@ -12,10 +12,10 @@ import { filenameOf, type PartRole, roleOf } from './part-role.ts';
 import { type TransferDecoder, transferDecoder } from './transfer-encoding.ts';
 import { visibleText } from './visible-text.ts';
 
-/** A mail that is understood; its attachments are where the sink put them. */
+/** A parsed mail whose attachments are in the sink. */
 export type ReadMail = Omit<ParsedMail, 'attachments'>;
 
-/** Where the bytes of attachments go while a mail is read, one attachment at a time. */
+/** Takes the bytes of attachments while a mail is read, one attachment at a time. */
 export interface AttachmentSink {
   begin(attachment: { readonly filename: string; readonly contentType: string }): Promise<void>;
   /** Resolves once there is room for more. */
@@ -24,9 +24,9 @@ export interface AttachmentSink {
 }
 
 /**
- * Reads a mail of any size in a few megabytes of memory. No mail makes it throw: what cannot be
- * read is left out. What `bytes` and the sink throw is thrown. `onHeader` gets what is known before
- * the body.
+ * Reads a mail of any size in a few megabytes of memory. Unreadable parts are left out, so no mail
+ * makes it throw. Rethrows errors of `bytes` and the sink. `onHeader` gets what is known before the
+ * body.
  */
 export async function readMailBytes(
   bytes: AsyncIterable<Buffer>,
@@ -42,13 +42,13 @@ export async function readMailBytes(
   return reader.finish(splitter.isDamaged);
 }
 
-/** A text as it came: decoded to bytes, not to characters. */
+/** A text whose transfer encoding is decoded, but not its character set. */
 interface Body {
   readonly part: MimePart;
   readonly bytes: Buffer[];
 }
 
-/** A piece of the body: one text, or alternatives of the same. */
+/** A piece of the body: one text, or several forms of it. */
 interface Passage {
   readonly plain: Body[];
   readonly html: Body[];
@@ -61,11 +61,11 @@ class MailReader {
   readonly #passages = new Map<MimePart, Passage>();
   readonly #status: Buffer[] = [];
   readonly #returned: Buffer[] = [];
-  /** Content-ID → place of the attachment. */
+  /** Content-ID → position of the attachment. */
   readonly #pictures = new Map<string, number>();
   #attachments = 0;
   #leaf: Leaf | null = null;
-  /** The text before the first part of the mail; the body, if no part follows. */
+  /** The text before the first part, which is the body if no part follows. */
   #preamble: Body | null = null;
   readonly #room = {
     plain: MAIL_LIMITS.textBytes as number,
@@ -137,7 +137,7 @@ class MailReader {
 
   async #close(part: MimePart): Promise<void> {
     if (part.boundary !== null) {
-      // Its boundary never came, so that everything stands before it.
+      // Its boundary never came, so everything is in the preamble.
       if (part.parent === null && part.children === 0) this.#isDamaged = true;
       else if (part.parent === null) this.#preamble = null;
       return;
@@ -234,7 +234,7 @@ class MailReader {
     const slim = source.length <= most ? source : source.replace(/data:image\/[^"'\s)>]*/gi, '');
     const { text, html, isDamaged } = readHtml(this.#cut(slim, most), this.#pictures);
     if (isDamaged) this.#isDamaged = true;
-    // Characters that have to be escaped become longer.
+    // Escaping makes the text longer.
     if (html.length <= 2 * most) return { text, html };
     this.#isDamaged = true;
     return { text, html: textAsHtml(cutText(text, MAIL_LIMITS.textCharacters)) };
@@ -254,7 +254,7 @@ class MailReader {
     return cutText(text, most);
   }
 
-  /** The facts of the header, with those that are known of the rest. */
+  /** Returns the facts of the header, combined with the known rest. */
   #described(rest: Partial<ReadMail>): ReadMail {
     const header = this.#header;
     const [from = null] = header === null ? [] : [...header.mailboxes('from'), ...header.mailboxes('sender')];
@@ -288,11 +288,11 @@ interface Leaf {
   readonly role: PartRole;
   readonly decoder: TransferDecoder;
   readonly body: Buffer[];
-  /** Whether the sink has it. */
+  /** Whether the sink has begun it. */
   hasBegun: boolean;
 }
 
-/** HTML may say itself which character set it has. */
+/** HTML may declare its own character set. */
 function charsetOfPage(bytes: Buffer, part: MimePart): string | null {
   if (part.type.value !== 'text/html') return null;
   const head = bytes.subarray(0, 4_096).toString('latin1');
@@ -300,7 +300,7 @@ function charsetOfPage(bytes: Buffer, part: MimePart): string | null {
 }
 
 function dateOf(raw: string): string | null {
-  // Comments hold the name of the zone.
+  // Comments contain the name of the timezone.
   const date = new Date(
     raw
       .slice(0, 200)

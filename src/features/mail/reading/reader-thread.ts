@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 import type { ReadMail } from './read-mail.ts';
 
 /**
- * Memory of both threads, for one piece of the source and one of an attachment. Bytes that are sent
- * instead would be garbage on both sides: four times the size of the mail.
+ * Memory shared by both threads, for one piece of the source and one of an attachment. Sending the
+ * bytes would leave garbage on both sides: four times the size of the mail.
  */
 export interface SharedPieces {
   readonly source: SharedArrayBuffer;
@@ -13,8 +13,8 @@ export interface SharedPieces {
 }
 
 /**
- * A mail to read, an answer, or the end. `size` counts the bytes of the source that are there; 0:
- * no more.
+ * A mail to read, an answer, or the end. `size` is the number of available bytes of the source; 0
+ * is its end.
  */
 export type ToMailWorker =
   | { readonly kind: 'mail' | 'taken' | 'end' }
@@ -23,15 +23,15 @@ export type ToMailWorker =
 export type FromMailWorker =
   | { readonly kind: 'more' }
   | { readonly kind: 'header'; readonly mail: ReadMail }
-  /** `isLast`: the thread has grown, and ends. */
+  /** `isLast` means that the thread has grown, and ends. */
   | { readonly kind: 'done'; readonly mail: ReadMail; readonly isLast: boolean }
   | { readonly kind: 'begin'; readonly filename: string; readonly contentType: string }
   | { readonly kind: 'write'; readonly size: number }
   | { readonly kind: 'end' };
 
 /**
- * The thread of mail-worker.ts. It reads one mail at a time, and lives from mail to mail, since
- * starting it costs more than most mails.
+ * The thread of reader-worker.ts. It reads one mail at a time and is reused, because starting it
+ * costs more than most mails.
  */
 export class ReaderThread {
   readonly #pieces: SharedPieces = {
@@ -54,7 +54,7 @@ export class ReaderThread {
         this.#messages.push(message);
         this.#wake?.();
       })
-      // Its memory ran out.
+      // It ran out of memory.
       .on('error', () => this.#end())
       .on('exit', () => this.#end());
   }
@@ -70,24 +70,24 @@ export class ReaderThread {
     this.#send({ kind: 'mail' });
   }
 
-  /** Says that something was taken. */
+  /** Confirms that something was taken. */
   confirm(): void {
     this.#send({ kind: 'taken' });
   }
 
-  /** Gives bytes of the source, and returns how many of them; without any, the source has ended. */
+  /** Passes bytes of the source and returns how many. An empty buffer ends the source. */
   give(bytes: Buffer): number {
     const size = bytes.copy(Buffer.from(this.#pieces.source));
     this.#send({ kind: 'piece', size });
     return size;
   }
 
-  /** The bytes of an attachment, which are there until the answer. */
+  /** Returns the bytes of an attachment, which are valid until the answer. */
   decoded(size: number): Buffer {
     return Buffer.from(this.#pieces.decoded, 0, size);
   }
 
-  /** Null: the thread has died, or was ended because it took too long. */
+  /** Returns null if the thread died, or was ended because it took too long. */
   async next(): Promise<FromMailWorker | null> {
     if (this.#messages.length === 0 && !this.#hasEnded) {
       const timer = setTimeout(() => void this.close(), STEP_MS);
@@ -102,12 +102,12 @@ export class ReaderThread {
     return message;
   }
 
-  /** Does not keep the process alive, and gives the memory back when no mail comes. */
+  /** Lets the process exit, and frees the memory when no mail comes. */
   rest(): void {
     this.#worker.unref();
     this.#idle = setTimeout(() => {
       this.#end();
-      // It ends by itself, and keeps what its next start is quicker with (bin/quick-load.cjs).
+      // It ends by itself, and stores data that speeds up its next start (bin/quick-load.cjs).
       this.#send({ kind: 'end' });
     }, IDLE_MS).unref();
   }
@@ -129,18 +129,18 @@ export class ReaderThread {
 }
 
 /**
- * MB of each half of the young generation of threads that start from now on. The limit of a Worker
- * for it has no effect in a process that was started with this flag, as nodes are: with their 32 MB
- * each thread grew by 28 MB.
+ * MB of each half of the young generation of threads that start from now on. A Worker's own limit
+ * has no effect in a process that was started with this flag, as nodes are: with their 32 MB, each
+ * thread grew by 28 MB.
  */
 setFlagsFromString('--max-semi-space-size=2');
-/** Several times what the largest text that is kept takes while it is sanitized. */
+/** Several times the memory for sanitizing the largest text that is kept. */
 const HEAP_MB = 256;
 /**
- * How long the thread may think about one piece of a mail. The slowest of the corpus takes a
+ * Milliseconds that the thread may take for one piece of a mail. The slowest of the corpus takes a
  * second.
  */
 const STEP_MS = 20_000;
-/** As files are read. */
+/** The size in which files are read. */
 const PIECE_BYTES = 64 * 1024;
 const IDLE_MS = 60_000;

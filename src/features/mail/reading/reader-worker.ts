@@ -1,6 +1,6 @@
 /**
- * A thread that reads mails, one after another (mail-thread.ts), so that no mail, however large or
- * hostile, holds up the node.
+ * A thread that reads mails, one after another (reader-thread.ts), so that no large or hostile mail
+ * blocks the node.
  */
 
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
@@ -13,20 +13,20 @@ if (parentPort === null) throw new Error('This module runs in a thread.');
 const port = parentPort;
 const { source, decoded }: SharedPieces = workerData;
 /**
- * The garbage of a larger mail is collected at once: left alone, the engine lets the heap grow to
+ * The garbage of a larger mail is collected at once; otherwise the engine lets the heap grow to
  * several times its size.
  */
 const LARGE_MAIL_BYTES = 1024 * 1024;
 /**
- * A thread whose heap is larger than this after it was collected ends: it gives nothing of it back
- * while it lives.
+ * A thread whose heap is larger than this after a collection ends, because a live thread never
+ * returns its memory.
  */
 const MAX_HEAP_BYTES = 48 * 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 const out = Buffer.from(decoded);
 
-/** Each message is answered before the next, so that bytes never pile up between the threads. */
+/** Each message is answered before the next, so that bytes never accumulate between the threads. */
 function ask(message: FromMailWorker): Promise<ToMailWorker> {
   const answer = nextMessage();
   port.postMessage(message);
@@ -37,7 +37,7 @@ function nextMessage(): Promise<ToMailWorker> {
   return new Promise((resolve) => void port.once('message', resolve));
 }
 
-/** Bytes of the present mail. */
+/** Bytes of the current mail. */
 let size = 0;
 
 async function* pieces(): AsyncGenerator<Buffer> {

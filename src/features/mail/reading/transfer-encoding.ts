@@ -1,14 +1,14 @@
 /**
- * Decodes the body of a part, piece by piece (RFC 2045). What is not of the encoding is skipped or
- * kept as it is, never an error. The result is valid until the next call: mail would otherwise
- * leave twice its size to the garbage collector.
+ * Decodes the body of a part, piece by piece (RFC 2045). Invalid input is skipped or kept, and
+ * never an error. The result is valid until the next call; otherwise mail would leave twice its
+ * size to the garbage collector.
  */
 export interface TransferDecoder {
   write(bytes: Buffer): Buffer;
   end(): Buffer;
 }
 
-/** `encoding`: the value of Content-Transfer-Encoding. */
+/** `encoding` is the value of Content-Transfer-Encoding. */
 export function transferDecoder(encoding: string): TransferDecoder {
   const name = encoding.toLowerCase();
   if (name.includes('base64')) return new Base64Decoder();
@@ -19,7 +19,7 @@ export function transferDecoder(encoding: string): TransferDecoder {
 const NOTHING = Buffer.alloc(0);
 const [TAB, LF, CR, SPACE, EQUALS] = [0x09, 0x0a, 0x0d, 0x20, 0x3d];
 
-/** Byte → its six bits; SKIPPED for line breaks and everything else that does not belong there. */
+/** Byte → its six bits, or SKIPPED for line breaks and all invalid bytes. */
 const SIX_BITS = new Uint8Array(256).fill(0xff);
 for (const [index, character] of [
   ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/',
@@ -39,8 +39,8 @@ class Base64Decoder implements TransferDecoder {
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] as number;
       if (byte === EQUALS) {
-        // The rest may be another beginning: some mailers encode a file in several pieces, each
-        // with its padding.
+        // Another piece may follow: some mailers encode a file in several pieces, each with
+        // padding.
         length += this.#rest(decoded, length);
         continue;
       }
@@ -63,7 +63,7 @@ class Base64Decoder implements TransferDecoder {
     return decoded.subarray(0, this.#rest(decoded, 0));
   }
 
-  /** Writes what an incomplete group of four characters holds. Returns how many bytes. */
+  /** Writes the bytes of an incomplete group of four characters, and returns their number. */
   #rest(decoded: Buffer, at: number): number {
     const [bits, count] = [this.#bits, this.#count];
     this.#bits = 0;
@@ -81,7 +81,7 @@ class Base64Decoder implements TransferDecoder {
 
 class QuotedPrintableDecoder implements TransferDecoder {
   readonly #memory = new Memory();
-  /** What may be the beginning of an escape or of a soft line break. */
+  /** A possible beginning of an escape or of a soft line break. */
   #carry: Buffer = NOTHING;
 
   write(bytes: Buffer): Buffer {
@@ -116,7 +116,7 @@ class QuotedPrintableDecoder implements TransferDecoder {
         decoded[length++] = code;
         at += 3;
       } else {
-        // An equals sign that was not encoded, or the last byte of a mail that was cut off.
+        // An equals sign that was not encoded, or the last byte of a truncated mail.
         if (end !== undefined) decoded[length++] = byte;
         at += 1;
       }
@@ -128,17 +128,17 @@ class QuotedPrintableDecoder implements TransferDecoder {
 class Memory {
   #bytes = NOTHING;
 
-  /** Returns at least `size` bytes, which are those of the call before. */
+  /** Returns at least `size` bytes, which are shared with the previous call. */
   take(size: number): Buffer {
     if (this.#bytes.length < size) this.#bytes = Buffer.allocUnsafe(size);
     return this.#bytes;
   }
 }
 
-/** Blanks between a soft line break's equals sign and its end. */
+/** Maximum blanks between a soft line break's equals sign and its end. */
 const MAX_BLANKS = 80;
 
-/** Where a soft line break ends; `at` if it is none; undefined if only what follows can say. */
+/** Returns the end of a soft line break, `at` if it is none, or undefined if undecided. */
 function escapeEnd(bytes: Buffer, at: number): number | undefined {
   let end = at + 1;
   while (end < bytes.length && end - at < MAX_BLANKS && (bytes[end] === SPACE || bytes[end] === TAB))
@@ -153,9 +153,7 @@ function escapeEnd(bytes: Buffer, at: number): number | undefined {
   return end === at + 1 && end + 1 >= bytes.length ? undefined : at;
 }
 
-/**
- * The value of a hexadecimal digit; so far below zero that no sum of two is a byte if it is none.
- */
+/** The value of a hexadecimal digit, else so negative that no sum of two is a byte. */
 function hexOf(byte: number | undefined): number {
   if (byte === undefined) return -1_000;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;

@@ -1,6 +1,6 @@
 /**
- * What a person wrote in a mail: the text without what it quotes and without its signature. Where
- * that is nothing, or the answers stand between the quotes, the text stays whole.
+ * Returns the text that a person wrote in a mail, without its quotes and signature. If that is
+ * empty, or answers stand between the quotes, returns the whole text.
  */
 export function visibleText(text: string): string {
   const lines = text.split('\n');
@@ -11,8 +11,8 @@ export function visibleText(text: string): string {
 }
 
 /**
- * Where the mail ends that is answered, and that no quote marks set apart: a separator, or a header
- * as Outlook writes it.
+ * Returns where an answered mail without quote marks begins: at a separator, or a header as Outlook
+ * writes it.
  */
 function historyStart(lines: readonly string[]): number {
   for (const [index, line] of lines.entries()) {
@@ -26,7 +26,7 @@ function historyStart(lines: readonly string[]): number {
   return lines.length;
 }
 
-/** A line of underscores or dashes above belongs to the header below. */
+/** A line of underscores or dashes belongs to the header below it. */
 function separated(lines: readonly string[], index: number): number {
   let start = index;
   while (start > 0 && /^\s*([_-]{5,}\s*)?$/.test(lines[start - 1] ?? '')) start -= 1;
@@ -42,9 +42,7 @@ function isHistoryHeader(lines: readonly string[], index: number): boolean {
   return fields.length >= 2;
 }
 
-/**
- * `On 3 November, Ada wrote:` above a text that has no quote marks. The sentence may be wrapped.
- */
+/** Matches `On 3 November, Ada wrote:`, possibly wrapped, above a text without quote marks. */
 function isAttributionOfUnmarked(lines: readonly string[], index: number): boolean {
   let text = '';
   let next = index;
@@ -63,7 +61,7 @@ function withoutSignature(lines: readonly string[]): readonly string[] {
   const after = lines.slice(at + 1);
   const quote = after.findIndex(isQuote);
   const signature = quote === -1 ? after : after.slice(0, quote);
-  // Two dashes that separate parts of the text.
+  // Two dashes can also separate parts of the text.
   if (signature.filter((line) => line.trim() !== '').length > MAX_SIGNATURE_LINES) return lines;
   const rest = quote === -1 ? [] : after.slice(quote - linesOfAttribution(after, quote));
   return [...lines.slice(0, at), ...rest];
@@ -76,14 +74,14 @@ function withoutQuotes(lines: readonly string[]): readonly string[] {
   const isBlank = (from: number, to?: number) => lines.slice(from, to).every((line) => line.trim() === '');
   const isTrailing = isBlank(last.end);
   const first = blocks[0];
-  // An answer below the one quote.
+  // The answer stands below the only quote.
   if (blocks.length === 1 && first !== undefined && isBlank(0, first.start) && !isTrailing)
     return lines.slice(first.end);
   if (!isTrailing) return lines;
   return lines.slice(0, last.start);
 }
 
-/** Runs of quoted lines, each from the line that says whose words they are. */
+/** Returns runs of quoted lines, each including its attribution. */
 function quoteBlocks(lines: readonly string[]): { readonly start: number; readonly end: number }[] {
   const blocks: { start: number; end: number }[] = [];
   let at = 0;
@@ -104,8 +102,8 @@ function quoteBlocks(lines: readonly string[]): { readonly start: number; readon
 }
 
 /**
- * How many lines above a quote say whose words it has: `On 3 November, Ada wrote:` in any language,
- * which may be wrapped.
+ * Returns how many lines above a quote are its attribution, such as `On 3 November, Ada wrote:` in
+ * any language, possibly wrapped.
  */
 function linesOfAttribution(lines: readonly string[], quote: number): number {
   let last = quote - 1;
@@ -132,12 +130,12 @@ function isQuote(line: string): boolean {
 const MAX_ATTRIBUTION = 300;
 const MAX_SIGNATURE_LINES = 15;
 
-/** Whose words a quote has: an address, a year or a time of day. */
+/** An attribution contains an address, a year or a time of day. */
 const ATTRIBUTION = /(@|\d{4}|\d{1,2}[:.]\d{2}).*[:：>]\s*$/u;
 const ATTRIBUTION_BY_NAME =
   /(wrote|schrieb|écrit|escribi|scritto|schreef|escreveu|skrev|kirjoitti|napisa|napsal|пис|yazdı|寫道|写道|書き).{0,60}[:：]\s*$/iu;
 
-/** The same where no quote follows that is marked as one, so that every word of it has to fit. */
+/** Without a marked quote below, every word has to match. */
 const UNQUOTED_ATTRIBUTION = new RegExp(
   `^(${[
     'On .*\\d.*,? .+ wrote',

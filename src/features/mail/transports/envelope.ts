@@ -1,13 +1,13 @@
-/** The facts of a mail beside its bytes. */
+/** The facts about a mail that are not in its bytes. */
 export interface Envelope {
   readonly transport: 'http' | 'smtp' | 'lmtp' | 'imap';
   /**
-   * The sender of the envelope, which bounces go to; '' for a mail that must not be answered. Null
-   * if it is not known.
+   * The sender of the envelope, to which bounces go; '' for mail that must not be answered, null if
+   * unknown.
    */
   readonly sender: string | null;
-  /** The recipients of the envelope. Null if they are not known: the headers name them. */
+  /** The recipients of the envelope, or null if only the headers name them. */
   readonly recipients: readonly string[] | null;
-  /** The machine that handed the mail over, where this server itself is the MX of the domain. */
+  /** The client that delivered the mail, if this server itself is the MX of the domain. */
   readonly client: { readonly address: string; readonly helo: string } | null;
 }

@@ -8,7 +8,7 @@ import type { Metrics } from '../../../platform/metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge } from './intake.ts';
 
-/** PARLEY_IMAP_URL, as config.ts reads it. */
+/** PARLEY_IMAP_URL as parsed by config.ts. */
 export interface Mailbox {
   readonly host: string;
   readonly port: number;
@@ -20,7 +20,7 @@ export interface Mailbox {
 
 export interface ImapPollerOptions {
   readonly mailbox: Mailbox;
-  /** Without TLS from the first byte, STARTTLS is required before the password is sent. */
+  /** If there is no TLS from the first byte, STARTTLS is required before the password is sent. */
   readonly requireTls: boolean;
   readonly database: Database;
   readonly intake: Pick<Intake, 'receive'>;
@@ -28,20 +28,19 @@ export interface ImapPollerOptions {
   readonly nodeId: string;
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
   readonly log: Logger;
-  /** Milliseconds between two looks at whether there is something to do. Default 10,000. */
+  /** Milliseconds between two checks for something to do. Default: 10,000. */
   readonly everyMs?: number;
-  /** Milliseconds after which a mailbox that announces nothing is looked at. Default 60,000. */
+  /** Milliseconds between two looks at a mailbox that announces nothing. Default: 60,000. */
   readonly lookMs?: number;
 }
 
-/** Keyword of messages that were refused: they stay unseen, for a person to look at. */
+/** Keyword of refused messages, which stay unseen so that a person can look at them. */
 export const REFUSED_KEYWORD = '$ParleyRefused';
 
 /**
- * Takes the mails of one mailbox, on one node at a time: those that are neither seen nor refused
- * before. A message is marked as seen once it is committed, so one that was taken by a node which
- * died meanwhile is taken again, as the same mail. What was done is known by the mailbox alone, so
- * a new UIDVALIDITY changes nothing.
+ * Takes the mails of one mailbox, on one node at a time: those that are neither seen nor refused. A
+ * message is marked as seen after its commit, so a message of a node that died before is taken
+ * again, as the same mail. All state is in the mailbox, so a new UIDVALIDITY changes nothing.
  */
 export class ImapPoller {
   readonly #options: ImapPollerOptions;
@@ -49,7 +48,7 @@ export class ImapPoller {
   #client: ImapFlow | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #isFailing = false;
-  /** Where the mailbox keeps no keywords: by UIDVALIDITY and UID. */
+  /** Replaces keywords that the mailbox does not keep: by UIDVALIDITY and UID. */
   readonly #refused = new Set<string>();
 
   constructor(options: ImapPollerOptions) {
@@ -64,7 +63,7 @@ export class ImapPoller {
 
   async close(): Promise<void> {
     const closed = this.#loop.close();
-    // Ends a download that does not end by itself.
+    // Ends a download that would not end by itself.
     this.#client?.close();
     await closed;
     this.#client?.close();
@@ -92,7 +91,7 @@ export class ImapPoller {
   }
 
   async #connect(signal: AbortSignal): Promise<ImapFlow> {
-    // Loaded here, since a node without a mailbox needs none of it.
+    // Imported here because a node without a mailbox does not need it.
     const { ImapFlow } = await import('imapflow');
     const { host, port, secure, user, password, mailbox } = this.#options.mailbox;
     const client = new ImapFlow({
@@ -126,7 +125,7 @@ export class ImapPoller {
     return client;
   }
 
-  /** Returns false if some could not be taken, and are tried again. */
+  /** Returns false if some mails could not be taken and are to be tried again. */
   async #takeAll(client: ImapFlow, signal: AbortSignal): Promise<boolean> {
     const query = { seen: false, deleted: false, unKeyword: REFUSED_KEYWORD };
     const uids = (await client.search(query, { uid: true })) || [];
@@ -147,8 +146,7 @@ export class ImapPoller {
           isWhole = false;
         }
       }
-      // One mail that fails does not keep the others; where several do, it is not the mails that
-      // fail.
+      // One failing mail does not stop the others. If several fail, the cause is not the mails.
       if (failures === MOST_FAILURES) return false;
     }
     return isWhole;
@@ -165,7 +163,7 @@ export class ImapPoller {
       const { user } = this.#options.mailbox;
       if (!(error instanceof ApiError) || error.condition !== 'resource_not_found' || !user.includes('@'))
         throw error;
-      // Headers do not name the recipient of a blind copy: then it is the mailbox itself.
+      // Headers do not name the recipient of a blind copy, which is then the mailbox itself.
       await this.#receive(client, uid, [user]);
     }
     await client.messageFlagsAdd(uid, ['\\Seen'], { uid: true });
@@ -199,7 +197,7 @@ export class ImapPoller {
     return (await database.query(CLAIM, nodeId)).length > 0;
   }
 
-  /** One warning for what fails again and again. */
+  /** Warns once about a failure that repeats. */
   #failed(error: unknown): void {
     this.#options.log[this.#isFailing ? 'debug' : 'warn'](
       { err: error },
@@ -210,11 +208,8 @@ export class ImapPoller {
 }
 
 const EVERY_MS = 10_000;
-/** A mailbox without IDLE, or one that announces nothing, is looked at this often. */
 const LOOK_MS = 60_000;
-/**
- * Seconds after which another node takes the mailbox over from one that does not renew its claim.
- */
+/** Seconds after which another node takes the mailbox over if its claim is not renewed. */
 const CLAIM_S = 30;
 const MOST_FAILURES = 3;
 
@@ -223,7 +218,7 @@ const REASONS: Readonly<Record<string, string>> = {
   payload_too_large: 'size',
 };
 
-/** Whether the same mail would be refused again. */
+/** Returns whether the same mail would be refused again. */
 function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status < 500 && error.condition !== 'rate_limit_exceeded';
 }

@@ -26,8 +26,8 @@ export interface InboundRoutesOptions {
 const INBOUND_PATH = '/v1/mail/inbound';
 
 /**
- * Mail over HTTP (docs/contract.md#mail-that-comes-in). The signature is the credential, so no
- * other header is required.
+ * Accepts mail over HTTP (docs/contract.md#mail-that-comes-in). The signature is the credential, so
+ * no other header is required.
  */
 export function inboundRoutes({
   intake,
@@ -54,15 +54,15 @@ export function inboundRoutes({
   return { [INBOUND_PATH]: { receive } };
 }
 
-/** The envelope is in the headers, where the server that took the mail noted it. */
+/** The envelope is in the headers, as noted by the server that took the mail. */
 const ENVELOPE: Envelope = { transport: 'http', sender: null, recipients: null, client: null };
 
-/** For a mail of MAX_MAIL_BYTES on a slow line; its signature would be too old behind that. */
+/** For a mail of MAX_MAIL_BYTES on a slow line. After that its signature would be too old. */
 const BODY_MS = 300_000;
-/** The bytes that have to arrive in each piece of that time. */
+/** The bytes that must arrive in each interval. */
 const PACE = { ms: 30_000, bytes: 64 * 1024 } as const;
 
-/** Everything that the head decides is checked before a byte is read. */
+/** Checks everything that the head decides before a byte of the body is read. */
 function checkHead(
   { contentLength, contentType, signature }: StreamedRequest,
   secrets: readonly string[] | null,
@@ -84,8 +84,8 @@ function checkHead(
 const MAIL_TYPE = /^message\/rfc822\s*(;|$)/i;
 
 /**
- * Throws ApiError `request_timeout` where the body is not complete within `ms`, or brings too
- * little of itself: its place is taken before its signature is proven.
+ * Throws ApiError `request_timeout` if the body is not complete within `ms`, or arrives too slowly:
+ * it occupies a place before its signature is proven.
  */
 async function* within(ms: number, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const iterator = body[Symbol.asyncIterator]();
@@ -109,7 +109,7 @@ async function* within(ms: number, body: AsyncIterable<Buffer>): AsyncGenerator<
   } finally {
     clearTimeout(timer);
     clearInterval(pace);
-    // Not awaited: it waits for a byte that may never come. The answer ends the body.
+    // Not awaited, because it waits for a byte that may never come. The answer ends the body.
     iterator.return?.()?.catch(() => undefined);
   }
 }

@@ -2,21 +2,21 @@ import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 
 /**
- * Largest difference, in seconds and in both directions, between `t` of a signature and the clock
- * of this node.
+ * Maximum difference in seconds, in both directions, between `t` of a signature and this node's
+ * clock.
  */
 const SIGNATURE_S = 300;
 
 /**
- * The check of one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of
+ * Checks one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of
  * `<t>.<body>`. A sender that changes its secret sends one v1 for each, and this server may have
- * two secrets: one pair that agrees is enough.
+ * two secrets. One matching pair suffices.
  */
 export class InboundSignature {
   readonly #expected: readonly Buffer[];
   readonly #hashes: readonly Hmac[];
 
-  /** Throws ApiError `invalid_credentials` where the header is absent, malformed or too old. */
+  /** Throws ApiError `invalid_credentials` if the header is missing, malformed or too old. */
   constructor(header: string | undefined, secrets: readonly string[], nowMs: number) {
     if (header === undefined) throw refused('The header Parley-Signature is missing.');
     const { time, signatures } = parse(header);
@@ -31,8 +31,8 @@ export class InboundSignature {
   }
 
   /**
-   * Passes the body on. Throws ApiError `invalid_credentials` behind its last byte where the
-   * signature is not its own.
+   * Yields the body. Throws ApiError `invalid_credentials` after its last byte if the signature is
+   * wrong.
    */
   async *check(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
     for await (const piece of body) {
@@ -48,7 +48,7 @@ export class InboundSignature {
   }
 }
 
-/** Other schemes than v1 are for receivers of another version. */
+/** Schemes other than v1 are for other versions of this server. */
 function parse(header: string): {
   readonly time: string | undefined;
   readonly signatures: readonly Buffer[];

@@ -14,13 +14,13 @@ import { findMailboxes, mailboxesAt } from './recipients.ts';
 import { RegisteredFiles } from './registered-files.ts';
 import { readHead } from './source-head.ts';
 
-/** Where a mail as it came is in the store of files. */
+/** The stored bytes of a mail, in the store of files. */
 export interface MailSource {
   readonly key: string;
   readonly sizeBytes: number;
 }
 
-/** A mail that came in for an inbox. */
+/** A mail that arrived for an inbox. */
 export interface Arrival {
   readonly inbox: MailboxRow;
   readonly envelope: Envelope;
@@ -33,13 +33,13 @@ export interface IntakeOptions {
   readonly store: ObjectStore;
   readonly key: MailKey;
   readonly parseMail: typeof parseMail;
-  /** Decides what becomes of a mail, and commits that. */
+  /** Decides the fate of a mail, and commits it. */
   readonly acceptMail: (arrival: Arrival) => Promise<MailHead>;
   readonly metrics: Pick<Metrics, 'mailReceived' | 'mailReceiveSeconds'>;
   readonly log: Logger;
 }
 
-/** The outcome of a mail: one row for each inbox that it was for. */
+/** The outcome of a mail: one row for each of its inboxes. */
 export interface Receipt {
   readonly mails: readonly MailHead[];
 }
@@ -50,13 +50,13 @@ export interface Delivery {
   readonly result: PromiseSettledResult<MailHead>;
 }
 
-/** Size of the largest mail in bytes, as it came. */
+/** Maximum size of an incoming mail in bytes. */
 export const MAX_MAIL_BYTES = 25 * 1024 * 1024;
 
 /**
- * The one way in, for every transport. The mail is streamed into the store of files while it
- * arrives, then parsed from there and accepted for each inbox that it is for. Everything is
- * committed when `receive` resolves.
+ * The only way in, for every transport. The mail is streamed into the store of files while it
+ * arrives, then parsed from there and accepted for each of its inboxes. Everything is committed
+ * when `receive` resolves.
  */
 export class Intake {
   readonly #options: IntakeOptions;
@@ -66,10 +66,10 @@ export class Intake {
   }
 
   /**
-   * Reads `bytes` to their end. Rejects with ApiError `resource_not_found` where no inbox has an
-   * address of the mail, `payload_too_large` above MAX_MAIL_BYTES, `invalid_format` where there is
-   * no byte, the error of `bytes`, or that of the store or of Postgres: the sender may try again
-   * then, since the same mail twice is one mail.
+   * Reads `bytes` to their end. Rejects with ApiError `resource_not_found` if no inbox has an
+   * address of the mail, `payload_too_large` above MAX_MAIL_BYTES, `invalid_format` without any
+   * byte, or the error of `bytes`, of the store or of Postgres. The sender may then try again,
+   * because the same mail twice is one mail.
    */
   async receive(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Receipt> {
     const deliveries = await this.deliver(bytes, envelope);
@@ -81,14 +81,14 @@ export class Intake {
     };
   }
 
-  /** Returns the inboxes of these addresses of an envelope, each once. */
+  /** Returns the inboxes of these envelope addresses, each once. */
   mailboxesAt(addresses: readonly string[]): Promise<MailboxRow[]> {
     return mailboxesAt(this.#options.database, this.#options.key, addresses);
   }
 
   /**
-   * Like `receive`, but with the outcome for each inbox: one that fails does not keep the mail from
-   * the others.
+   * Like `receive`, but returns the outcome for each inbox: a failing one does not keep the mail
+   * from the others.
    */
   async deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
     const { transport } = envelope;
@@ -116,8 +116,8 @@ export class Intake {
     const arriving = await readHead(limited(bytes));
     const [first, ...others] = await findMailboxes(database, key, envelope, arriving.head);
     if (first === undefined) {
-      // Read to its end all the same: other defects of the mail (its size, its signature) are
-      // found there.
+      // Read to its end anyway, because other defects of the mail (size, signature) are found
+      // there.
       for await (const _ of arriving.bytes);
       throw new ApiError('resource_not_found', 'No inbox has an address that this mail was sent to.');
     }
@@ -127,7 +127,7 @@ export class Intake {
     for (const inbox of others) {
       deliveries.push({ inbox, result: await settled(this.#deliverCopy(inbox, envelope, source)) });
     }
-    // Last, because it may remove the source that the others were copied from.
+    // Last, because it may remove the source that the others are copied from.
     deliveries.unshift({
       inbox: first,
       result: await settled(this.#accept(first, envelope, source, files)),
@@ -135,7 +135,7 @@ export class Intake {
     return deliveries;
   }
 
-  /** Each mail has a source of its own, which is kept and removed as its account wants it. */
+  /** Each mail has its own source, which follows the retention of its account. */
   async #deliverCopy(inbox: MailboxRow, envelope: Envelope, { key }: MailSource): Promise<MailHead> {
     const { database, store } = this.#options;
     const original = await store.open(key);
@@ -149,7 +149,7 @@ export class Intake {
     );
   }
 
-  /** Stores the source. Nothing of it is left where it does not arrive as a whole. */
+  /** Stores the source. An incomplete one leaves nothing behind. */
   async #store(files: RegisteredFiles, bytes: AsyncIterable<Buffer>): Promise<MailSource> {
     const key = newId('upload');
     try {
@@ -177,7 +177,7 @@ export class Intake {
       await this.#tidy(files.withdraw());
       throw error;
     }
-    // Files of a mail that was there already, and attachments of one that became no message.
+    // Files of a mail that already existed, and attachments of one that became no message.
     await this.#tidy(files.removeUnreferenced());
     return row;
   }
@@ -205,7 +205,7 @@ export function mailTooLarge(): ApiError {
   return new ApiError('payload_too_large', `A mail may have ${MAX_MAIL_BYTES} bytes.`);
 }
 
-/** The name of a failure in the metrics: `refused` will be refused again, `failed` may pass. */
+/** Returns the name for the metrics: `refused` will be refused again, `failed` may pass. */
 function resultOf(error: unknown): 'refused' | 'failed' {
   return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
 }

@@ -2,8 +2,8 @@ import { ApiError } from '../../../contract/protocol/errors.ts';
 import { networkOf } from '../../../platform/access/rate-limit.ts';
 
 /**
- * How many mails may be on their way in at the same time, in total and from one address: nothing is
- * known of a sender before the last byte of its mail, and until then its bytes take disk and
+ * Limits the mails that may arrive concurrently, in total and from one address, because nothing is
+ * known of a sender before the last byte of its mail, and until then the bytes take disk and
  * memory.
  */
 export class Places {
@@ -18,8 +18,8 @@ export class Places {
   }
 
   /**
-   * Returns what gives the place back, once. Throws ApiError `rate_limit_exceeded` where none is
-   * free.
+   * Returns a function that releases the place, once. Throws ApiError `rate_limit_exceeded` if none
+   * is free.
    */
   take(address: string): () => void {
     const network = networkOf(address);

@@ -7,9 +7,9 @@ import type { Envelope } from './envelope.ts';
 import { headerValues } from './source-head.ts';
 
 /**
- * Returns the inboxes that a mail is for: those of its envelope, or where the transport does not
- * know the envelope, those that the delivering server noted in the headers, or else those in `To`
- * and `Cc`. `head`: the header section of the mail.
+ * Returns the inboxes of a mail: those of its envelope or, if the transport does not know it, those
+ * that the delivering server noted in the headers, or else those in `To` and `Cc`. `head` is the
+ * header section of the mail.
  */
 export async function findMailboxes(
   db: Db,
@@ -27,9 +27,8 @@ export async function findMailboxes(
 }
 
 /**
- * Returns the inbox of each address, each once. An address with `+…` that is none itself is that
- * without it, but for one that looks like a bounce address and is not signed: mail to it answers no
- * mail of ours.
+ * Returns the inbox of each address, each once. An unknown address with `+…` counts without that,
+ * unless it looks like a bounce address and is not signed: mail to it answers no mail of ours.
  */
 export async function mailboxesAt(db: Db, key: MailKey, addresses: readonly string[]): Promise<MailboxRow[]> {
   const names = addresses.slice(0, MAX_ADDRESSES).map((address) => namesOf(key, address.toLowerCase()));
@@ -42,8 +41,8 @@ export async function mailboxesAt(db: Db, key: MailKey, addresses: readonly stri
 }
 
 /**
- * Returns the addresses of a header field, in lower case. Display names, comments and the names of
- * groups are left out.
+ * Returns the addresses of a header field, in lower case, without display names, comments and group
+ * names.
  */
 export function addressesIn(value: string): string[] {
   return unquoted(value)
@@ -58,17 +57,15 @@ export function addressesIn(value: string): string[] {
     });
 }
 
-/** The headers that delivering servers write into a mail: Gmail and qmail, Postfix, Exim. */
+/** The headers that delivering servers add: Gmail and qmail, Postfix, Exim. */
 const DELIVERED = ['delivered-to', 'x-original-to', 'envelope-to'];
 const ADDRESSED = ['to', 'cc'];
 
-/** Of one mail: more recipients than any mail has that is for an inbox. */
+/** Addresses of one mail. No mail to an inbox has more recipients. */
 const MAX_ADDRESSES = 1_000;
 const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 
-/**
- * Returns the addresses that an inbox may have which gets mail to this one, the best match first.
- */
+/** Returns the possible inbox addresses for mail to this address, best match first. */
 function namesOf(key: MailKey, address: string): string[] {
   if (BOUNCE_LIKE.test(address)) return [readBounceAddress(key, address)?.mailboxAddress ?? []].flat();
   const at = address.lastIndexOf('@');
@@ -82,8 +79,7 @@ function namesOf(key: MailKey, address: string): string[] {
 const BOUNCE_LIKE = /\+b-[\da-f]{24}-[\da-f]{16}@/;
 
 /**
- * Returns the text without quoted strings and comments, in which commas and addresses are only
- * text.
+ * Returns the text without quoted strings and comments, whose commas and addresses are only text.
  */
 function unquoted(text: string): string {
   let kept = '';

@@ -3,12 +3,12 @@ import { insertMailFile, removeUnreferenced, withdrawUploads } from '../../../co
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 
-/** The part of a store that reading a mail needs. */
+/** The methods of a store that reading a mail needs. */
 export type MailFiles = Pick<ObjectStore, 'open' | 'putStream' | 'remove'>;
 
 /**
- * The files of one mail: its source and its attachments. Each has a row of `uploads` before it has
- * a byte, so that a node that dies leaves nothing that no purge finds.
+ * The files of one mail: its source and its attachments. Each has a row of `uploads` before its
+ * first byte, so that a purge finds whatever a dead node leaves.
  */
 export class RegisteredFiles implements MailFiles {
   readonly #database: Database;
@@ -38,14 +38,14 @@ export class RegisteredFiles implements MailFiles {
     return this.#store.remove(keys);
   }
 
-  /** Removes what no row refers to. Call it once it is known what was committed. */
+  /** Removes unreferenced files. Must be called after the outcome of the commit is known. */
   removeUnreferenced(): Promise<void> {
     return removeUnreferenced(this.#database, this.#store, this.#keys);
   }
 
   /**
-   * Schedules files that no row refers to for removal in a minute: a transaction whose outcome is
-   * not known may still commit.
+   * Schedules unreferenced files for removal in a minute, because a transaction of unknown outcome
+   * may still commit.
    */
   withdraw(): Promise<void> {
     return this.#database.transaction((tx) => withdrawUploads(tx, this.#keys));

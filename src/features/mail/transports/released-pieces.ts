@@ -1,7 +1,7 @@
 /**
- * Passes pieces on, and frees the memory of each when the next one is asked for: until then it is
- * valid, and not longer. The engine frees what lies outside of its heap when the heap is full, and
- * a few hundred pieces of a mail never fill it.
+ * Yields pieces, and frees the memory of each when the next one is requested. A piece is valid only
+ * until then. The engine frees memory outside its heap when the heap is full, and a few hundred
+ * pieces of a mail never fill it.
  */
 export async function* releasing(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   for await (const piece of bytes) {
@@ -10,7 +10,7 @@ export async function* releasing(bytes: AsyncIterable<Buffer>): AsyncGenerator<B
   }
 }
 
-/** Smaller ones may lie in a pool that others have a part of. */
+/** Smaller ones may lie in a pool that they share with others. */
 const OWN_BYTES = 16 * 1024;
 
 function release({ buffer, byteLength }: Buffer): void {

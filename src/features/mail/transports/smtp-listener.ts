@@ -21,11 +21,11 @@ export interface SmtpListenerOptions {
   readonly port: number;
   /** The name of this server in its greeting. */
   readonly name: string;
-  /** For STARTTLS, or null if it is not offered. */
+  /** For STARTTLS. If null, it is not offered. */
   readonly tls: Certificate | null;
   readonly intake: Pick<Intake, 'deliver' | 'mailboxesAt'>;
   readonly places: Places;
-  /** Mails by address. */
+  /** Limits mails by address. */
   readonly limiter: Pick<RateLimiter, 'consume'>;
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
   readonly log: Logger;
@@ -42,17 +42,16 @@ export interface SmtpLimits {
   readonly connections: number;
   readonly connectionsPerAddress: number;
   readonly recipients: number;
-  /** For a client that sends nothing. */
+  /** Milliseconds without data from the client. */
   readonly idleMs: number;
-  /** From DATA to the end of the mail. */
+  /** Milliseconds from DATA to the end of the mail. */
   readonly dataMs: number;
-  /** Of a connection, however busy. */
+  /** Milliseconds of a connection, however busy. */
   readonly connectionMs: number;
 }
 
 /**
- * A server of mail keeps 20 connections to one other at most, by its defaults, and reuses each for
- * minutes.
+ * By default, mail servers keep at most 20 connections to another one, and reuse each for minutes.
  */
 const SMTP_LIMITS: SmtpLimits = {
   connections: 100,
@@ -63,20 +62,20 @@ const SMTP_LIMITS: SmtpLimits = {
   connectionMs: 1_800_000,
 };
 
-/** The facts of a connection beside the library's session. */
+/** The facts of a connection besides the library's session. */
 interface Client {
   readonly network: string;
   readonly timer: NodeJS.Timeout;
   /** The inbox of each recipient, by address. */
   readonly inboxes: Map<string, string>;
-  /** A mail is on its way in. */
+  /** Whether a mail is being received. */
   isReceiving: boolean;
 }
 
 /**
- * Takes mail in over SMTP or LMTP, for inboxes alone: it relays nothing, and authenticates no
- * client. 250 stands for a commit; what may pass is answered with 451, so that the sender keeps the
- * mail and tries again.
+ * Accepts mail over SMTP or LMTP, only for inboxes: it relays nothing and authenticates no client.
+ * 250 means that the mail is committed. Temporary failures are answered with 451, so that the
+ * sender keeps the mail and tries again.
  */
 export class SmtpListener {
   readonly #options: SmtpListenerOptions;
@@ -102,7 +101,7 @@ export class SmtpListener {
       maxCommandLength: 4_096,
       maxAllowedUnauthenticatedCommands: false,
       socketTimeout: this.#limits.idleMs,
-      // No name is believed that an address resolves to.
+      // Names that addresses resolve to are not trusted.
       disableReverseLookup: true,
       logger: false,
       onConnect: (session, done) => settle(this.#connect(session), done),
@@ -116,7 +115,7 @@ export class SmtpListener {
     this.#server.on('error', (error) => log.debug({ err: error }, 'a connection that brings mail failed'));
   }
 
-  /** Resolves with the port. Rejects with one clear line if it is taken. */
+  /** Resolves with the port. Rejects with a one-line message if it is taken. */
   async listen(): Promise<number> {
     const { host, port, protocol } = this.#options;
     const server = this.#server.listen(port, host);
@@ -130,12 +129,12 @@ export class SmtpListener {
     return (server.address() as AddressInfo).port;
   }
 
-  /** STARTTLS has this certificate from now on. */
+  /** STARTTLS uses this certificate from now on. */
   renewCertificate({ cert, key }: Certificate): void {
     this.#server.updateSecureContext({ cert, key });
   }
 
-  /** Accepts no more connections and no more mails; those that are on their way in have `ms`. */
+  /** Accepts no more connections and mails; mails being received have `ms` milliseconds. */
   async drain(ms: number): Promise<void> {
     if (this.#isDraining) return;
     this.#isDraining = true;
@@ -196,8 +195,8 @@ export class SmtpListener {
     let free: (() => void) | undefined;
     try {
       free = this.#options.places.take(session.remoteAddress);
-      // Not destroyed where it is not read to its end: the client gets its answer behind its last
-      // byte.
+      // Not destroyed if it is not read to its end, because the client gets its answer after its
+      // last byte.
       const bytes: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false });
       const deliveries = await this.#options.intake.deliver(bytes, this.#envelopeOf(session));
       return this.#answerTo(deliveries, session);
@@ -213,8 +212,7 @@ export class SmtpListener {
 
   #envelopeOf({ envelope, remoteAddress, hostNameAppearsAs }: SMTPServerSession): Envelope {
     const { protocol } = this.#options;
-    // A peer in the own network is a server in front of this one, which has checked where the mail
-    // is from.
+    // A peer in the same network is a server in front of this one, which has checked the sender.
     const isExchanger = protocol === 'smtp' && isPublicAddress(remoteAddress);
     return {
       transport: protocol,
@@ -225,8 +223,8 @@ export class SmtpListener {
   }
 
   /**
-   * With LMTP an answer for each recipient, with SMTP one: that some inbox is to get it again is
-   * more than that one got it.
+   * LMTP has an answer for each recipient, SMTP only one. With SMTP, an inbox that has to get the
+   * mail again takes precedence over one that got it.
    */
   #answerTo(deliveries: readonly Delivery[], { id, envelope }: SMTPServerSession): DataAnswer {
     if (this.#options.protocol === 'lmtp') {
@@ -267,12 +265,9 @@ export class SmtpListener {
   }
 }
 
-/**
- * The arguments of the library's callback: an error for all recipients, or what each is answered.
- */
+/** The arguments of the library's callback: an error for all recipients, or an answer for each. */
 type DataAnswer = [error: Error | null, message?: string | SMTPServerDataResult[]];
 
-/** An answer that is an error, with its code. */
 class Reply extends Error {
   readonly responseCode: number;
 
@@ -288,7 +283,7 @@ function noSuchMailbox(): Reply {
   return new Reply(550, '5.1.1 No inbox has this address.');
 }
 
-/** Codes of RFC 5321 and RFC 3463: 5.x for what would be refused again, 4.x for what may pass. */
+/** Codes of RFC 5321 and RFC 3463: 5.x for permanent failures, 4.x for temporary ones. */
 function replyTo(error: unknown): Reply {
   if (!(error instanceof ApiError))
     return new Reply(451, '4.3.0 The mail could not be taken in. Try again later.');

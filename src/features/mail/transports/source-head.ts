@@ -1,18 +1,18 @@
-/** The bytes of a mail, whose head is known before the rest has arrived. */
+/** The bytes of a mail, whose head is available before the rest has arrived. */
 export interface Arriving {
-  /** The header section, or the first MAX_HEAD_BYTES of the mail where it is longer. */
+  /** The header section, or its first MAX_HEAD_BYTES if it is longer. */
   readonly head: Buffer;
-  /** The whole mail, head included. Can be read once. */
+  /** The whole mail including its head. Can be read once. */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
 /**
- * Reads `bytes` up to the end of the header section, so that what becomes of a mail is decided
- * before it is stored.
+ * Reads `bytes` up to the end of the header section, so that the mail's fate is decided before it
+ * is stored.
  */
 export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> {
   const iterator = bytes[Symbol.asyncIterator]();
-  // Grows by doubling: a client may send byte by byte.
+  // Grows by doubling, because a client may send byte by byte.
   let begun = Buffer.alloc(FIRST_BYTES);
   let size = 0;
   let end = -1;
@@ -36,8 +36,8 @@ export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> 
 }
 
 /**
- * Returns the values of the header fields with this name, unfolded, in the order of the mail.
- * `name`: in lower case.
+ * Returns the unfolded values of the header fields with this name, in order. `name` is in lower
+ * case.
  */
 export function headerValues(head: Buffer, name: string): string[] {
   const lines = head
@@ -51,11 +51,11 @@ export function headerValues(head: Buffer, name: string): string[] {
   });
 }
 
-/** More than any mail of a person has; one whose recipients stand behind it has none that count. */
+/** More than any person's mail has. Recipients after it do not count. */
 export const MAX_HEAD_BYTES = 256 * 1024;
 const FIRST_BYTES = 16 * 1024;
 
-/** Returns where the header section ends, or -1. */
+/** Returns the end of the header section, or -1. */
 function endOfHead(bytes: Buffer, from: number): number {
   const ends = ['\r\n\r\n', '\n\n'].map((line) => bytes.indexOf(line, from)).filter((at) => at !== -1);
   return ends.length === 0 ? -1 : Math.min(...ends);
