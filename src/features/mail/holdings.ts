@@ -49,7 +49,7 @@ function shown({ downloads }: ExportFiles, rows: readonly MailRow[]): Promise<ob
   return Promise.all(rows.map((row) => presentEmail(downloads, row)));
 }
 
-/** Runs after the messages: a mail whose message was removed has no content anymore. */
+/** Runs after the messages: a mail whose message was removed has no content any more. */
 async function eraseFromMails(
   database: Database,
   { accountId, id, names, removesMessages, signal }: ErasedPerson,

@@ -4,7 +4,7 @@ import type { Rights } from '../../platform/access/rights.ts';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { readSubscribers } from './subscription-store.ts';
 
-/** The users of an account with push subscriptions. Some may have none anymore. */
+/** The users of an account with push subscriptions. Some may have none any more. */
 export type Subscribers = ReadonlySet<string>;
 
 /**

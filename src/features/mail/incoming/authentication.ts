@@ -153,7 +153,7 @@ class Source {
 
   constructor(bytes: AsyncIterable<Buffer>) {
     this.stream = Readable.from(this.#read(bytes));
-    // The checks ended before the stream, so nothing listens to it anymore.
+    // The checks ended before the stream, so nothing listens to it any more.
     this.stream.on('error', () => {});
   }
 

@@ -130,7 +130,7 @@ export interface ReturnedMail {
   readonly id: string;
   readonly conversation_id: string | null;
   readonly rfc_id: string;
-  /** Milliseconds until its next try, or null if it is not tried anymore. */
+  /** Milliseconds until its next try, or null if it is not tried any more. */
   readonly ms_left: number | null;
 }
 

@@ -33,7 +33,7 @@ export async function recordOutcome(
   if (mail === undefined) return undefined;
   const isLate = attempt !== undefined && attempt !== mail.attempts;
   if (isLate && !recipients.some((one) => one.status === 'sent')) return undefined;
-  // Its message was deleted: it is not tried anymore, and the state of its recipients is unknown.
+  // Its message was deleted: it is not tried any more, and the state of its recipients is unknown.
   if (status === undefined && mail.recipients.length === 0) return undefined;
   const changes = new Map(recipients.map((one) => [one.address.toLowerCase(), one]));
   const after = mail.recipients.map((one) => {
