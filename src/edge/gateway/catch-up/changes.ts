@@ -4,7 +4,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { toFrame } from '../../../platform/engine/publish.ts';
 
-/** The streams that are asked about. */
+/** The streams whose changes are read. */
 export interface ChangesOf {
   readonly conversationIds: readonly string[];
   readonly actorIds: readonly string[];
@@ -13,17 +13,14 @@ export interface ChangesOf {
 export interface Changes {
   /** By conversation or actor; streams in which nothing changed are left out. */
   readonly frames: ReadonlyMap<string, readonly CommittedFrame[]>;
-  /**
-   * Streams with more changes than the limit, or with more text in them than MAX_BYTES: none of
-   * them were read.
-   */
+  /** Streams with more changes than the limit or more text than MAX_BYTES: none were read. */
   readonly tooMany: ReadonlySet<string>;
 }
 
 /**
- * What readers of these streams may have missed, as the events of every source
- * (core/features/event-sources.ts). New messages are not among them: they are replayed by number.
- * One query where nothing changed.
+ * Reads what readers of these streams may have missed, from every source of events
+ * (core/features/event-sources.ts), but no new messages: they are replayed by number. One query if
+ * nothing changed.
  */
 export async function readChanges(
   from: EventReads,
@@ -63,14 +60,14 @@ interface Changed {
   readonly bytes: number;
 }
 
-/** Of a part of a stream: what 1,000 messages of a usual length have. */
+/** For one part of a stream: the size of 1,000 messages of a usual length. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 const NO_LIMIT = 2 ** 31 - 1;
 
 const STREAMS: Readonly<Record<Stream, string>> = { conversation: '$1', actor: '$2' };
 
-/** $4: how many rows of a stream are looked at, at most. */
+/** $4: the most rows of a stream that are read. */
 function streamsWith(stream: Stream, { part, rows, bytes = '0' }: ChangedArm): string {
   return `
       SELECT s.id AS stream, '${part}' AS part, changed.bytes FROM unnest(${STREAMS[stream]}::text[]) AS s(id), LATERAL (
@@ -88,7 +85,7 @@ interface Reading {
 
 let known: Reading | undefined;
 
-/** Made at the first use, by when the features are installed. */
+/** Made at first use, when the features are installed. */
 function reading(): Reading {
   if (known !== undefined) return known;
   const catchUps = (['conversation', 'actor'] as const).flatMap((stream) =>

@@ -9,26 +9,20 @@ import type { Engine } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 
-/**
- * By how much a cursor is older than the moment up to which everything published has arrived at
- * this node.
- */
+/** How much older a cursor is than the moment up to which everything has arrived here. */
 const MARGIN_MS = 10_000;
 const SAMPLE_EVERY_MS = 1_000;
-/**
- * A node that has handed out no cursor for this long has no sockets, whose heartbeats carry one.
- */
+/** A node that handed out no cursor for this long has no sockets, as heartbeats carry one. */
 const QUIET_AFTER_MS = 60_000;
 /**
- * Samples between two that such a node takes. Its first cursor is some seconds older, so that a
- * resume from it reads more.
+ * Such a node skips this many samples between two: its first cursor is some seconds older, so that
+ * a resume from it reads more.
  */
 const QUIET_EVERY = 10;
-/** A client that resumes from further back must load afresh (docs/realtime.md#catching-up). */
+/** A client that resumes from further back must reload (docs/realtime.md#catching-up). */
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1_000;
 const SECRET = 'cursor_secret';
 
-/** The content of a cursor. */
 export interface ReadCursor extends Since {
   readonly ageMs: number;
   /** Older than the lifetime of cursors. */
@@ -41,17 +35,15 @@ export interface CursorTiming {
   /** The clock of `engine.wholeMs`, in milliseconds. */
   readonly now?: () => number;
   readonly sampleEveryMs?: number;
-  /**
-   * By how much a transaction that has not written yet, or a row in it, may be older than a sample.
-   */
+  /** How much older than a sample an unwritten transaction, or a row in it, may be. */
   readonly unseenMs?: number;
 }
 
 /**
  * Points in the history of Postgres: the oldest transaction that was still open at a moment, or
  * whose events were not published yet. Every change in a row with a lower `changed_in` has been
- * delivered; later changes may not have been. Clients get them as opaque cursors, and the node's
- * own repair uses them.
+ * delivered; later changes may not have been. Clients get them as opaque cursors; the node's repair
+ * uses them too.
  */
 export class Cursors {
   readonly #database: Database;
@@ -59,26 +51,23 @@ export class Cursors {
   readonly #now: () => number;
   readonly #unseenMs: number;
   readonly #loop: Loop;
-  /**
-   * Oldest first. The first one was taken before any row of the outbox that is undone now was
-   * inserted.
-   */
+  /** Oldest first. The first was taken before any outbox row that is undone now was inserted. */
   #snapshots: Snapshot[] = [];
-  /** Oldest first: one older than the margin, and all that are younger. */
+  /** Oldest first: one older than the margin, and all younger ones. */
   #samples: Sample[] = [];
-  /** Moments (`performance.now()`) that the cursor does not pass, each until it is released. */
+  /** Moments (`performance.now()`) that the cursor does not pass until they are released. */
   readonly #holds = new Set<{ readonly atMs: number }>();
   #current: string | undefined;
   /** When `current` was last called, by performance.now(). */
   #askedAtMs = Number.NEGATIVE_INFINITY;
-  /** Samples that were left out since the last one. */
+  /** Samples skipped since the last one. */
   #leftOut = 0;
   /** `writers_began` of the last query. */
   #began = '';
   #databaseId = '';
   #secret = '';
 
-  /** Takes the first sample; rejects when Postgres is away. */
+  /** Takes the first sample. Rejects if Postgres is unavailable. */
   static async start(
     database: Database,
     engine: CursorEngine,
@@ -117,9 +106,8 @@ export class Cursors {
   }
 
   /**
-   * Returns the cursor for `ready` and heartbeats. It is opaque, and a client may resume from it on
-   * any node. It is at least ten seconds older than the moment up to which everything has arrived
-   * at this node.
+   * Returns the cursor for `ready` and heartbeats, from which a client may resume on any node. It
+   * is at least ten seconds older than the moment up to which everything has arrived at this node.
    */
   current(): string {
     this.#askedAtMs = performance.now();
@@ -128,7 +116,7 @@ export class Cursors {
   }
 
   /**
-   * Returns undefined for a text that no node of this database issued. Cursors are signed, so that
+   * Returns undefined for a text that no node of this database issued. Cursors are signed, so
    * clients cannot choose how far back Postgres is read.
    */
   read(cursor: string): ReadCursor | undefined {
@@ -147,8 +135,8 @@ export class Cursors {
   }
 
   /**
-   * Returns the moment from which on a node may have missed changes that was last whole at
-   * `healthySinceMs` (`performance.now()`).
+   * Returns the moment since which a node that was last whole at `healthySinceMs`
+   * (`performance.now()`) may have missed changes.
    */
   before(healthySinceMs: number): Since {
     const safe = this.#samples.filter((sample) => sample.takenAtMs <= healthySinceMs - MARGIN_MS);
@@ -156,8 +144,8 @@ export class Cursors {
   }
 
   /**
-   * Changes after that moment (`performance.now()`) may not have been delivered here: keeps the
-   * cursor before it until the returned function is called.
+   * Keeps the cursor before `atMs` (`performance.now()`) until the returned function is called,
+   * because later changes may not have been delivered here.
    */
   hold(atMs: number): () => void {
     const hold = { atMs };
@@ -187,13 +175,12 @@ export class Cursors {
   }
 
   async #sample(): Promise<void> {
-    // While the link is in doubt, a sample is too young to be used before the link is proven.
+    // A sample taken while the link is in doubt is too young until the link is proven.
     if (!this.#engine.healthy && this.#samples.length > 0) return;
     const [read] = await this.#database.query(READ_SNAPSHOT, this.#unseenMs);
     const takenAtMs = this.#now();
     this.#databaseId = read!.database_id;
-    // Of the query before: a transaction that is open in this snapshot either was open there too,
-    // or began later.
+    // From the previous query: a transaction open in this snapshot was open there or began later.
     const snapshot = { ...read!, began: this.#began };
     this.#began = read!.writers_began;
     const wholeMs = Math.min(this.#engine.wholeMs, ...[...this.#holds].map(({ atMs }) => atMs));
@@ -204,9 +191,9 @@ export class Cursors {
   }
 
   /**
-   * Returns the last snapshot taken before the first of the undone rows in `snapshot` was inserted.
-   * The transactions of these rows are committed and their events are not published yet, so no
-   * cursor may pass them.
+   * Returns the last snapshot taken before the first undone row in `snapshot` was inserted. The
+   * transactions of such rows are committed and their events are not published yet, so no cursor
+   * may pass them.
    */
   #lastPublished(snapshot: Snapshot): Snapshot {
     const { first_undone_id: undoneFrom } = snapshot;
@@ -215,7 +202,7 @@ export class Cursors {
       undoneFrom === null
         ? snapshots.length - 1
         : snapshots.findLastIndex(({ last_outbox_id: given }) => given < undoneFrom);
-    // Without such a snapshot the first one serves: the row's transaction was still open then, or
+    // Without such a snapshot the first one is used: the row's transaction was still open then, or
     // had committed before this node had a reader.
     this.#snapshots = snapshots.slice(Math.max(last, 0));
     return this.#snapshots[0]!;
@@ -224,9 +211,7 @@ export class Cursors {
 
 interface Sample {
   readonly takenAtMs: number;
-  /**
-   * When the sample was taken, all changes of transactions before `point.xid` had been published.
-   */
+  /** All changes of transactions before `point.xid` had been published at the sample. */
   readonly point: Snapshot;
 }
 
@@ -248,8 +233,8 @@ const SEAL_BYTES = 16;
  */
 const UNSEEN_MS = 10_000;
 
-// A database that was recovered from a base backup has the identity of its original and other
-// transactions behind the same ids; the timeline tells them apart.
+// A database recovered from a base backup has the identity of its original but other transactions
+// under the same ids; the timeline tells them apart.
 const READ_SNAPSHOT = statement<
   [unseenMs: number],
   Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }

@@ -3,7 +3,6 @@ import type { ReaderAudience } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 import type { Cursors } from './cursors.ts';
 
-/** The progress of a session's subscriptions. */
 interface Progress {
   readonly conversationIds: Iterable<string>;
   subscription(conversationId: string): SocketSubscription | undefined;
@@ -12,8 +11,8 @@ interface Progress {
 /**
  * The cursors of sessions that do not have everything yet. The current cursor means that everything
  * older was delivered, which is true of live subscriptions only. While older messages and changes
- * are still on their way to a session, its heartbeats carry an earlier cursor: otherwise a client
- * that loses its connection then would never get the rest.
+ * are on their way to a session, its heartbeats carry an earlier cursor; otherwise a client that
+ * loses its connection would never get the rest.
  */
 export class HeartbeatCursors {
   readonly #cursors: Pick<Cursors, 'current'>;
@@ -24,15 +23,12 @@ export class HeartbeatCursors {
     this.#cursors = cursors;
   }
 
-  /**
-   * To be called when a subscription begins: keeps the present cursor of the session until the
-   * subscription is live.
-   */
+  /** Keeps the session's present cursor, when a subscription begins, until it is live. */
   hold(session: Progress): void {
     if (!this.#held.has(session)) this.#held.set(session, this.#cursors.current());
   }
 
-  /** To be called when a resume begins: keeps the client's cursor. */
+  /** Keeps the client's cursor when a resume begins. */
   beginResume(session: Progress, cursor: string): void {
     this.#held.set(session, cursor);
     this.#resuming.add(session);
@@ -56,7 +52,6 @@ function isLive(session: Progress): boolean {
   return true;
 }
 
-/** The part of a session that is read here. */
 interface Subscriber {
   readonly audience: ReaderAudience;
   readonly conversationIds: Iterable<string>;
@@ -64,9 +59,9 @@ interface Subscriber {
 }
 
 /**
- * Returns the heads for a session's heartbeat: of the conversations that are live and whose head
- * moved for it at `sinceMs` (`performance.now()`) or later. Returns undefined where none did, so
- * that an idle socket costs nothing.
+ * Returns the heads for a session's heartbeat: of its live conversations whose head moved for it at
+ * `sinceMs` (`performance.now()`) or later. Undefined if none did, so that an idle socket costs
+ * nothing.
  */
 export function movedHeads(
   session: Subscriber,

@@ -4,18 +4,18 @@ import { type CommittedFrame, isOfPart } from '../../../platform/engine/frame.ts
 export type ReadChanges = () => Promise<readonly CommittedFrame[] | 'too_many'>;
 
 /**
- * The changes of one stream that a reader has missed, on their way to it. While the reader is
- * waited for, nothing is kept that can be read again.
+ * The changes of one stream that a reader has missed. Nothing that can be read again is kept while
+ * the reader is waited for.
  */
 export class MissedChanges {
   readonly #read: ReadChanges;
-  /** Undefined where they must be read again. */
+  /** Undefined if they must be read again. */
   #frames: readonly CommittedFrame[] | 'too_many' | undefined;
   #next = 0;
-  /** What was taken before they were forgotten, by its content. */
+  /** The contents that were taken before the frames were forgotten. */
   readonly #taken = new Set<string>();
 
-  /** `frames`: what was read already. */
+  /** `frames` were read already. */
   constructor(frames: readonly CommittedFrame[] | 'too_many', read: ReadChanges = async () => []) {
     this.#frames = frames;
     this.#read = read;
@@ -29,7 +29,7 @@ export class MissedChanges {
     this.#frames ??= await this.#read();
   }
 
-  /** Returns the next one; undefined behind the last, and from then on. They must be loaded. */
+  /** Returns the next frame, or undefined after the last. The frames must be loaded. */
   take(): CommittedFrame | undefined {
     for (let frame = this.#at(this.#next); frame !== undefined; frame = this.#at(this.#next)) {
       this.#next += 1;
@@ -40,7 +40,7 @@ export class MissedChanges {
     return undefined;
   }
 
-  /** Releases them, until they are loaded again. */
+  /** Releases the frames until they are loaded again. */
   forget(): void {
     if (this.#frames === undefined || this.#frames === 'too_many') return;
     for (let index = 0; index < this.#next; index++) this.#taken.add(contentOf(this.#at(index)!));
@@ -48,10 +48,7 @@ export class MissedChanges {
     this.#next = 0;
   }
 
-  /**
-   * Returns what a replay from this number on must send behind its messages, by the number of the
-   * message: reactions to them.
-   */
+  /** Returns what a replay from this number on sends after a message (reactions), by its number. */
   following(after: number): Following {
     const frames = this.#frames === 'too_many' ? [] : (this.#frames ?? []);
     const following = frames.filter((frame) => isReplayed(frame, after) && isOfPart(frame));
@@ -63,13 +60,10 @@ export class MissedChanges {
   }
 }
 
-/**
- * What belongs to messages that are still to be replayed and is no part of them, by the number of
- * the message.
- */
+/** Frames that belong to messages still to be replayed but are no part of them, by number. */
 export type Following = ReadonlyMap<number, readonly CommittedFrame[]>;
 
-/** Whether a change reaches the reader with a message that is still to be replayed. */
+/** Returns whether a change reaches the reader with a message still to be replayed. */
 export function isReplayed({ kind, sequence }: CommittedFrame, after: number): boolean {
   return kind === 'updated' && sequence > after;
 }

@@ -18,20 +18,17 @@ import type { ConversationStream } from '../stream/conversation-stream.ts';
 /** Numbers read by one query; larger ranges take several queries, one after the other. */
 const READ_NUMBERS = 5_000;
 
-/** A part ends with the frame with which it has this many bytes. */
+/** A part ends with the frame that brings it to this many bytes. */
 const PART_BYTES = 128 * 1_024;
 
-/** One round encodes no more than this; readers that got nothing ask again. */
+/** One round encodes no more; readers that got nothing ask again. */
 const ROUND_BYTES = 16 * 1_024 * 1_024;
 
-/**
- * How long a range is kept for the next reader, in milliseconds, and how many bytes are kept in
- * all.
- */
+/** How long, in milliseconds, a range is kept for later readers; and the bytes kept in all. */
 const RECENT_MS = 2_000;
 const RECENT_BYTES = 32 * 1_024 * 1_024;
 
-/** A range of numbers that a stream has delivered: after `after`, up to and including `upTo`. */
+/** Numbers that a stream has delivered: after `after`, up to and including `upTo`. */
 export interface DeliveredRange {
   readonly stream: ConversationStream;
   readonly after: number;
@@ -42,16 +39,16 @@ export interface DeliveredRange {
 export interface RangePart {
   /** In the order of their numbers. */
   readonly frames: readonly CreatedFrame[];
-  /** The last number that was read: `after` where there was no room for anything. */
+  /** The last number that was read; `after` if there was no room. */
   readonly upTo: number;
 }
 
 /**
- * The `message.created` frames of ranges that streams have delivered, and that are settled
- * therefore, for readers that catch up. When a node's sockets come back together, the ranges that
- * they miss overlap: every message is read and encoded once for all readers of the same moment, and
- * kept for the next ones as long as nothing in the stream changes. A change that is not delivered
- * yet reaches a reader after the range that it reads.
+ * The `message.created` frames of ranges that streams have delivered, which are settled therefore,
+ * for readers that catch up. The sockets of a node that come back together miss overlapping ranges:
+ * every message is read and encoded once for all readers of the same moment, and kept for later
+ * ones while nothing in the stream changes. A change that is not delivered yet reaches a reader
+ * after the range that it reads.
  *
  * A range is read up to PART_BYTES, so that a reader that sends it at once holds nothing while it
  * waits for its socket.
@@ -59,7 +56,7 @@ export interface RangePart {
 export class RangeCache {
   readonly #options: { readonly database: Database; readonly files: Downloads };
   readonly #reads = new GatheredReads((asks: readonly DeliveredRange[]) => this.#readAll(asks));
-  /** The last range that was read of a stream. */
+  /** The last range read of each stream. */
   readonly #recent = new LRUCache<ConversationStream, Recent>({
     ttl: RECENT_MS,
     maxSize: RECENT_BYTES,
@@ -81,12 +78,12 @@ export class RangeCache {
     return this.#reads.ask(range);
   }
 
-  /** Forgets what was read of a stream in which a message has lost its content. */
+  /** Forgets a stream in which a message lost its content. */
   erase(stream: ConversationStream): void {
     this.#recent.delete(stream);
   }
 
-  /** Forgets everything that was read, also by what reads now. */
+  /** Forgets everything, including what current reads return. */
   eraseAll(): void {
     this.#erasures += 1;
     this.#recent.clear();
@@ -102,7 +99,7 @@ export class RangeCache {
     return asks.map((ask) => parts.get(ask) ?? { frames: [], upTo: ask.after });
   }
 
-  /** Adds the parts of these ranges' asks. Returns the bytes that were encoded. */
+  /** Adds the parts of these ranges' asks. Returns the number of bytes encoded. */
   async #readRanges(ranges: readonly MergedRange[], parts: Map<DeliveredRange, RangePart>): Promise<number> {
     const { database, files } = this.#options;
     // Taken before the read, which may not include later changes.
@@ -138,11 +135,10 @@ export class RangeCache {
       for (const ask of asks) {
         const part = encoder.partOf(firsts.get(ask)!);
         parts.set(ask, part);
-        // In the order of their beginnings: what is kept has no gap.
+        // In the order of their starts, so that the kept range has no gap.
         if (ask.after <= upTo) upTo = Math.max(upTo, part.upTo);
       }
-      // What has changed meanwhile is of no use to the next reader, and may contain what was
-      // erased.
+      // What changed meanwhile cannot serve the next reader, and may contain what was erased.
       if (stream.changes !== changes[index] || this.#erasures !== erasures) continue;
       const frames = encoder.between(after, upTo);
       this.#recent.set(stream, { after, upTo, changes: stream.changes, frames });
@@ -159,12 +155,12 @@ interface Recent {
   readonly frames: readonly CreatedFrame[];
 }
 
-/** The messages of one stream that were read, encoded as far as they are sent. */
+/** The messages read of one stream, encoded as they are sent. */
 class FrameEncoder {
   bytes = 0;
   readonly #messages: readonly MessageWithParts[];
   readonly #frames = new Map<MessageWithParts, CreatedFrame>();
-  /** Most readers of a moment miss the same. */
+  /** Kept because most readers of a moment miss the same range. */
   #last: { readonly ask: DeliveredRange; readonly part: RangePart } | undefined;
 
   constructor(messages: readonly MessageWithParts[]) {
@@ -178,7 +174,6 @@ class FrameEncoder {
     return part;
   }
 
-  /** Returns the encoded frames of these numbers. */
   between(after: number, upTo: number): CreatedFrame[] {
     const frames = [...this.#frames.values()].filter(({ sequence }) => sequence > after && sequence <= upTo);
     return frames.sort((a, b) => a.sequence - b.sequence);
@@ -210,10 +205,7 @@ class FrameEncoder {
 
 const NOTHING = new FrameEncoder([]);
 
-/**
- * Adds the rows of a range to `wanted`, up to the one with which their texts fill a part. Returns
- * the range up to there.
- */
+/** Adds the rows of a range to `wanted` until their texts fill a part. Returns that range. */
 function begin(rows: readonly BriefRow[], range: DeliveredRange, wanted: Set<BriefRow>): DeliveredRange {
   let bytes = 0;
   for (const row of rows) {
@@ -225,7 +217,7 @@ function begin(rows: readonly BriefRow[], range: DeliveredRange, wanted: Set<Bri
   return range;
 }
 
-/** Returns the first part of a range out of these frames; undefined where they end too early. */
+/** Returns the first part of a range from these frames, or undefined if they end too early. */
 function firstPart(
   known: readonly CreatedFrame[],
   { after, upTo }: DeliveredRange,
@@ -248,11 +240,11 @@ function bytesOf({ team, customer }: CreatedFrame): number {
 }
 
 interface MergedRange extends DeliveredRange {
-  /** In the order of their beginnings. */
+  /** In the order of their starts. */
   readonly asks: readonly DeliveredRange[];
 }
 
-/** Returns the same numbers in ranges that do not overlap, in the order of ids and numbers. */
+/** Returns the same numbers in ranges that do not overlap, ordered by id and number. */
 function merged(asks: readonly DeliveredRange[]): MergedRange[] {
   const sorted = [...asks].sort((a, b) => compare(a.stream.id, b.stream.id) || a.after - b.after);
   const ranges: (MergedRange & { upTo: number; asks: DeliveredRange[] })[] = [];
@@ -275,10 +267,7 @@ function isSame(one: DeliveredRange, other: DeliveredRange): boolean {
   return one.after === other.after && one.upTo === other.upTo;
 }
 
-/**
- * Begins somewhere else each time, so that a round that ends early leaves out others than the last
- * one.
- */
+/** Starts at a random item, so that rounds that end early leave out different ones. */
 function fromAnywhere<T>(items: readonly T[]): T[] {
   const start = Math.floor(Math.random() * items.length);
   return [...items.slice(start), ...items.slice(0, start)];
@@ -300,9 +289,8 @@ function* inQueries(ranges: readonly MergedRange[]): Iterable<MergedRange[]> {
   if (query.length > 0) yield query;
 }
 
-// The limit, which is never reached, keeps each range a lookup of its own in the index: over a
-// young database a plain join ran through all messages for each range, and 250 conversations took
-// 1.8 s.
+// The limit, which is never reached, keeps each range a lookup of its own in the index: on a young
+// database a plain join ran through all messages for each range, and 250 conversations took 1.8 s.
 const READ_RANGES = statement<
   [conversationIds: readonly string[], after: readonly number[], upTo: readonly number[]],
   BriefRow

@@ -27,10 +27,10 @@ export interface RepairOptions {
 const CHUNK = 500;
 
 /**
- * Reads from Postgres what was lost between nodes, and delivers it to this node's readers in place:
- * for every affected stream that is open here, the messages by number and all other changes since
- * the last moment at which nothing was missing. A failed repair is tried again until it succeeds;
- * no cursor passes the loss before.
+ * Reads from Postgres what was lost between nodes, and delivers it to this node's readers: for
+ * every affected stream that is open here, the messages by number and all other changes since the
+ * last moment at which nothing was missing. A failed repair is tried again until it succeeds; until
+ * then no cursor passes the loss.
  */
 export class Repair {
   readonly #options: RepairOptions;
@@ -62,7 +62,7 @@ export class Repair {
   }
 
   async #repair(): Promise<void> {
-    // Taken before the work: frames that are lost meanwhile need another round.
+    // Taken first: frames that are lost during the work need another round.
     const losses = this.#due;
     if (losses.length === 0) return;
     this.#due = [];
@@ -109,7 +109,7 @@ export class Repair {
   }
 }
 
-/** A loss on these channels, or on any, since that transaction. */
+/** A loss on these channels, or on any if undefined, since that transaction. */
 interface Loss {
   readonly channels: ReadonlySet<string> | undefined;
   readonly since: Since;

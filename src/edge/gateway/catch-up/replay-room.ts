@@ -1,27 +1,16 @@
 import type { Reader } from '../stream/reader.ts';
 
-/**
- * The bytes buffered for a reader over which it is sent nothing of the past until it has taken most
- * of them.
- */
+/** A reader with more bytes buffered is sent nothing of the past until it took most of them. */
 const PAUSE_ABOVE = 128 * 1024;
 const RESUME_BELOW = 64 * 1024;
 
-/**
- * What readers that catch up hold together, at most: then those wait that have taken everything.
- */
+/** The most that readers that catch up hold together; above it even drained readers wait. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/**
- * While others wait for room, a reader that takes nothing for so long, in milliseconds, is given
- * up.
- */
+/** A reader that takes nothing for this many milliseconds while others wait is given up. */
 const STALLED_MS = 10_000;
 
-/**
- * How often it is looked at what readers have taken: while others wait for room, and otherwise. In
- * milliseconds.
- */
+/** How often, in milliseconds, the bytes that readers hold are measured. */
 const LOOK_MS = { waiting: 100, otherwise: 1_000 } as const;
 
 interface Held {
@@ -32,13 +21,13 @@ interface Held {
 
 /**
  * Decides which reader may be sent more of what it missed, so that readers that ask and do not read
- * hold a bounded number of bytes, each of them and all together. What is sent before the next look
- * may be as large as a part (range-cache.ts).
+ * hold a bounded number of bytes, each and all together. What is sent between two looks may be as
+ * large as a part (range-cache.ts).
  */
 export class ReplayRoom {
   readonly #maxBytes: number;
   readonly #stalledMs: number;
-  /** Readers that were sent something here and have not taken all of it. */
+  /** Readers that have not taken all that they were sent here. */
   readonly #held = new Map<Reader, Held>();
   #total = 0;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
@@ -50,19 +39,19 @@ export class ReplayRoom {
     this.#stalledMs = stalledMs;
   }
 
-  /** The bytes that readers held when they were last sent something. */
+  /** The bytes that readers held when last sent something. */
   get bytes(): number {
     return this.#total;
   }
 
-  /** Whether the reader may be sent more at once. */
+  /** Returns whether the reader may be sent more at once. */
   admits(reader: Reader): boolean {
     return reader.bufferedBytes <= PAUSE_ABOVE && this.#hasRoom();
   }
 
   /**
-   * Resolves when the reader may be sent more, or is closed. Its caller keeps nothing that can be
-   * read again meanwhile.
+   * Resolves when the reader may be sent more, or is closed. Meanwhile its caller keeps nothing
+   * that can be read again.
    */
   async admit(reader: Reader): Promise<void> {
     while (!reader.closed && !this.admits(reader)) {
@@ -71,7 +60,7 @@ export class ReplayRoom {
     }
   }
 
-  /** To be called when the reader was sent something. */
+  /** Must be called after the reader was sent something. */
   sent(reader: Reader): void {
     this.#note(reader, performance.now());
     if (this.#held.size > 0) this.#timer ??= setTimeout(this.#lookAgain, LOOK_MS.otherwise).unref();
@@ -118,7 +107,6 @@ export class ReplayRoom {
         if (nowMs - sinceMs >= this.#stalledMs) reader.giveUp();
       }
     }
-    // Those that find no room wait again.
     for (const resolve of this.#waiting.splice(0)) resolve();
     if (this.#held.size > 0) this.#timer ??= setTimeout(this.#lookAgain, LOOK_MS.otherwise).unref();
   };

@@ -6,16 +6,13 @@ import { type Following, isReplayed, type MissedChanges } from './missed-changes
 import type { RangeCache, RangePart } from './range-cache.ts';
 import type { ReplayRoom } from './replay-room.ts';
 
-/**
- * A reader that is further behind is not replayed: the client pages over REST
- * (docs/realtime.md#catching-up).
- */
+/** Readers further behind are not replayed: they page over REST (docs/realtime.md#catching-up). */
 export const MAX_REPLAY = 1_000;
 
-/** Numbers asked for at once, and the least of it where messages are large. */
+/** Numbers asked for at once; the least applies where messages are large. */
 export const READ_ROWS = { most: 200, least: 4 } as const;
 
-/** Frames up to this size are sent together with joining the live topic. */
+/** Frames up to this size are sent in the step that joins the live topic. */
 const LAST_BYTES = 128 * 1024;
 
 /** Bytes sent together: four of uWS's writes. */
@@ -25,7 +22,7 @@ const BATCH_BYTES = 64 * 1024;
 export interface Position {
   /** Every message up to this number was sent to the reader. */
   sequence: number;
-  /** The highest number that the reader may see and was sent, or is known to have. */
+  /** The highest number that the reader may see and has. */
   visible: number;
   /** Numbers to ask for next. */
   rows: number;
@@ -33,20 +30,20 @@ export interface Position {
   journal: number;
 }
 
-/** What readers that catch up share. */
+/** The state that readers that catch up share. */
 export interface ReplayHost {
   readonly ranges: RangeCache;
   readonly room: ReplayRoom;
 }
 
-/** The first part of a replay, read ahead, until it is taken or forgotten. */
+/** The first part of a replay, read ahead and kept until it is taken or forgotten. */
 export class ReadAhead {
   #part: Promise<RangePart> | undefined;
 
-  /** Begins to read what a `replay` from there sends first. */
+  /** Begins to read what a `replay` from `after` sends first. */
   begin(ranges: RangeCache, stream: ConversationStream, after: number): void {
     this.#part = nextPart(ranges, stream, { sequence: after, rows: READ_ROWS.most });
-    // The replay that awaits it gets the rejection, but it may be cancelled before.
+    // The replay that awaits it gets the rejection, unless it is cancelled before.
     this.#part?.catch(() => {});
   }
 
@@ -61,7 +58,7 @@ export class ReadAhead {
   }
 }
 
-/** Returns undefined where nothing is missing. */
+/** Returns undefined if nothing is missing. */
 function nextPart(
   ranges: RangeCache,
   stream: ConversationStream,
@@ -79,14 +76,14 @@ export interface Replayed {
   readonly position: Position;
   readonly ahead: ReadAhead;
   readonly cancelled: () => boolean;
-  /** Called when the reader is waited for: what was read for later is to be forgotten. */
+  /** Called when the reader is waited for, to forget what was read for later. */
   readonly onPause: () => void;
 }
 
 /**
- * Sends changes other than new messages, oldest first. Leaves out changes of messages that are
- * still to be replayed: the replay sends those messages as they are by then, and what follows them.
- * Returns false where there are too many by now.
+ * Sends changes other than new messages, oldest first, except those of messages that are still to
+ * be replayed: the replay sends these in their state of that moment, and what follows them. Returns
+ * false if there are too many by now.
  */
 export async function sendChanges(
   room: ReplayRoom,
@@ -127,9 +124,9 @@ function sendSome(room: ReplayRoom, changes: MissedChanges, reader: Reader, afte
 /**
  * Sends everything between a reader's position and now, in order, each message once, and calls
  * `join` with the last frames, so that the live topic continues exactly after them. Reads only
- * numbers that the stream has delivered, which are settled. Returns `joined`; `ended` where
- * `cancelled` returned true; or `lost` where changes came meanwhile that cannot be sent any more,
- * so that the reader must load afresh.
+ * numbers that the stream has delivered, which are settled. Returns `joined`; `ended` if
+ * `cancelled` returned true; or `lost` if changes came meanwhile that cannot be sent any more, so
+ * that the reader must reload.
  */
 export async function replay(
   { ranges, room }: ReplayHost,
@@ -147,7 +144,7 @@ export async function replay(
     if (cancelled()) return 'ended';
     const reading = ahead.take() ?? nextPart(ranges, stream, position);
     if (reading !== undefined) {
-      // Nothing of the part is referred to by this function, which may wait for the reader next.
+      // This function keeps no reference to the part, because it may wait for the reader next.
       await reading.then((part) => sendPart(room, replayed, following, part));
       continue;
     }
@@ -156,7 +153,7 @@ export async function replay(
   }
 }
 
-/** Sends a part, unless the reader is not to be sent anything by now: then it is read again. */
+/** Sends a part, unless the reader may not be sent more by now: then it is read again. */
 function sendPart(
   room: ReplayRoom,
   { reader, position, cancelled }: Replayed,
@@ -165,7 +162,7 @@ function sendPart(
 ): void {
   if (cancelled() || !room.admits(reader)) return;
   const batch = new Batch(room, reader);
-  // Of large messages few are sent at once: there is no use in asking for many.
+  // Few large messages are sent at once, so few are asked for.
   const passed = upTo - position.sequence;
   if (passed > 0) position.rows = Math.min(READ_ROWS.most, Math.max(READ_ROWS.least, 2 * passed));
   for (const frame of frames) {
@@ -176,7 +173,7 @@ function sendPart(
   position.sequence = Math.max(position.sequence, upTo);
 }
 
-/** Sends what the stream has delivered meanwhile. Returns undefined where the replay goes on. */
+/** Sends what the stream delivered meanwhile. Returns undefined if the replay goes on. */
 function sendJournal(
   room: ReplayRoom,
   { stream, reader, position, cancelled }: Replayed,
@@ -185,8 +182,8 @@ function sendJournal(
 ): 'joined' | 'ended' | 'lost' | undefined {
   const frames = stream.journal.since(position.journal);
   if (frames === undefined) {
-    // The stream delivered faster than this reads: messages are found again by their numbers,
-    // changes are not.
+    // The stream delivered faster than this reads: messages are found again by number, changes are
+    // not.
     if (stream.journal.lostChange(position.journal)) return 'lost';
     position.journal = stream.journal.start;
     return undefined;
@@ -195,8 +192,7 @@ function sendJournal(
   const batch = new Batch(room, reader);
   for (const frame of frames) {
     position.journal += 1;
-    // It may have been a message: what the stream has delivered by now is read by number before the
-    // next frame.
+    // An erased frame may have been a message: delivered numbers are read before the next frame.
     if (frame === undefined) break;
     if (isDue(frame, reader, position, following, batch) && !isLast) {
       batch.send();
@@ -214,7 +210,7 @@ function sendJournal(
 }
 
 /**
- * Adds a frame to the batch, and what follows it; returns true when the batch must be sent. A
+ * Adds a frame and what follows it to the batch; returns true when the batch must be sent. A
  * message is sent once, by its number; changes may be sent again.
  */
 function isDue(
@@ -242,9 +238,7 @@ function bytesOf(frames: readonly (CommittedFrame | undefined)[], reader: Reader
   return frames.reduce((sum, frame) => sum + ((frame && bytesFor(frame, reader)?.length) ?? 0), 0);
 }
 
-/**
- * Frames on their way to a reader. A system call for each would be most of the cost of catching up.
- */
+/** Frames sent together: a system call for each would be most of the cost of catching up. */
 class Batch {
   readonly #room: ReplayRoom;
   readonly #reader: Reader;
@@ -260,14 +254,14 @@ class Batch {
     return this.#frames.length === 0;
   }
 
-  /** Returns true when there are enough bytes to `send`. */
+  /** Returns true when the batch is large enough to `send`. */
   add(frame: Buffer): boolean {
     this.#frames.push(frame);
     this.#bytes += frame.length;
     return this.#bytes >= BATCH_BYTES;
   }
 
-  /** Returns the frames that were added and not sent, and forgets them. */
+  /** Returns the unsent frames and forgets them. */
   take(): readonly Buffer[] {
     const frames = this.#frames;
     this.#frames = [];

@@ -43,17 +43,17 @@ interface Resumed {
   /** The last number that the client has. */
   readonly after: number;
   readonly subscription: SocketSubscription;
-  /** The session was subscribed before: no message is replayed. */
+  /** The session was subscribed before, so no message is replayed. */
   readonly isKnown: boolean;
 }
 
-/** Conversations of one session that are read at once; they are sent one after the other. */
+/** Conversations of one session read at once; they are sent one after the other. */
 const AT_ONCE = 32;
 
 /**
  * What the op `resume` sends after its reply (docs/realtime.md#catching-up): the missed messages
  * and changes of each conversation, the actor's own feed, then `resumed`. When a node stops,
- * thousands of sockets resume at once and have much in common, so their reads are gathered
+ * thousands of sockets resume at once and have much in common, so reads are gathered
  * (platform/db/connection/gathered-reads.ts).
  */
 export class Resume {
@@ -67,8 +67,8 @@ export class Resume {
   }
 
   /**
-   * Accepts a resume. Its subscriptions are registered when this returns, so that a right which
-   * ends meanwhile ends them. Throws ApiError: `invalid_format` (param `cursor`: no node of this
+   * Accepts a resume. Its subscriptions are registered when this returns, so a right that ends
+   * meanwhile ends them. Throws ApiError: `invalid_format` (param `cursor`: no node of this
    * database issued it), `limit_exceeded`, `resource_conflict` (the socket has less of a
    * conversation than the client asks for).
    */
@@ -86,15 +86,14 @@ export class Resume {
     return { cursor, since, conversations: entries.map(([id, after]) => register(session, id, after)) };
   }
 
-  /** Resolves when the resume of this session has sent everything. Undefined if there is none. */
+  /** Resolves when the session's resume has sent everything; undefined without a resume. */
   running(session: Session): Promise<void> | undefined {
     return this.#running.get(session);
   }
 
   /**
-   * Sends everything; after that the subscriptions are live, or gone. Rejects when Postgres or the
-   * engine is away: the client then gets the rest by another resume. Only one may run for a
-   * session.
+   * Sends everything; then the subscriptions are live or gone. Rejects if Postgres or the engine is
+   * unavailable: the client gets the rest by another resume. Only one may run for a session.
    */
   async run(session: Session, resumption: Resumption): Promise<void> {
     const { heartbeatCursors } = this.#options;
@@ -112,10 +111,9 @@ export class Resume {
   }
 
   async #run(session: Session, { since, conversations }: Resumption): Promise<void> {
-    // Taken before anything is read: this resume covers all later changes.
+    // Taken before the reads: this resume covers all later changes.
     const cursor = this.#options.cursors.current();
-    // Without a conversation there is no `resync` that could tell the client about the gap in its
-    // feed.
+    // No `resync` of a conversation could tell this client about the gap in its feed.
     if (since.expired && conversations.length === 0) return session.close('cursor_invalid');
     if (since.expired) {
       await this.#refuse(session, conversations);
@@ -132,7 +130,7 @@ export class Resume {
   async #runSome(session: Session, since: ReadCursor, resumed: readonly Resumed[]): Promise<void> {
     const joins = await Promise.all(resumed.map((one) => this.#join(session, one)));
     for (const joined of joins) joined?.readAhead();
-    // Read after the joins: later frames come through the streams.
+    // Read after the joins, because later frames come through the streams.
     const conversationIds = resumed
       .map(({ id }) => id)
       .filter((id) => session.subscription(id) !== undefined);
@@ -150,7 +148,6 @@ export class Resume {
     }
   }
 
-  /** Returns what was missed, by stream. */
   async #readMissed(ask: ChangesAsk): Promise<ReadonlyMap<string, MissedChanges>> {
     const read = await this.#changes.ask(ask);
     const missed = new Map<string, MissedChanges>();
@@ -168,8 +165,8 @@ export class Resume {
   }
 
   /**
-   * Returns undefined where there is nothing to join: the right is gone, or the session is
-   * subscribed already.
+   * Returns undefined if there is nothing to join: the right is gone, or the session is subscribed
+   * already.
    */
   async #join(session: Session, one: Resumed): Promise<Joined | undefined> {
     const { streams } = this.#options;
@@ -223,8 +220,8 @@ export class Resume {
   }
 
   /**
-   * Sends the missed events of the actor's feed; live ones arrive already. With too many it sends
-   * none, and the client loads its lists again.
+   * Sends the missed events of the actor's feed; live ones arrive already. Sends none if there are
+   * too many: the client then loads its lists again.
    */
   async #runFeed(session: Session, since: ReadCursor): Promise<void> {
     const actorId = session.principal?.actor.id;
@@ -235,7 +232,7 @@ export class Resume {
     if (!areSent) resyncFeed(session, 'too_many');
   }
 
-  /** Tells the client for each conversation that the cursor is too old, with the head. */
+  /** Tells the client for each conversation that the cursor is too old, with its head. */
   async #refuse(session: Session, resumed: readonly Resumed[]): Promise<void> {
     const facts = await Promise.all(resumed.map(({ id }) => this.#options.directory.facts(id)));
     const heads = await this.#heads(
@@ -273,10 +270,7 @@ function register(session: Session, id: string, after: number): Resumed {
   return { id, after, subscription, isKnown: false };
 }
 
-/**
- * Whether the session is still subscribed: not unsubscribed, revoked or closed meanwhile, all of
- * which the client knows.
- */
+/** Returns whether the session is still subscribed; the client knows of any end meanwhile. */
 function isHere(session: Session, { id, subscription }: Resumed): boolean {
   return !session.closed && session.subscription(id) === subscription;
 }
@@ -304,9 +298,9 @@ function changesOf({ frames, tooMany }: Changes, stream: string) {
 const READ_STREAMS = 1_000;
 
 /**
- * Reads once for all cursors of about one age, from the oldest of them on, so that sessions with
- * younger ones get some changes again. Different ages are read apart, so that a client that was
- * away for a week does not make all others read a week.
+ * Reads once for all cursors of about the same age, from the oldest on, so sessions with younger
+ * ones get some changes again. Different ages are read apart, so that a client that was away for a
+ * week does not make all others read a week.
  */
 async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise<Changes[]> {
   const answers = new Map<ChangesAsk, Changes>();
@@ -324,7 +318,7 @@ async function readAll(source: EventReads, asks: readonly ChangesAsk[]): Promise
   return asks.map((ask) => answers.get(ask)!);
 }
 
-/** Ages double from one minute on. */
+/** The classes double from one minute on. */
 function ageClass(ageMs: number): number {
   return Math.ceil(Math.log2(Math.max(1, ageMs / 60_000)));
 }

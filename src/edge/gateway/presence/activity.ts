@@ -24,12 +24,12 @@ export interface ActivityOptions {
 }
 
 /**
- * The commands by which actors show what they do: that they type, how far they have read, that they
- * are online. The events go to the team's subscribers, among them the actor's own sockets.
+ * The commands by which actors show that they type, how far they have read and that they are
+ * online. The events go to the team's subscribers, including the actor's own sockets.
  */
 export class Activity {
   readonly #options: ActivityOptions;
-  /** The last state of each conversation in which a socket has typed. */
+  /** The last state in each conversation that a socket has typed in. */
   readonly #typing = new WeakMap<Session, Map<string, Typed>>();
 
   constructor(options: ActivityOptions) {
@@ -37,9 +37,9 @@ export class Activity {
   }
 
   /**
-   * Publishes `typing`, at most one `start` a second, and a `stop` only after a `start`. Throws
-   * ApiError: `resource_not_found` where the socket is not subscribed, `insufficient_permissions`
-   * where the caller may not send.
+   * Publishes `typing`: at most one `start` a second, and a `stop` only after a `start`. Throws
+   * ApiError: `resource_not_found` if the socket is not subscribed, `insufficient_permissions` if
+   * the caller may not send.
    */
   async type(session: Session, frame: CommandFrame<'typing'>): Promise<CommandResult<'typing'>> {
     const { conversation_id: id, state } = frame;
@@ -55,10 +55,7 @@ export class Activity {
     return {};
   }
 
-  /**
-   * Does what the endpoint of that name does; throws what markRead throws
-   * (core/conversations/own-state.ts).
-   */
+  /** Works like the endpoint; throws what markRead throws (core/conversations/own-state.ts). */
   async markRead(session: Session, frame: CommandFrame<'mark_read'>): Promise<CommandResult<'mark_read'>> {
     const { conversation_id: id, sequence } = frame;
     const { database, engine } = this.#options;
@@ -85,7 +82,7 @@ export class Activity {
     if (principal !== undefined && !session.closed) {
       const live = [...session.conversationIds].filter((id) => session.subscription(id)?.state === 'live');
       this.#options.presence.declare(session, principal.actor.id, frame.status, live);
-      // REST shows the presence of users alone.
+      // REST shows the presence of users only.
       if (!principal.customer) this.#options.record.declare(session, principal.actor.id, frame.status);
     }
     return {};
@@ -130,9 +127,7 @@ interface Typed {
 }
 
 const START_EVERY_MS = 1_000;
-/**
- * Conversations remembered for one socket. Forgetting them only lets a `start` through too early.
- */
+/** Conversations remembered for a socket; a forgotten one only allows a `start` too early. */
 const MAX_REMEMBERED = 1_000;
 
 function requireFollower(session: Session, conversationId: string): Principal {

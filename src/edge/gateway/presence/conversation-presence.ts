@@ -8,22 +8,19 @@ export interface Declared {
 }
 
 /**
- * The presence in one conversation: the sum of what sockets here declared and what other nodes
- * report about theirs. Times are milliseconds of one clock that never goes back.
+ * The presence in one conversation: what sockets here declared and what other nodes report. Times
+ * are milliseconds of one clock that never goes back.
  */
 export class ConversationPresence {
   readonly #sockets = new Map<object, Declared>();
   /** Actors whose last socket here closed, until they count as gone. */
   readonly #left = new Map<string, { readonly status: DeclaredStatus; readonly untilMs: number }>();
-  /** The last report of each other node, until it is too old to count. */
+  /** The last report of each other node, until it expires. */
   readonly #nodes = new Map<
     string,
     { readonly present: readonly PresentActor[]; readonly untilMs: number }
   >();
-  /**
-   * The statuses that readers here were sent. `offline` stays, for readers from which events were
-   * withheld.
-   */
+  /** Statuses sent to readers here. `offline` stays, for readers whose events were withheld. */
   readonly #published = new Map<string, PresenceStatus>();
 
   get empty(): boolean {
@@ -41,8 +38,8 @@ export class ConversationPresence {
   }
 
   /**
-   * Counts the actor as present until `untilMs`, unless it has another socket. Returns false where
-   * it was not present.
+   * Counts the actor as present until `untilMs`, unless it has another socket. Returns false if it
+   * was not present.
    */
   leave(socket: object, untilMs: number): boolean {
     const declared = this.#sockets.get(socket);
@@ -54,15 +51,14 @@ export class ConversationPresence {
     return true;
   }
 
-  /** Replaces the report of a node. */
   update(nodeId: string, present: readonly PresentActor[], untilMs: number): void {
     if (present.length === 0) this.#nodes.delete(nodeId);
     else this.#nodes.set(nodeId, { present, untilMs });
   }
 
   /**
-   * To be called when the last reader of the conversation on this node has left: reports of other
-   * nodes do not arrive from then on, and no reader was sent a status.
+   * Must be called when the last reader of the conversation here has left: no reports of other
+   * nodes arrive from then on, and no reader was sent a status.
    */
   forgetOthers(): void {
     this.#nodes.clear();
@@ -86,7 +82,7 @@ export class ConversationPresence {
     return ended;
   }
 
-  /** Returns the report about the sockets of this node. */
+  /** Returns this node's own report. */
   own(): PresentActor[] {
     const best = new Map<string, PresentActor>();
     for (const { actorId, status } of this.#sockets.values()) take(best, [actorId, status, true]);
@@ -94,7 +90,7 @@ export class ConversationPresence {
     return [...best.values()];
   }
 
-  /** Returns the statuses that readers here were not sent yet, and counts them as sent. */
+  /** Returns the statuses that readers here lack, and counts them as sent. */
   news(): [actorId: string, status: PresenceStatus][] {
     const best = new Map(this.own().map((present) => [present[0], present]));
     for (const { present } of this.#nodes.values()) for (const one of present) take(best, one);
@@ -109,16 +105,13 @@ export class ConversationPresence {
     return news;
   }
 
-  /** The statuses that readers here were sent. */
+  /** The statuses sent to readers here. */
   published(): Iterable<[actorId: string, status: PresenceStatus]> {
     return this.#published;
   }
 }
 
-/**
- * An open socket counts more than a closed one, whatever its status; among those, online counts
- * more than away.
- */
+/** An open socket counts more than a closed one; then online counts more than away. */
 function take(best: Map<string, PresentActor>, one: PresentActor): void {
   const known = best.get(one[0]);
   if (known === undefined || rank(one) > rank(known)) best.set(one[0], one);

@@ -5,11 +5,11 @@ import { Loop } from '../../../platform/lifecycle.ts';
 
 export interface PresenceRecordOptions {
   readonly database: Pick<Database, 'query'>;
-  /** New for every start of a node: rows of an earlier one end with it. */
+  /** New for every start of a node; the rows of an earlier start end with its id. */
   readonly nodeId: string;
   /**
    * How long an actor counts as present after its last socket closed, and how long the rows of a
-   * node that died count.
+   * dead node count.
    */
   readonly holdMs: number;
   readonly onError: (error: unknown) => void;
@@ -18,19 +18,19 @@ export interface PresenceRecordOptions {
 /**
  * Writes the presence that sockets of this node declare to Postgres, for REST on any node
  * (core/accounts/people/people.ts): a row for an actor when its status here changes, and one row
- * for the node at intervals. An actor without a declaration costs nothing. A row that could not be
- * written is written with the next round.
+ * for the node at intervals. An actor without a declaration costs nothing. A failed write is
+ * repeated in the next round.
  */
 export class PresenceRecord {
   readonly #options: PresenceRecordOptions;
-  /** The statuses that sockets have declared, by actor. */
+  /** The statuses that sockets declared, by actor. */
   readonly #actors = new Map<string, Map<object, DeclaredStatus>>();
   readonly #actorOf = new Map<object, string>();
-  /** What Postgres does not have yet, by actor. */
+  /** Statuses that Postgres does not have yet, by actor. */
   #unwritten = new Map<string, Present>();
   readonly #loop: Loop;
   #gathering: NodeJS.Timeout | undefined;
-  /** Until when, by `performance.now()`, rows of actors that left may have to be removed. */
+  /** Rows of actors that left may need removal until then (`performance.now()`). */
   #sweptUntilMs = 0;
 
   constructor(options: PresenceRecordOptions) {
@@ -53,7 +53,7 @@ export class PresenceRecord {
     this.#changed(actorId, best(sockets));
   }
 
-  /** To be called when a socket has closed. */
+  /** Must be called when a socket has closed. */
   left(socket: object): void {
     const actorId = this.#actorOf.get(socket);
     if (actorId === undefined) return;
@@ -69,7 +69,7 @@ export class PresenceRecord {
     this.#changed(actorId, { status: last, here: false });
   }
 
-  /** Writes that the actors of this node have left, once its sockets are closed. */
+  /** Writes that the actors of this node have left. Must be called after its sockets closed. */
   async close(): Promise<void> {
     clearTimeout(this.#gathering);
     await this.#loop.close();
@@ -78,10 +78,7 @@ export class PresenceRecord {
     await this.#round().catch(this.#options.onError);
   }
 
-  /**
-   * Gathers changes for a moment: a thousand sockets that come at once are one statement, not a
-   * thousand.
-   */
+  /** Gathers changes briefly: a thousand sockets that come at once are one statement. */
   #changed(actorId: string, present: Present): void {
     this.#unwritten.set(actorId, present);
     this.#gathering ??= setTimeout(() => {
@@ -95,8 +92,7 @@ export class PresenceRecord {
     const isIdle = this.#actors.size === 0 && this.#unwritten.size === 0;
     if (isIdle && performance.now() > this.#sweptUntilMs) return;
     const [node] = await database.query(RENEW_NODE, nodeId, holdMs);
-    // The earlier rows are gone, with a crash of Postgres or because this node was silent for
-    // long.
+    // The earlier rows are gone: Postgres crashed, or this node was silent for long.
     if (node!.is_new) this.#repeatAll();
     await this.#write();
     await database.query(SWEEP, nodeId);
@@ -111,7 +107,7 @@ export class PresenceRecord {
     if (written.size === 0) return;
     this.#sweptUntilMs = performance.now() + 2 * this.#options.holdMs;
     this.#unwritten = new Map();
-    // In one order on every node, so that two statements cannot wait for each other.
+    // Sorted on every node, so that two statements cannot wait for each other.
     const rows = [...written].sort(([a], [b]) => (a < b ? -1 : 1));
     try {
       await this.#options.database.query(
@@ -129,7 +125,7 @@ export class PresenceRecord {
   }
 }
 
-/** `here`: a socket is open; false: the last one has closed. */
+/** `here` is false after the last socket has closed. */
 interface Present {
   readonly status: DeclaredStatus;
   readonly here: boolean;
@@ -169,8 +165,7 @@ const WRITE = statement<
 });
 
 /**
- * Removes what has expired of this node, and everything of nodes that ended. A node that returns
- * writes its rows again.
+ * Removes this node's expired rows, and all rows of ended nodes; one that returns rewrites them.
  */
 const SWEEP = statement<[nodeId: string]>({
   name: 'sweep-presences',

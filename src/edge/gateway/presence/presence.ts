@@ -21,14 +21,11 @@ import { ConversationPresence, type Declared } from './conversation-presence.ts'
 export interface PresenceOptions {
   readonly engine: Pick<Engine, 'nodeId' | 'publish'>;
   /**
-   * How long an actor counts as present after its last socket closed, and how long a node's report
-   * counts without another.
+   * How long an actor counts as present after its last socket closed, and a node's last report
+   * counts.
    */
   readonly holdMs: number;
-  /**
-   * Sends an event to the team's readers on this node; returns false where it has none for the
-   * conversation.
-   */
+  /** Sends an event to the team's readers here; returns false if the conversation has none. */
   readonly deliver: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;
   readonly onError: (error: unknown) => void;
 }
@@ -36,12 +33,12 @@ export interface PresenceOptions {
 /**
  * Presence of actors (docs/realtime.md#events), over the engine alone. Each node reports on a
  * conversation's channel which actors have sockets on it: the whole list, when it changes, when a
- * node that begins to listen asks, and again at intervals. So the next report makes up for one that
- * is lost, and actors of a node that was killed are offline when its last report is too old. Every
- * node makes the events for its own readers from the reports.
+ * node that begins to listen asks, and at intervals. So the next report makes up for a lost one,
+ * and the actors of a killed node are offline when its last report expires. Every node makes the
+ * events for its own readers from the reports.
  *
- * A socket that never sends `presence` has none and costs nothing here. A socket is present in the
- * conversations that it is subscribed to.
+ * A socket is present in the conversations that it subscribes to. One that never sends `presence`
+ * has none and costs nothing here.
  */
 export class Presence {
   readonly #options: PresenceOptions;
@@ -68,10 +65,7 @@ export class Presence {
     return this.#loop.close();
   }
 
-  /**
-   * Sets the status of a socket's actor in the conversations that the socket follows now and will
-   * follow.
-   */
+  /** Sets the status of a socket's actor in the conversations that it follows now or later. */
   declare(reader: Reader, actorId: string, status: DeclaredStatus, conversationIds: Iterable<string>): void {
     const known = this.#declared.get(reader);
     if (known?.status === status) return;
@@ -81,10 +75,7 @@ export class Presence {
     for (const id of conversationIds) this.#enter(id, reader, declared);
   }
 
-  /**
-   * To be called when this node begins to listen to the conversation: it asks the other nodes for
-   * their reports.
-   */
+  /** Must be called when this node begins to listen: asks the other nodes for reports. */
   opened(conversationId: string): void {
     this.#publish(conversationId, { asks: true, present: this.#of(conversationId)?.presence.own() ?? [] });
   }
@@ -96,7 +87,7 @@ export class Presence {
   }
 
   /**
-   * To be called when the reader begins to receive ephemeral events: it is sent the present
+   * Must be called when the reader begins to receive ephemeral events: it is sent the present
    * statuses, then counts itself.
    */
   entered(conversationId: string, reader: Reader): void {
@@ -105,7 +96,7 @@ export class Presence {
       for (const [actorId, status] of known.presence.published()) {
         if (status !== 'offline') send(reader, conversationId, actorId, status);
       }
-      // The first reader here has no report before it.
+      // The first reader here finds no earlier report.
       this.#touch(conversationId);
     }
     const declared = this.#declared.get(reader);
@@ -117,14 +108,14 @@ export class Presence {
     if (this.#of(conversationId)?.presence.leave(reader, untilMs) === true) this.#touch(conversationId);
   }
 
-  /** Repeats all statuses, `offline` among them, for a reader from which events were withheld. */
+  /** Repeats all statuses, including `offline`, for a reader whose events were withheld. */
   repeat(conversationId: string, reader: Reader): void {
     for (const [actorId, status] of this.#of(conversationId)?.presence.published() ?? []) {
       send(reader, conversationId, actorId, status);
     }
   }
 
-  /** Takes the report of another node. Never throws. */
+  /** Never throws. */
   onReport(conversationId: string, { nodeId, report }: PresenceFrame): void {
     if (nodeId === this.#options.engine.nodeId || report === undefined) return;
     if (report.present.length > 0 || this.#of(conversationId) !== undefined) {
@@ -156,10 +147,7 @@ export class Presence {
     this.#touch(conversationId);
   }
 
-  /**
-   * Gathers changes for a moment: a thousand sockets that come at once are one report, not a
-   * thousand.
-   */
+  /** Gathers changes briefly: a thousand sockets that come at once are one report. */
   #touch(conversationId: string): void {
     if (this.#closed) return;
     this.#changed.add(conversationId);
@@ -171,7 +159,7 @@ export class Presence {
     }, GATHER_MS);
   }
 
-  /** Sends the other nodes and the readers here what they do not know yet. */
+  /** Sends the other nodes and the readers here what they lack. */
   #settle(conversationId: string): void {
     const known = this.#of(conversationId);
     if (known === undefined) return;
@@ -206,21 +194,21 @@ export class Presence {
     const { engine } = this.#options;
     engine
       .publish(conversationId, { kind: 'presence', stream: conversationId, nodeId: engine.nodeId, report })
-      // Not tried again here: the report is repeated soon.
+      // Not retried: the report is repeated soon.
       .catch(() => {});
   }
 }
 
 interface Known {
   readonly presence: ConversationPresence;
-  /** The report that was published last, as JSON. */
+  /** The last published report, as JSON. */
   published: string;
   publishedAtMs: number;
 }
 
 /** The report of a node without actors in the conversation. */
 const NOTHING = '[]';
-/** Differs from every report, so that it is published again: a node asked for it. */
+/** Differs from every report, so that a report that a node asked for is published again. */
 const ASKED_FOR = '';
 const GATHER_MS = 50;
 const ROUNDS_A_HOLD = 12;
