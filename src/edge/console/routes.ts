@@ -13,11 +13,9 @@ import { demoPage, type Welcome, type WelcomeLink, welcomePage } from './welcome
 export interface ConsoleOptions {
   readonly version: string;
   readonly runsOn: () => Readonly<Record<string, string>>;
-  /** The path of /metrics; undefined if it has a port of its own. */
+  /** Undefined if the metrics have a port of their own. */
   readonly metricsPath: string | undefined;
-  /**
-   * Undefined unless the demo account is on and the node can be reached from its own machine only.
-   */
+  /** Undefined unless the demo account is on and only this machine can reach the node. */
   readonly demo: ConsoleDemo | undefined;
 }
 
@@ -30,8 +28,8 @@ export interface ConsoleDemo {
 /**
  * `/` and, with the demo account, `/demo`. The credentials of the demo account (its API key on `/`,
  * tokens from `/demo/session`) are given only to pages of this server: the Host must be this
- * machine's, so that a foreign name that points at it gets nothing, and a request of another page,
- * which browsers mark by Origin, is refused.
+ * machine's, so a foreign name that points at it gets nothing, and a request of another page, which
+ * browsers mark by Origin, is refused.
  */
 export function consoleRoutes({ version, runsOn, metricsPath, demo }: ConsoleOptions): PublicRoutes {
   const links: readonly WelcomeLink[] = [
@@ -116,10 +114,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   'timeline.js': JAVASCRIPT,
 };
 
-/**
- * Neither through a foreign name that points at this machine nor, if the browser sends Origin, from
- * a page of another origin.
- */
+/** Checks against a foreign name that points here and, by Origin, a page of another origin. */
 function isOwnPage(request: PublicRequest): boolean {
   return isLoopbackHost(request.host) && (request.origin === undefined || isOwnOrigin(request));
 }

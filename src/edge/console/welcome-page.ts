@@ -4,10 +4,10 @@ import { htmlPage, type NavLink } from '../../platform/http/documents/pages/html
 
 export interface Welcome {
   readonly version: string;
-  /** What the node runs on, for readers on its own machine; undefined for others. */
+  /** The node's parts, for readers on its own machine; undefined for others. */
   readonly runsOn: Readonly<Record<string, string>> | undefined;
   readonly links: readonly WelcomeLink[];
-  /** The commands of the demo account, with its API key, for readers on the node's own machine. */
+  /** The demo account's commands, with its API key, for readers on the node's own machine. */
   readonly commands: { readonly tail: string; readonly send: string } | undefined;
 }
 

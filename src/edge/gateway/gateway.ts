@@ -134,13 +134,13 @@ export class Gateway {
 
   /**
    * Sends all sockets to other nodes (docs/realtime.md#guarantees, 5). Resolves when no socket is
-   * left, or time is up.
+   * left or time is up.
    */
   drain(reason: string, drainMs: number): Promise<void> {
     return this.#server.drain(reason, drainMs);
   }
 
-  /** To be called after `drain`. The HttpServer cuts sockets that are still open. */
+  /** Must be called after `drain`. The HttpServer cuts sockets that are still open. */
   async close(): Promise<void> {
     this.#unregister();
     await Promise.all([
@@ -154,5 +154,5 @@ export class Gateway {
   }
 }
 
-/** What ids of actors begin with. */
+/** The prefix of actor ids. */
 const ACTOR = `${ID_PREFIXES.actor}_`;

@@ -26,9 +26,9 @@ export interface InboxUpdatesOptions {
 }
 
 /**
- * Sends `inbox.updated` to the sockets of this node: each node that has sockets of an actor reads
- * the summary itself, when the writer of inbox rows announces a change, because the writer does not
- * know who is connected. An actor gets one a second at most, and none that says the same again.
+ * Sends `inbox.updated` to the sockets of this node. Each node that has sockets of an actor reads
+ * the summary itself when the writer of inbox rows announces a change, because the writer does not
+ * know who is connected. An actor gets at most one a second, and none that repeats the last.
  * Summaries are read one after the other, and the loop rests for longer than it reads, so that they
  * never take more than a part of one processor.
  */
@@ -38,7 +38,7 @@ export class InboxUpdates {
   readonly #unregister: () => void;
   #subscription: Subscription | undefined;
   #stale = new Set<string>();
-  /** What was sent last, by actor. */
+  /** The last summary sent, by actor. */
   #sent = new Map<string, string>();
   #restUntilMs = 0;
 
@@ -131,5 +131,5 @@ function contentOf({ as_of: _, ...content }: InboxSummary): string {
 }
 
 const ROUND_EVERY_MS = 1_000;
-/** How much longer than its reads the loop rests. */
+/** How many times longer than its reads the loop rests. */
 const REST = 3;

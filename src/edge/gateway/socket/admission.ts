@@ -16,7 +16,7 @@ export interface AdmissionOptions {
   readonly limits: Pick<SocketLimits, 'socketsPerActor'>;
 }
 
-/** Leads a session from a known caller to `ready`, whichever way the caller became known. */
+/** Makes a session with a known caller `ready`, however the caller became known. */
 export class Admission {
   readonly #options: AdmissionOptions;
 
@@ -24,7 +24,7 @@ export class Admission {
     this.#options = options;
   }
 
-  /** To be taken before a credential is read, and given to `admit`. */
+  /** Must be read before the credential, and given to `admit`. */
   get rightsRead(): number {
     return this.#options.revocation.changes;
   }
@@ -42,8 +42,8 @@ export class Admission {
   }
 
   /**
-   * Sends `ready`; events of the actor's own feed follow it. Throws ApiError: `limit_exceeded`, or
-   * `service_unavailable` while the engine is away. Does nothing more once the session has closed.
+   * Sends `ready`, then the feed's events; does nothing once the session has closed. Throws
+   * ApiError: `limit_exceeded`, or `service_unavailable` while the engine is unavailable.
    */
   async admit(session: Session, principal: Principal, rightsRead: number): Promise<void> {
     const { streams, revocation, cursors } = this.#options;

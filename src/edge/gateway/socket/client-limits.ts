@@ -2,7 +2,7 @@ import type { SocketLimits } from '../../../contract/protocol/socket/socket-limi
 
 /**
  * The limits of one socket's client: its bucket of requests and its counts of faults and refusals.
- * Made when it sends its first frame. Times are milliseconds of one clock.
+ * Made at its first frame. Times are milliseconds of one clock.
  */
 export class ClientLimits {
   /** When the bucket of requests will be full again. */
@@ -12,10 +12,7 @@ export class ClientLimits {
   #countingSinceMs = Number.NEGATIVE_INFINITY;
   #refusals = 0;
 
-  /**
-   * Takes one request out of the bucket and returns 0; when it is empty, returns for how long there
-   * is none.
-   */
+  /** Takes one request from the bucket; returns 0, or how long it stays empty. */
   takeRequest({ requestsPerSecond }: SocketLimits, nowMs: number): number {
     const fullAtMs = Math.max(this.#fullAtMs, nowMs) + SECOND_MS / requestsPerSecond;
     const waitMs = fullAtMs - nowMs - SECOND_MS;
@@ -24,10 +21,7 @@ export class ClientLimits {
     return 0;
   }
 
-  /**
-   * Counts a frame that was malformed or out of place; returns true when there were too many in a
-   * minute.
-   */
+  /** Counts a frame malformed or out of place; returns true if there were too many in a minute. */
   addFault({ badFramesPerMinute }: SocketLimits, nowMs: number): boolean {
     this.#faultsAtMs ??= [];
     this.#faultsAtMs.push(nowMs);
@@ -36,9 +30,9 @@ export class ClientLimits {
   }
 
   /**
-   * Counts a request that was refused for its rate. Returns how long the client must stay away, or
-   * 0 while it is tolerated: a refusal costs as much as an answer, so no socket is refused more
-   * than five seconds' worth of requests in a minute.
+   * Counts a request refused for its rate. Returns how long the client must stay away, or 0 while
+   * it is tolerated. A refusal costs as much as an answer, so no socket is refused more than five
+   * seconds' worth of requests in a minute.
    */
   addRefusal({ requestsPerSecond }: SocketLimits, nowMs: number): number {
     if (nowMs - this.#countingSinceMs >= MINUTE_MS) {

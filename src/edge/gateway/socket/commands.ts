@@ -43,14 +43,13 @@ export interface CommandsOptions {
 
 /**
  * Executes the requests of clients (docs/realtime.md#requests). Requests of one socket are executed
- * and answered one after the other, in the order in which they arrive. `ping` alone is answered at
- * once: it asks whether the server is there, not whether Postgres is. No error ends the socket by
- * itself; frames that are malformed or out of place, and requests over the rate, are counted
- * (client-limits.ts).
+ * and answered in the order in which they arrive. Only `ping` is answered at once: it asks whether
+ * the server is there, not whether Postgres is. No error ends the socket by itself; frames
+ * malformed or out of place, and requests over the rate, are counted (client-limits.ts).
  */
 export class Commands {
   readonly #options: CommandsOptions;
-  /** The sessions with a request under way, and the requests that wait behind it. */
+  /** The sessions with a request under way, each with the requests that wait behind it. */
   readonly #waiting = new Map<Session, Request[]>();
 
   constructor(options: CommandsOptions) {
@@ -79,7 +78,7 @@ export class Commands {
     else waiting.push(request);
   }
 
-  /** Makes a session ready whose handshake named the caller, before any of its requests. */
+  /** Makes a session ready whose handshake named the caller, before its first request. */
   admit(session: Session, principal: Principal, rightsRead: number): void {
     const admitting = this.#options.admission.admit(session, principal, rightsRead);
     this.#run(
@@ -103,7 +102,7 @@ export class Commands {
     this.#waiting.delete(session);
   }
 
-  /** For a defect: a client that got no answer must come back rather than wait for one. */
+  /** Handles a defect: a client that got no answer must reconnect instead of waiting for one. */
   #failed(session: Session, error: unknown, frame?: AnyFrame): void {
     this.#waiting.delete(session);
     session.log.error({ ...contextOf(session, frame), err: error }, 'a socket command failed');
@@ -214,7 +213,7 @@ export class Commands {
   }
 
   /**
-   * Registers the session for changes of the right before it reads the right, and returns only if
+   * Registers the session for changes of the right before reading the right, and returns only if
    * the subscription is still registered after the last await.
    */
   async #join(
@@ -316,7 +315,7 @@ export class Commands {
     session.send(Buffer.from(JSON.stringify(frame)));
   }
 
-  /** Replies with the error object of REST: its envelope is the end of the frame. */
+  /** Replies with the error object of REST: its envelope ends the frame. */
   #refuse(session: Session, id: string | null, error: ApiError, retryAfterMs = retryAfterOf(error)): void {
     const envelope = this.#options.failures.toBody(error);
     const start = `{"type":"reply","id":${JSON.stringify(id)},"ok":false,`;
@@ -352,10 +351,7 @@ function contextOf({ principal }: Session, frame: AnyFrame | undefined): object 
   return { actor_id: principal?.actor.id, op: frame?.type, frame_id: frame?.id };
 }
 
-/**
- * The close reasons of a failed `authenticate`, or of a handshake that failed after the upgrade;
- * others are 4202.
- */
+/** Close reasons of a failed `authenticate` or post-upgrade handshake; others are 4202. */
 const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } = {
   api_version_required: 'version_unsupported',
   api_version_invalid: 'version_unsupported',
@@ -367,16 +363,13 @@ const REASONS: { readonly [condition in ApiError['condition']]?: CloseReason } =
 
 const RETRY_MS = 1_000;
 
-/** The message for a field that neither the handshake nor the frame has, and the field. */
+/** The message and the field for a value that neither the handshake nor the frame has. */
 function inFrame(field: 'version' | 'account'): [missing: string, param: string] {
   const message = `The field ${field} of the authenticate frame is missing: the handshake did not name it either.`;
   return [message, field];
 }
 
-/**
- * Returns the value that the handshake and the frame agree on. Throws ApiError
- * `parameters_exclusive` if they differ.
- */
+/** Returns the value of the handshake and the frame; `parameters_exclusive` if they differ. */
 function agreed(
   param: string,
   fromHandshake: string | undefined,

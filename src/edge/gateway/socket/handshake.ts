@@ -10,9 +10,7 @@ export type UpgradeRequest = Pick<
   'query' | 'host' | 'origin' | 'authorization' | 'version' | 'account'
 >;
 
-/**
- * What the handshake says about the caller; undefined fields are left to an `authenticate` frame.
- */
+/** The handshake's data about the caller; an `authenticate` frame may fill undefined fields. */
 export interface Handshake {
   readonly version: Version | undefined;
   readonly account: string | undefined;
@@ -44,7 +42,7 @@ export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrig
   return { version, account, authorization, ticket: query.ticket };
 }
 
-/** Returns the version that an upgrade request names, whether or not it may be opened. */
+/** Returns the version that an upgrade request names, even if it may not be opened. */
 export function spokenIn({ version, query }: Pick<UpgradeRequest, 'version' | 'query'>): string | undefined {
   return version || (new URLSearchParams(query).get('version') ?? undefined);
 }
@@ -53,8 +51,7 @@ const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
 
 /**
- * A node behind a proxy that ends TLS does not know its own scheme, so the host's own origin counts
- * with either one.
+ * Allows the host's own origin with either scheme: behind a TLS proxy a node does not know its own.
  */
 function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOrigins, 'allows'>): void {
   if (origin === undefined || allowed.allows(origin)) return;
@@ -72,8 +69,7 @@ function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOr
 function readQuery(text: string): Query {
   const query: Query = {};
   for (const [name, value] of new URLSearchParams(text)) {
-    // URLs end up in logs and histories: a secret that lives longer than a ticket must not be in
-    // one.
+    // URLs end up in logs and histories, so secrets that outlive a ticket must not be in one.
     if (CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value)) {
       throw new ApiError(
         'invalid_credentials',

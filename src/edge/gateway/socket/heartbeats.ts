@@ -4,11 +4,11 @@ import { Loop } from '../../../platform/lifecycle.ts';
 
 /** An object with deadlines: a session. */
 export interface Timed {
-  /** The tick of its next deadline, 0 for none. Heartbeats sets it. */
+  /** The tick of its next deadline, or 0 without one. Set by Heartbeats. */
   tick: number;
   /**
-   * Does what is due at `nowMs` (of `Heartbeats.nowMs`) and returns when it is due next; Infinity:
-   * never. It may be called too early, so it must compare. Must not throw.
+   * Does the work due at `nowMs` (of `Heartbeats.nowMs`) and returns when it is due next, or
+   * Infinity for never. It may be called too early, so it must compare. Must not throw.
    */
   due(nowMs: number): number;
 }
@@ -21,9 +21,9 @@ export interface HeartbeatsOptions {
 }
 
 /**
- * All deadlines of all sockets on one timer: a timer for each socket would cost more than the
+ * All deadlines of all sockets on one timer, because a timer for each would cost more than the
  * socket (bench/README.md, P8). A session is in the slot of the tick at which it is due next. Only
- * its latest entry counts; an entry that an earlier one replaced is skipped when its tick comes.
+ * its latest entry counts; a replaced one is skipped when its tick comes.
  */
 export class Heartbeats {
   /** How late a deadline may be noticed, in milliseconds. */
@@ -47,7 +47,7 @@ export class Heartbeats {
   }
 
   /**
-   * Returns whole milliseconds of a clock that never goes back: small integers, which objects hold
+   * Returns whole milliseconds of a clock that never goes back: objects hold small integers
    * unboxed.
    */
   nowMs(): number {
@@ -65,8 +65,8 @@ export class Heartbeats {
   }
 
   /**
-   * Returns the heartbeat of this moment. It is encoded once for all sessions of the same round
-   * that have neither `heads` of their own nor an earlier cursor (heartbeat-cursor.ts).
+   * Returns the present heartbeat. It is encoded once for all sessions of a round without `heads`
+   * of their own or an earlier cursor (heartbeat-cursor.ts).
    */
   ping(nowMs: number, heads?: Readonly<Record<string, number>>, held?: string): Buffer {
     if (heads !== undefined || held !== undefined) return this.#encode({ ...heads }, held);

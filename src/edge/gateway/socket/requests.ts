@@ -14,9 +14,9 @@ import {
 export type Request =
   | { readonly id: string; readonly op: Op; readonly frame: AnyFrame; readonly error?: undefined }
   | {
-      /** Null where the frame has none to echo. */
+      /** Null if the frame has none to echo. */
       readonly id: string | null;
-      /** Undefined where the frame does not say a known op. */
+      /** Undefined if the frame has no known op. */
       readonly op: Op | undefined;
       readonly frame?: undefined;
       readonly error: ApiError;
@@ -25,8 +25,8 @@ export type Request =
 export type AnyFrame = { [O in Op]: CommandFrame<O> }[Op];
 
 /**
- * Reads a client's text frame (docs/realtime.md#requests): a request, or the answer to a heartbeat.
- * Checks in this order: JSON, type, id, op, fields. Does not use `bytes` after it returns.
+ * Reads a client's text frame (docs/realtime.md#requests). Checks JSON, type, id, op and fields in
+ * this order. Does not use `bytes` after it returns.
  */
 export function readRequest(bytes: ArrayBuffer): Request | 'pong' {
   if (isPlainPong(new Uint8Array(bytes))) return 'pong';
@@ -49,14 +49,14 @@ export function readRequest(bytes: ArrayBuffer): Request | 'pong' {
 }
 
 /**
- * Whether the frame is `{"type":"pong","t":…}` with a whole number and without white space, as
- * JSON.stringify writes it: nearly every frame of an idle socket is, and need not be parsed. Any
- * other valid form is recognized by its validator.
+ * Returns whether the frame is `{"type":"pong","t":…}` with a whole number and no white space, as
+ * JSON.stringify writes it: nearly every frame of an idle socket is, and need not be parsed. The
+ * validator recognizes any other valid form.
  */
 function isPlainPong(bytes: Uint8Array): boolean {
   const start = PONG_START.length;
   const last = bytes.length - 1;
-  // Up to 15 digits are an exact number, and one without a leading zero is JSON.
+  // Up to 15 digits are an exact number, and valid JSON if no zero leads.
   if (last <= start || last > start + 15 || bytes[last] !== CLOSING_BRACE) return false;
   for (let index = 0; index < start; index++) if (bytes[index] !== PONG_START[index]) return false;
   for (let index = start; index < last; index++)
@@ -69,7 +69,7 @@ const CLOSING_BRACE = '}'.charCodeAt(0);
 const ZERO = '0'.charCodeAt(0);
 const NINE = '9'.charCodeAt(0);
 
-/** Compiled at first use: all of them would delay every start. */
+/** Compiled at first use, because compiling all would delay every start. */
 const VALIDATORS = new Map<Op, Validator<AnyFrame>>();
 let validatePong: Validator<unknown> | undefined;
 
@@ -104,10 +104,7 @@ function requireOp(type: unknown): Op {
   return type;
 }
 
-/**
- * Returns the id of a frame that was refused as a whole for one string in it: its client still
- * waits for this id.
- */
+/** Returns the id of a frame refused for one string in it: its client waits for this id. */
 function idIn(text: string): string | null {
   try {
     const value: unknown = JSON.parse(text);

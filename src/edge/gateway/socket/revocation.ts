@@ -24,7 +24,7 @@ export interface RevocationOptions {
   readonly log: Logger;
 }
 
-/** Whether the caller may follow a conversation over a socket: if it may read it over REST. */
+/** Returns whether the caller may follow a conversation: if it may read it over REST. */
 export function mayFollow(principal: Principal, facts: ConversationFacts): boolean {
   return mayRead(principal, facts) && readsMessages(principal);
 }
@@ -36,8 +36,8 @@ export function mayHaveFeed(principal: Principal): boolean {
 
 /**
  * Keeps open sockets to the rights of their callers (docs/architecture.md#rights-that-end): when a
- * right changes, on whichever node, the sessions that depend on it are checked again and lose what
- * is gone. Sessions register under a subject before their right is read, so that no change falls in
+ * right changes, on any node, the sessions that depend on it are checked again and lose what is
+ * gone. Sessions register under a subject before their right is read, so that no change falls in
  * between.
  */
 export class Revocation {
@@ -45,8 +45,8 @@ export class Revocation {
   readonly #stopListening: () => void;
   readonly #loop: Loop;
   /**
-   * What must be checked of a session: one conversation, or everything. Sessions that a change
-   * named go first.
+   * What to check of a session: one conversation or everything. Sessions named by a change are
+   * first.
    */
   readonly #due = new Map<Session, string>();
   readonly #swept = new Map<Session, string>();
@@ -66,14 +66,14 @@ export class Revocation {
   }
 
   /**
-   * Grows with every change. A caller that read a right before its session was registered compares:
-   * if the number differs, the session must be checked.
+   * Grows with every change. If it grew since a right was read before the session was registered,
+   * the session must be checked.
    */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Checks all rights of the session soon. */
+  /** Schedules a check of all rights of the session. */
   check(session: Session): void {
     this.#add(this.#due, session, EVERYTHING);
   }
@@ -101,8 +101,8 @@ export class Revocation {
   }
 
   /**
-   * While the link between nodes is in doubt, changes on other nodes may not arrive here, so all
-   * sessions are checked again.
+   * Checks all sessions again while the link between nodes is in doubt, because changes on other
+   * nodes may not arrive here.
    */
   #repeat(): void {
     for (const [session, what] of this.#undecided) this.#add(this.#due, session, what);
@@ -118,10 +118,9 @@ export class Revocation {
     this.#running ??= this.#run();
   }
 
-  /** Paced, so that a sweep over ten thousand sessions does not block the event loop. */
+  /** Paced, so that a sweep of ten thousand sessions does not block the event loop. */
   async #run(): Promise<void> {
-    // Frames that are published in this turn go out first, and one change often names several
-    // subjects.
+    // Lets this turn's frames go first, and gathers the subjects that one change names.
     await nextTurn();
     for (;;) {
       const batch = take(this.#due, BATCH);
@@ -142,7 +141,7 @@ export class Revocation {
         if (checked !== undefined) await checked;
       }
     } catch (error) {
-      // Postgres is away. The change was acknowledged, so the check is repeated until it succeeds.
+      // Postgres is unavailable. The change was acknowledged, so the check is repeated.
       this.#undecided.set(session, what);
       const actor_id = session.principal?.actor.id;
       session.log.warn({ err: error, actor_id }, 'could not read the rights of a socket');
@@ -164,8 +163,8 @@ export class Revocation {
   }
 
   /**
-   * Returns the caller with its present rights, or undefined if it has none any more. The session
-   * itself handles the expiry, which has a grace period.
+   * Returns the caller with its present rights, or undefined if it has none. The session itself
+   * handles the expiry, which has a grace period.
    */
   async #current({ accountId, actor, credential }: Principal): Promise<Principal | undefined> {
     try {
@@ -198,7 +197,7 @@ export class Revocation {
     }
   }
 
-  /** Returns undefined where the facts are cached, which they nearly always are. */
+  /** Returns undefined if the facts are cached, which they nearly always are. */
   #checkConversation(session: Session, conversationId: string): Promise<void> | undefined {
     const facts = this.#options.directory.facts(conversationId);
     if (facts instanceof Promise) {
@@ -215,8 +214,7 @@ export class Revocation {
     if (facts !== undefined && mayFollow(principal, facts)) return;
     session.removeSubscription(conversationId);
     this.#options.streams.leave(conversationId, session);
-    // Queued bytes may belong to this conversation: they must not leave any more, and the client
-    // resumes.
+    // Queued bytes may belong to this conversation and must not leave; the client resumes.
     if (session.heldBytes > 0) session.cut();
     // A subscribe that is still being decided is answered by its reply.
     else if (subscription.state !== 'joining') sendRevoked(session, conversationId, facts);
@@ -224,8 +222,7 @@ export class Revocation {
 }
 
 /**
- * Says that the subscription has ended because the caller may not read the conversation, or because
- * it was deleted.
+ * Tells the client that its subscription ended because the conversation is forbidden or deleted.
  */
 export function sendRevoked(
   session: Session,

@@ -56,7 +56,6 @@ export class SocketServer {
   #draining = false;
   #emptied: (() => void) | undefined;
 
-  /** Serves from now on. */
   constructor(options: SocketServerOptions) {
     this.#options = options;
     // A rejection is reported by the first handshake, which is refused.
@@ -80,23 +79,22 @@ export class SocketServer {
     };
     options.http.ws<SocketData>('/v1/realtime', {
       maxPayloadLength: limits.frameBytes,
-      // The limit above which uWS skips a socket. It is compared before a write, so the last frame
-      // exceeds it.
+      // uWS skips sockets above this limit. It compares before a write, so the last frame exceeds
+      // it.
       maxBackpressure: limits.durableBytes,
-      // It would close with 1006, without the queued bytes and without a close frame.
+      // True would close with 1006, without the queued bytes and without a close frame.
       closeOnBackpressureLimit: false,
-      // Heartbeats are frames of our own, since browsers do not show pings. This timeout is for
-      // connections whose client does not answer our FIN (uWS gives them up to 16 s), and a second
-      // net under the heartbeat.
+      // Heartbeats are our own frames, because browsers do not show pings. This timeout is for
+      // clients that do not answer our FIN (uWS gives them up to 16 s), and a second net under the
+      // heartbeat.
       idleTimeout: idleTimeoutS(limits),
       sendPingsAutomatically: false,
-      // A compression context for each socket costs more than an idle socket may (bench/README.md,
-      // P7).
+      // A compression context costs more than an idle socket may (bench/README.md, P7).
       compression: 0,
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => this.#open(ws),
       message: (ws, bytes, isBinary) => this.#receive(sessionOf(ws), bytes, isBinary),
-      // The library has answered the ping.
+      // uWS has answered the ping.
       ping: (ws) => sessionOf(ws)?.countControlFrame(),
       pong: (ws) => sessionOf(ws)?.countControlFrame(),
       drain: (ws) => sessionOf(ws)?.wireDrained(),
@@ -119,7 +117,7 @@ export class SocketServer {
     for (const [index, session] of open.entries()) {
       session.sendFrame({
         type: 'goaway',
-        // An interval for each socket: chance alone makes heaps twice as high as the mean.
+        // Each socket has its own interval: chance alone makes heaps twice as high as the mean.
         reconnect_in_ms: Math.floor(((index + Math.random()) * spreadMs) / open.length),
         deadline_ms: drainMs,
         reason,
@@ -146,10 +144,7 @@ export class SocketServer {
     });
   }
 
-  /**
-   * Copies everything of the request before it returns, since the library takes the request back
-   * then.
-   */
+  /** Copies the request before it returns, because the library takes the request back then. */
   #upgrade(res: HttpResponse, req: HttpRequest, context: us_socket_context_t): void {
     const exchange = this.#options.http.receive(res, req);
     if (exchange === undefined) return;
@@ -159,8 +154,8 @@ export class SocketServer {
     const ofVersion = deprecationHeaders(spokenIn(exchange.head));
     for (const [name, value] of ofVersion) exchange.setHeader(name, value);
     const admitted = this.#admit(exchange.head, protocolVersion, exchange.readAddress());
-    // Not inside the library's call, which would take the connection from the request before both
-    // promises have resolved.
+    // Waits until the library's call is over, which would take the connection from the request
+    // before both promises have resolved.
     const returned = new Promise((resolve) => setImmediate(resolve));
     Promise.all([admitted, this.#cork, returned]).then(
       ([opening, cork]) => {
@@ -180,10 +175,7 @@ export class SocketServer {
     );
   }
 
-  /**
-   * Makes the checks in the order of docs/contract.md#order-of-checks. Rejects with the error for
-   * the answer.
-   */
+  /** Checks in the order of docs/contract.md#order-of-checks. Rejects with the error to answer. */
   async #admit(head: RequestHead, protocolVersion: string, address: string): Promise<Opening> {
     const { rateLimits, admission, origins } = this.#options;
     await rateLimits.addresses.consume(address);
@@ -201,7 +193,7 @@ export class SocketServer {
     const { rightsRead } = admission;
     const principal = await this.#authenticate(handshake);
     if (principal !== undefined) {
-      // A ticket is bound to its account, which need not be named again.
+      // A ticket is bound to its account, so the handshake need not name it.
       requireAccount(principal, handshake.account ?? (handshake.ticket && principal.accountId));
       requireSubscription(principal);
       await rateLimits.credentials.consume(principal.credential.id);
@@ -210,7 +202,7 @@ export class SocketServer {
     return { handshake, principal, rightsRead };
   }
 
-  /** Returns undefined where the credential is left to an `authenticate` frame. */
+  /** Returns undefined if the credential is left to an `authenticate` frame. */
   async #authenticate({ authorization, ticket }: Handshake): Promise<Principal | undefined> {
     const { authenticator, tickets } = this.#options;
     if (ticket !== undefined) return authenticator.principalOf(await tickets.redeem(ticket));
@@ -239,8 +231,8 @@ export class SocketServer {
   }
 
   /**
-   * uWS has joined fragments. A text that is not UTF-8, and a frame that is too long or breaks RFC
-   * 6455, was cut by uWS itself, without a close frame.
+   * uWS joins fragments, and cuts by itself, without a close frame, a text that is not UTF-8 and a
+   * frame that is too long or breaks RFC 6455.
    */
   #receive(session: Session | undefined, bytes: ArrayBuffer, isBinary: boolean): void {
     if (session === undefined) return;
@@ -252,12 +244,12 @@ export class SocketServer {
 /**
  * Holds uWS's one cork while a socket is made after an `await`. If the socket's own request is
  * corked, as the manual has it, uWS takes the cork back through what has become the socket
- * meanwhile, reads the request's flags out of its memory and closes the socket for what it finds
+ * meanwhile, reads the request's flags from its memory and closes the socket for what it finds
  * there: some sockets closed right after their `hello`, depending on the heap (v20.49,
- * HttpResponse::cork, mended in v20.80; up to 3 of 25 runs of one test on a busy machine, and still
- * one in 200,000 where nothing but the library's own work happens within the cork). Without a cork
- * it complains on standard error each time. So another request holds the cork: one of our own, on a
- * listener that is closed afterwards, and never answered.
+ * HttpResponse::cork, fixed in v20.80; up to 3 of 25 runs of one test on a busy machine, and still
+ * one in 200,000 if only the library's own work happens within the cork). Without a cork it
+ * complains on standard error each time. So another request holds the cork: our own, on a listener
+ * that is closed afterwards, and never answered.
  */
 class CorkHolder {
   readonly #held: HttpResponse;
@@ -304,10 +296,7 @@ class CorkHolder {
   }
 }
 
-/**
- * The user data at uWS's own object, which uWS copies key by key: under one name that is not its
- * own.
- */
+/** The user data, which uWS copies key by key to its own object: under one name of ours. */
 interface SocketData {
   socket: Session | Opening;
 }
@@ -323,17 +312,17 @@ function sessionOf(ws: WebSocket<SocketData>): Session | undefined {
   return socket instanceof Session ? socket : undefined;
 }
 
-/** The condition of the answer; anything but an ApiError is answered with a 5xx. */
+/** Returns the condition of the answer; anything but an ApiError is answered with a 5xx. */
 function refusalOf(error: unknown): string {
   return error instanceof ApiError ? error.condition : 'unavailable';
 }
 
 /** The period over which reconnects are spread (docs/realtime.md#guarantees, 5). */
 const SPREAD_MS = 5_000;
-/** For the close frames of sockets that still read. */
+/** The time for the close frames of sockets that still read. */
 const LAST_WORDS_MS = 1_000;
 
-/** uWS takes 0 or 8 to 960 s, and ends the process otherwise. */
+/** uWS accepts 0 or 8 to 960 s, and otherwise ends the process. */
 function idleTimeoutS({ heartbeatMs, pongMs }: SocketLimits): number {
   return Math.min(960, Math.max(60, Math.ceil((2 * (heartbeatMs + pongMs)) / 1_000)));
 }

@@ -15,10 +15,7 @@ import type { Credential } from '../../../platform/access/principal.ts';
  */
 export type SessionState = 'opening' | 'ready' | 'dropped' | 'closing' | 'closed';
 
-/**
- * The states that may follow each state. The client may leave at any moment, so all lead to
- * `closed`.
- */
+/** The states that may follow each; all lead to `closed`, because the client may always leave. */
 const NEXT: { readonly [state in SessionState]: readonly SessionState[] } = {
   opening: ['ready', 'dropped', 'closing', 'closed'],
   ready: ['dropped', 'closing', 'closed'],
@@ -27,10 +24,7 @@ const NEXT: { readonly [state in SessionState]: readonly SessionState[] } = {
   closed: [],
 };
 
-/**
- * Returns `to`. Throws an AssertionError for a step that the table does not have, which is a defect
- * of the caller.
- */
+/** Returns `to`. Throws an AssertionError, for a defect, if the table has no such step. */
 export function transition(from: SessionState, to: SessionState): SessionState {
   assert(NEXT[from].includes(to), `A session cannot go from ${from} to ${to}.`);
   return to;
@@ -38,15 +32,12 @@ export function transition(from: SessionState, to: SessionState): SessionState {
 
 type Limits = Pick<SocketLimits, 'expiryNoticeMs' | 'expiryGraceMs'>;
 
-/**
- * When a socket is sent `auth_expiring` whose credential ends at `expiresAtMs`; all in milliseconds
- * since 1970.
- */
+/** When a socket whose credential ends at `expiresAtMs` is sent `auth_expiring` (Unix, ms). */
 export function noticeAt(kind: Credential['kind'], expiresAtMs: number, limits: Limits): number {
   return isRefreshable(kind) ? expiresAtMs - limits.expiryNoticeMs : Number.POSITIVE_INFINITY;
 }
 
-/** When the socket is closed, unless its credential was replaced. */
+/** When the socket is closed, unless its credential is replaced. */
 export function endAt(kind: Credential['kind'], expiresAtMs: number, limits: Limits): number {
   return isRefreshable(kind) ? expiresAtMs + limits.expiryGraceMs : expiresAtMs;
 }
@@ -56,7 +47,7 @@ function isRefreshable(kind: Credential['kind']): boolean {
   return kind === 'access_token';
 }
 
-/** Callers that wait for a socket's queue to become shorter. */
+/** Callers that wait until a socket's queue is shorter. */
 export class DrainWaiters {
   #waiters: { readonly bytes: number; readonly resolve: () => void }[] = [];
 
@@ -64,7 +55,7 @@ export class DrainWaiters {
     return this.#waiters.length === 0;
   }
 
-  /** Resolves at the first `settle` with less than `bytes`. */
+  /** Resolves at the first `settle` with fewer than `bytes`. */
   add(bytes: number): Promise<void> {
     return new Promise((resolve) => this.#waiters.push({ bytes, resolve }));
   }
@@ -78,22 +69,20 @@ export class DrainWaiters {
 
 /** A conversation that the session follows, or is about to follow. */
 export interface SocketSubscription {
-  /**
-   * The number in the reply; for a resume, the number that a reply would have, once it is known.
-   */
+  /** The head in the reply, or that a reply to a resume would have once known. */
   headSequence: number;
-  /** All later messages were sent, or are being sent. */
+  /** All later messages were or are being sent. */
   fromSequence: number;
   /**
    * `joining`: its right is being read. `resuming`: a resume has accepted it. `replaying`: its
    * replay is under way. `live`: it receives live events.
    */
   state: 'joining' | 'resuming' | 'replaying' | 'live';
-  /** Set during a resume or replay; resolves also when it fails. */
+  /** Set during a resume or replay; also resolves if it fails. */
   replay?: Promise<void>;
 }
 
-/** `used`: the subscriptions that there are, or would be. */
+/** `used` counts the subscriptions that exist or would exist. */
 export function tooManySubscriptions(limit: number, used: number): ApiError {
   return new ApiError('limit_exceeded', `A socket can have at most ${limit} subscriptions.`, {
     quota: { limit, used, reset_at: null },
@@ -104,7 +93,7 @@ export function tooManySubscriptions(limit: number, used: number): ApiError {
 export interface Wire {
   /** 1 sent, 0 queued, 2 dropped. */
   send(bytes: Buffer, isBinary: boolean): number;
-  /** Sends everything that `work` sends together. */
+  /** Sends all frames of `work` together. */
   cork(work: () => void): unknown;
   /** Sends a close frame; calls the close handler before it returns. */
   end(code: number, reason: string): void;

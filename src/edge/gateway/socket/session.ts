@@ -18,7 +18,7 @@ import type { SocketSubscription, Wire } from './session-state.ts';
 import { DrainWaiters, endAt, noticeAt, type SessionState, transition } from './session-state.ts';
 import { type Sessions, subjectsOf } from './sessions.ts';
 
-/** What the sessions of a server share: one pointer a session. */
+/** The state that the sessions of a server share, at one pointer a session. */
 export interface SessionHost {
   readonly limits: SocketLimits;
   readonly heartbeats: Heartbeats;
@@ -26,35 +26,32 @@ export interface SessionHost {
   readonly sessions: Sessions<Session>;
   readonly streams: Pick<Streams, 'leave' | 'leaveFeed' | 'moved'>;
   readonly log: Logger;
-  /**
-   * The session lost a frame: it must be silenced before anything else is published, then closed.
-   */
+  /** The session lost a frame: silence it before anything else is published, then close it. */
   gapped(session: Session): void;
-  /** The socket is gone; `reason`: why this side ended it. */
+  /** The socket is gone; `reason` tells why this side ended it. */
   ended(session: Session, reason: CloseReason | 'cut' | undefined): void;
 }
 
 /**
- * One socket: its caller, its subscriptions, its deadlines and its end. session-state.ts has its
- * states; every change of state goes through `#enter`.
+ * One socket: its caller, its subscriptions, its deadlines and its end. Every change of state
+ * (session-state.ts) goes through `#enter`.
  *
- * A node holds tens of thousands, nearly all of them idle: a session has no timer, closure or
- * collection that an idle one does not need, and keeps times as small integers (bench/README.md,
- * P7).
+ * A node holds tens of thousands, nearly all idle: a session has no timer, closure or collection
+ * that an idle one does not need, and keeps times as small integers (bench/README.md, P7).
  */
 export class Session implements Reader, Timed {
   readonly id = newId('connection');
   /** The version and account of the handshake; released when the session is ready. */
   handshake: Pick<Handshake, 'version' | 'account'> | undefined;
   version: Version;
-  /** True from the moment at which it begins to join its actor's feed. */
+  /** True once it begins to join its actor's feed. */
   hasFeed = false;
   tick = 0;
   readonly #host: SessionHost;
   readonly #wire: Wire;
   #state: SessionState = 'opening';
   #principal: Principal | undefined;
-  /** End of the credential in milliseconds since 1970; null where it does not expire. */
+  /** The end of the credential in milliseconds since 1970; null if it does not expire. */
   #expiresAtMs: number | null = null;
   #expiryNoticed = false;
   #subscriptions: Map<string, SocketSubscription> | undefined;
@@ -63,10 +60,7 @@ export class Session implements Reader, Timed {
   #drainWaiters: DrainWaiters | undefined;
   #closeReason: CloseReason | 'cut' | undefined;
   #closeText = '';
-  /**
-   * Of `opening` and `closing`, on the clock of Heartbeats: then an opening socket is closed, a
-   * closing one cut.
-   */
+  /** When (on Heartbeats's clock) an opening socket is closed and a closing one is cut. */
   #deadlineMs: number;
   #pingAtMs = 0;
   #pongByMs = 0;
@@ -103,19 +97,14 @@ export class Session implements Reader, Timed {
     return this.#expiresAtMs;
   }
 
-  /**
-   * A logger of this connection. Made for the line that needs it, so that idle sockets do not pay
-   * for one.
-   */
+  /** Returns this connection's logger, made for each line so that idle sockets need none. */
   get log(): Logger {
     return this.#host.log.child({ connection_id: this.id });
   }
 
   // The caller
 
-  /**
-   * Sets the caller, or replaces it after its rights were read again or its token was refreshed.
-   */
+  /** Sets the caller, or replaces it after its rights were reread or its token was refreshed. */
   identify(principal: Principal, expiresAtMs: number | null): void {
     const { sessions } = this.#host;
     if (this.#state === 'closed') return;
@@ -128,10 +117,7 @@ export class Session implements Reader, Timed {
     if (this.#state === 'ready') this.#host.heartbeats.schedule(this, this.#expiryDue(this.#now));
   }
 
-  /**
-   * Takes commands from now on. `frame` is sent first, and the events of the feed, which was joined
-   * before, follow it.
-   */
+  /** Begins to take commands. Sends `frame`, then the events of the feed that was joined before. */
   becomeReady(frame: ServerFrame): void {
     if (this.#state !== 'opening') return;
     this.#enter('ready');
@@ -162,7 +148,7 @@ export class Session implements Reader, Timed {
     this.#host.sessions.add(this, [conversationId]);
   }
 
-  /** Returns false where there was none. The caller leaves the stream. */
+  /** Returns false if there was none. The caller leaves the stream. */
   removeSubscription(conversationId: string): boolean {
     if (this.#subscriptions?.delete(conversationId) !== true) return false;
     this.#host.sessions.remove(this, [conversationId]);
@@ -175,16 +161,15 @@ export class Session implements Reader, Timed {
       this.#earlyTopics ??= [];
       this.#earlyTopics.push(topic);
     } else {
-      // uWS delivers a frame that was published to the topic before this line only to the other
-      // sockets, and every later one to this socket too, also within one turn of the loop.
+      // uWS delivers frames published to the topic before this line only to the other sockets, and
+      // all later ones to this socket too, even within one turn of the loop.
       this.#wire.subscribe(topic);
     }
   }
 
   leave(topic: string): void {
     if (this.closed) return;
-    // Frames that were published before this line in the same turn are still delivered, later ones
-    // are not.
+    // Frames published before this line in the same turn are still delivered, but no later ones.
     this.#wire.unsubscribe(topic);
   }
 
@@ -194,8 +179,7 @@ export class Session implements Reader, Timed {
 
   send(bytes: Buffer): void {
     if (this.closed) return;
-    // uWS keeps one queue: frames published to this socket earlier in the turn leave before this
-    // one.
+    // uWS keeps one queue, so frames published earlier in the turn leave before this one.
     const queued = this.#wire.send(bytes, false) !== SENT;
     // `send` may have called `dropped`.
     if (queued && this.bufferedBytes > this.#host.limits.durableBytes) this.close('slow_consumer');
@@ -220,7 +204,7 @@ export class Session implements Reader, Timed {
     return this.closed ? 0 : this.#wire.getBufferedAmount();
   }
 
-  /** Queued bytes that could still be discarded, also while closing. */
+  /** Queued bytes that can still be discarded, even while closing. */
   get heldBytes(): number {
     return this.#state === 'closed' ? 0 : this.#wire.getBufferedAmount();
   }
@@ -228,43 +212,34 @@ export class Session implements Reader, Timed {
   drained(bytes: number): Promise<void> {
     if (this.closed || this.#wire.getBufferedAmount() < bytes) return Promise.resolve();
     this.#drainWaiters ??= new DrainWaiters();
-    // uWS does not call `drain` at every such moment, so every tick looks too.
+    // uWS does not call `drain` at every such moment, so every tick checks too.
     this.#host.heartbeats.schedule(this, this.#now);
     return this.#drainWaiters.add(bytes);
   }
 
   // What it requests
 
-  /**
-   * Returns 0, or when it sends requests too fast, after how many milliseconds the next one is
-   * accepted.
-   */
+  /** Returns 0 if the request is accepted, or after how many milliseconds the next one is. */
   takeRequest(): number {
     this.#clientLimits ??= new ClientLimits();
     return this.#clientLimits.takeRequest(this.#host.limits, this.#now);
   }
 
   /**
-   * Counts a frame that was malformed or out of place; too many of them close the socket
+   * Counts a frame malformed or out of place; too many close the socket
    * (docs/realtime.md#requests).
    */
   countFault(): void {
     if (this.#clientLimits?.addFault(this.#host.limits, this.#now) === true) this.close('protocol_error');
   }
 
-  /**
-   * Counts a request that was refused for its rate; a client that goes on nevertheless is closed
-   * with 4100.
-   */
+  /** Counts a request refused for its rate; a client that goes on is closed with 4100. */
   countRefusal(): void {
     const retryAfterMs = this.#clientLimits?.addRefusal(this.#host.limits, this.#now) ?? 0;
     if (retryAfterMs > 0) this.close('rate_limited', { retryAfterMs });
   }
 
-  /**
-   * Counts a ping or pong of the WebSocket protocol as a request; there is no reply that could
-   * refuse it.
-   */
+  /** Counts a WebSocket ping or pong as a request; no reply could refuse it. */
   countControlFrame(): void {
     if (!this.closed && this.takeRequest() > 0) this.countRefusal();
   }
@@ -276,9 +251,9 @@ export class Session implements Reader, Timed {
   // How it ends
 
   /**
-   * Sends nothing more but the bytes that are queued already, then the close frame. Bytes that the
-   * client does not take within `cutMs` are discarded with the connection. `detail` is for codes
-   * whose client has to wait (docs/realtime.md#close-codes, band 41xx).
+   * Sends only the bytes that are queued already, then the close frame. Bytes that the client does
+   * not take within `cutMs` are discarded with the connection. `detail` is for codes whose client
+   * has to wait (docs/realtime.md#close-codes, band 41xx).
    */
   close(reason: CloseReason, detail?: { readonly retryAfterMs: number }): void {
     if (this.closed) return;
@@ -292,7 +267,7 @@ export class Session implements Reader, Timed {
   }
 
   /**
-   * Ends it at once and without a close frame, for queued bytes that its caller may not read any
+   * Ends it at once and without a close frame, because its caller may not read the queued bytes any
    * more (docs/architecture.md#rights-that-end).
    */
   cut(): void {
@@ -316,9 +291,7 @@ export class Session implements Reader, Timed {
     this.#enter('dropped');
   }
 
-  /**
-   * Takes a dropped session off every topic, so that the next published frame does not reach it.
-   */
+  /** Leaves every topic after a drop, so that the next published frame does not reach it. */
   silence(): void {
     if (this.#state === 'dropped') this.#leaveTopics();
   }
@@ -339,20 +312,19 @@ export class Session implements Reader, Timed {
     else if (!this.closed) this.#settleDrainWaiters();
   }
 
-  /** The only place that changes the state. Does what belongs to entering the new one. */
+  /** The only place that changes the state. Does all that belongs to entering the new one. */
   #enter(state: SessionState): void {
     this.#state = transition(this.#state, state);
     const { limits, heartbeats, sessions } = this.#host;
     switch (state) {
       case 'ready':
         this.handshake = undefined;
-        // A random phase, so that a thousand sockets that opened together do not send heartbeats
-        // together.
+        // A random phase, because a thousand sockets may have opened together.
         this.#pingAtMs = this.#now + Math.floor(Math.random() * limits.heartbeatMs);
         break;
       case 'dropped':
-        // Not closed here: uWS is in the middle of its list of subscribers, and the process ends
-        // with a segmentation fault when one of them goes away meanwhile.
+        // Not closed here: uWS is inside its list of subscribers, and the process ends with a
+        // segmentation fault if one of them goes away meanwhile.
         this.#host.gapped(this);
         break;
       case 'closing':
@@ -441,9 +413,9 @@ export class Session implements Reader, Timed {
   }
 
   /**
-   * Ends the socket once everything queued is in the kernel, not before: uWS drops even the close
-   * frame of a socket over maxBackpressure, and its `end` gives the object up, so that the socket
-   * could not be cut any more.
+   * Ends the socket only when everything queued is in the kernel: uWS drops even the close frame of
+   * a socket over maxBackpressure, and its `end` releases the object, so that the socket could not
+   * be cut any more.
    */
   #endWhenSent(): void {
     if (this.#state !== 'closing' || this.#wire.getBufferedAmount() > 0) return;
@@ -456,8 +428,8 @@ export class Session implements Reader, Timed {
   }
 
   /**
-   * Also called when the socket is gone: a dropped one may go before it is closed here. Twice is
-   * once.
+   * Also called when the socket is gone, as a dropped one may go before it is closed here.
+   * Idempotent.
    */
   #leaveStreams(): void {
     const { streams } = this.#host;
@@ -467,7 +439,7 @@ export class Session implements Reader, Timed {
     this.#settleDrainWaiters();
   }
 
-  /** A closed socket counts as having nothing queued, so that all waiters go on. */
+  /** A closed socket counts as drained, so that all waiters go on. */
   #settleDrainWaiters(): void {
     this.#drainWaiters?.settle(this.bufferedBytes);
     if (this.#drainWaiters?.empty === true) this.#drainWaiters = undefined;

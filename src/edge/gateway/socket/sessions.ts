@@ -2,7 +2,7 @@ import type { Principal } from '../../../platform/access/principal.ts';
 
 /**
  * The open sessions of a node, indexed by what their rights depend on: credential, actor, role,
- * account, conversation. Ids of different kinds never coincide, so one index serves them all.
+ * account, conversation. Ids of different kinds never coincide, so one index is enough.
  */
 export class Sessions<Session extends object> {
   /** Most subjects have one session, which is stored without a set. */
@@ -13,7 +13,7 @@ export class Sessions<Session extends object> {
     return this.#all.size;
   }
 
-  /** All sessions, also those whose caller is not known yet. */
+  /** All sessions, including those whose caller is not known yet. */
   all(): Iterable<Session> {
     return this.#all;
   }
@@ -26,7 +26,7 @@ export class Sessions<Session extends object> {
     this.#all.delete(session);
   }
 
-  /** Returns a copy, because callers may close the sessions. */
+  /** Returns a copy, because callers may close sessions. */
   of(subject: string): Session[] {
     const found = this.#bySubject.get(subject);
     if (found === undefined) return [];

@@ -8,9 +8,9 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
 
 /**
- * Tickets for sockets (docs/realtime.md#opening): used once on any node, valid for 30 s by
- * Postgres's clock, bound to actor and account. The socket ends with the credential that the ticket
- * was issued for.
+ * Tickets for sockets (docs/realtime.md#opening): usable once on any node, valid for 30 s by
+ * Postgres's clock, bound to actor and account. The socket ends with the credential for which the
+ * ticket was issued.
  */
 export class Tickets {
   readonly #database: Database;
@@ -20,7 +20,7 @@ export class Tickets {
     this.#database = database;
   }
 
-  /** `expiresAt` is ISO 8601. Throws ApiError `service_unavailable` while Postgres is away. */
+  /** `expiresAt` is ISO 8601. Throws ApiError `service_unavailable` if Postgres is unavailable. */
   async issue({ accountId, actor, credential }: Principal): Promise<{ ticket: string; expiresAt: string }> {
     const ticket = `${PREFIX}${nanoid(SECRET_LENGTH)}`;
     const rows = await reached(
@@ -36,8 +36,8 @@ export class Tickets {
   }
 
   /**
-   * Returns the identity that the ticket was issued for. Throws ApiError `invalid_credentials`
-   * (unknown, used, expired) or `service_unavailable`.
+   * Returns the ticket's identity. Throws ApiError `invalid_credentials` (unknown, used, expired)
+   * or `service_unavailable`.
    */
   async redeem(ticket: string): Promise<Identity> {
     const rows = FORM.test(ticket) ? await reached(this.#database.query(TAKE, hashOf(ticket))) : [];

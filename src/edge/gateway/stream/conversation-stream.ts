@@ -22,10 +22,7 @@ export interface StreamContext {
   readonly log: Logger;
 }
 
-/**
- * Held frames past this are dropped, and read from Postgres when their turn comes: bounds the
- * memory of a gap.
- */
+/** Frames held beyond this are dropped and read later from Postgres: bounds a gap's memory. */
 const MAX_HELD = 2_000;
 
 /** Messages read from Postgres at once while filling. */
@@ -54,14 +51,14 @@ export class ConversationStream {
   readonly #context: StreamContext;
   readonly #onDelivered: (frame: CommittedFrame) => void;
   readonly #held = new Map<number, CreatedFrame | VoidFrame>();
-  /** Changes of messages that are not delivered yet, by the message's number. */
+  /** Changes of messages not delivered yet, by the message's number. */
   readonly #heldUpdates = new Map<number, UpdatedFrame[]>();
   /** `updatedAtUs` of the last change delivered, by resource. */
   readonly #versions = new Map<string, number>();
   #delivered: number;
   /**
-   * The last message that each audience may see, and when it was delivered; before the stream was
-   * opened: the team's only.
+   * Each audience's last visible message and its delivery; before the stream opened, the team's
+   * only.
    */
   readonly #moved: Record<Reader['audience'], Moved>;
   #changes = 0;
@@ -71,9 +68,9 @@ export class ConversationStream {
   #closed = false;
 
   /**
-   * `settled`: a number up to which everything is settled; numbers between it and the head are
-   * filled in. `visible`: the last message up to there. `onDelivered` is called after each frame
-   * that was published to the topics.
+   * Everything up to `settled` is settled; numbers between it and the head are filled in. `visible`
+   * is the last message up to there. `onDelivered` is called after each frame that was published to
+   * the topics.
    */
   constructor(
     id: string,
@@ -97,14 +94,14 @@ export class ConversationStream {
   }
 
   /**
-   * How many events other than new messages were delivered: while it does not grow, reads of
-   * delivered numbers stay valid.
+   * Counts delivered events other than new messages; until it grows, reads of delivered numbers
+   * hold.
    */
   get changes(): number {
     return this.#changes;
   }
 
-  /** The head that an audience saw last, and when (`performance.now()`). */
+  /** Returns the head that an audience saw last, and when (`performance.now()`). */
   moved(audience: Reader['audience']): Moved {
     return this.#moved[audience];
   }
@@ -127,13 +124,13 @@ export class ConversationStream {
 
   /**
    * Reads the numbers between `delivered` and `upTo` from Postgres and delivers them in order.
-   * Joins a fill under way. Rejects when Postgres is away.
+   * Joins a fill under way. Rejects if Postgres is unavailable.
    */
   fill(upTo: number, seenAtMs: number = performance.now()): Promise<void> {
     this.#known = Math.max(this.#known, upTo);
     this.#filling ??= this.#fill(seenAtMs).finally(() => {
       this.#filling = undefined;
-      // Frames may have arrived after a new gap meanwhile.
+      // Frames may have arrived behind a new gap meanwhile.
       this.#watchHole();
     });
     return this.#filling;
@@ -159,14 +156,14 @@ export class ConversationStream {
     this.#watchHole();
   }
 
-  /** A change of message n waits for n; a change that is older than a delivered one is ignored. */
+  /** A change of message n waits for n; one older than a delivered change is ignored. */
   #receiveUpdate(frame: UpdatedFrame): void {
     if (frame.sequence <= this.#delivered) {
       if (this.#isNews(frame)) this.#deliver(frame);
       return;
     }
     this.#known = Math.max(this.#known, frame.sequence);
-    // The message is read from Postgres then, without its content.
+    // The message is then read from Postgres, without its content.
     if (frame.erases) this.#held.delete(frame.sequence);
     const waiting = this.#heldUpdates.get(frame.sequence);
     if (waiting === undefined) this.#heldUpdates.set(frame.sequence, [frame]);
@@ -180,15 +177,14 @@ export class ConversationStream {
     this.#held.delete(frame.sequence);
     const updates = this.#heldUpdates.get(frame.sequence);
     if (updates !== undefined) this.#heldUpdates.delete(frame.sequence);
-    // There is no message that could change.
+    // A void has no changes.
     if (frame.kind === 'void') return;
     this.#moved.team = { head: frame.sequence, atMs: performance.now() };
-    // The head of customers passes no number that they may not see.
+    // The head of customers passes no number hidden from them.
     if (frame.customer !== undefined) this.#moved.customer = this.#moved.team;
     this.#deliver(frame);
     for (const update of updates ?? []) {
-      // A message that was read from Postgres may include the change already, but not what only
-      // belongs to it.
+      // A message read from Postgres may include the change, but not what only belongs to it.
       const isIncluded = update.resource === frame.resource && update.updatedAtUs <= frame.updatedAtUs;
       if (!isIncluded && this.#isNews(update)) this.#deliver(update);
     }
@@ -214,12 +210,12 @@ export class ConversationStream {
     if (last !== undefined && frame.updatedAtUs < last) return false;
     this.#versions.delete(frame.resource);
     this.#versions.set(frame.resource, frame.updatedAtUs);
-    // Late changes arrive within seconds, so the oldest entries are not needed any more.
+    // Late changes arrive within seconds, so the oldest entries are not needed.
     if (this.#versions.size > MAX_HELD) this.#versions.delete(this.#versions.keys().next().value!);
     return true;
   }
 
-  /** Gives a gap a moment to close without help, then reads from Postgres. */
+  /** Gives a gap a moment to close by itself, then reads from Postgres. */
   #watchHole(): void {
     if (this.#closed || this.#known === this.#delivered) {
       clearTimeout(this.#holeTimer);
@@ -266,42 +262,36 @@ export class ConversationStream {
   }
 }
 
-/**
- * How many frames a stream remembers: those that arrive in the milliseconds of a replay's read,
- * with room to spare.
- */
+/** The frames that a stream remembers: more than arrive in the milliseconds of a replay's read. */
 const CAPACITY = 256;
 
-/** How many bytes they have, at most: of larger frames it remembers fewer. */
+/** The most bytes that they have: fewer large frames are remembered. */
 const MAX_BYTES = 1024 * 1024;
 
 /**
  * The durable frames that a stream delivered last, each under a position that only grows. A reader
  * that catches up follows from a position that it takes before it reads Postgres. Afterwards it
- * takes the frames that were delivered meanwhile from here, in one step with joining the live
- * topic, so that none is missed.
+ * takes the frames delivered meanwhile from here, in one step with joining the live topic, so that
+ * none is missed.
  *
- * Frames are kept only while a reader follows. Kept for every stream, they outlived several young
- * collections: the bytes of 25,000 messages then brought a full collection, during which answers
- * took up to 50 ms instead of 2.
+ * Frames are kept only while a reader follows. When every stream kept them, they outlived several
+ * young collections: the bytes of 25,000 messages then caused a full collection, during which
+ * answers took up to 50 ms instead of 2.
  */
 class Journal {
   readonly #frames: (CommittedFrame | undefined)[] = [];
   #followers = 0;
   #bytes = 0;
   #start = 0;
-  /**
-   * The position of the last change that was forgotten: it has no number by which it could be found
-   * again.
-   */
+  /** The position of the last forgotten change, which no number can find again. */
   #forgottenChange = -1;
 
-  /** The first position that is remembered. */
+  /** The first remembered position. */
   get start(): number {
     return this.#start;
   }
 
-  /** Whether anything but new messages was forgotten from `position` on. */
+  /** Returns whether anything but new messages was forgotten from `position` on. */
   lostChange(position: number): boolean {
     return this.#forgottenChange >= position;
   }
@@ -311,10 +301,7 @@ class Journal {
     return this.#start + this.#frames.length;
   }
 
-  /**
-   * Keeps the frames from `end` on until the returned function is called; calling it again does
-   * nothing.
-   */
+  /** Keeps the frames from `end` on until the returned, idempotent function is called. */
   follow(): () => void {
     this.#followers += 1;
     let isFollowing = true;
@@ -334,12 +321,12 @@ class Journal {
     }
     this.#frames.push(frame);
     this.#bytes += bytesOf(frame);
-    // Drops half at a time: a shift for each frame would move the whole array each time.
+    // Drops half at a time, because a shift for each frame would move the whole array.
     if (this.#frames.length > 2 * CAPACITY) this.#forget(CAPACITY);
     while (this.#bytes > MAX_BYTES) this.#forget(Math.ceil(this.#frames.length / 2));
   }
 
-  /** Forgets the frames of a resource that is gone; the event that says so is appended later. */
+  /** Forgets the frames of a deleted resource; the event that says so is appended later. */
   erase(resource: string): void {
     for (const [index, frame] of this.#frames.entries()) {
       if (frame?.resource !== resource) continue;
@@ -348,7 +335,7 @@ class Journal {
     }
   }
 
-  /** Forgets all frames: they may show what an actor is not called any more. */
+  /** Forgets all frames, because they may show a former name of an actor. */
   eraseAll(): void {
     this.#forget(this.#frames.length);
   }
@@ -362,8 +349,8 @@ class Journal {
   }
 
   /**
-   * Returns the frames from `position` on; undefined where they are not remembered any more. An
-   * erased frame is undefined too: if it was a message, the reader finds it again by its number.
+   * Returns the frames from `position` on, or undefined if they are forgotten. An erased frame is
+   * undefined too: if it was a message, the reader finds it again by its number.
    */
   since(position: number): readonly (CommittedFrame | undefined)[] | undefined {
     return position < this.#start ? undefined : this.#frames.slice(position - this.#start);

@@ -18,11 +18,11 @@ export interface Gapped {
 
 /**
  * The only way onto topics. uWS skips a socket over maxBackpressure and goes on with the next
- * frame, which would leave a gap that its client cannot see: so a socket that lost a frame gets
- * nothing that is published after it. uWS reports the loss by `dropped`, in the middle of its own
- * list of subscribers, where changing a socket's topics or closing it is a use after free. Both are
- * done before the next publish, or in the next turn of the loop at the latest. (uWS itself skips
- * the rest of the same batch for that socket.)
+ * frame, which would leave a gap that its client cannot see, so a socket that lost a frame gets
+ * nothing that is published after it. uWS reports the loss by `dropped`, inside its own list of
+ * subscribers, where changing a socket's topics or closing it is a use after free. Both are done
+ * before the next publish, or in the next turn of the loop at the latest. (uWS itself skips the
+ * rest of the same batch for that socket.)
  */
 export class Fanout {
   readonly #publisher: Publisher;
@@ -45,7 +45,7 @@ export class Fanout {
 
   /**
    * Observes every sixteenth message, against its time of writing in Postgres. That is another
-   * clock: nodes and Postgres must agree on the time for this figure to mean anything.
+   * clock: the figure means something only if nodes and Postgres agree on the time.
    */
   #sampleDelay({ updatedAtUs }: CreatedFrame): void {
     this.#created += 1;
@@ -56,9 +56,8 @@ export class Fanout {
   }
 
   /**
-   * Derives the form of a version only if a socket here speaks it, and does not keep it as
-   * `bytesFor` does: few frames are sent again, and an entry for each costs three times what the
-   * cut does.
+   * Derives the form of a version only if a socket here speaks it. Does not keep it as `bytesFor`
+   * does: few frames are sent again, and an entry for each costs three times what the cut does.
    */
   #publish(kind: keyof typeof topics, stream: string, audience: ReaderAudience, newest: Buffer): void {
     this.#metrics.framesDelivered.inc();

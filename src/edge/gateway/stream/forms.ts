@@ -4,9 +4,8 @@ import { cutMarked } from '../../../platform/engine/marked-json.ts';
 import type { Form } from './reader.ts';
 
 /**
- * Returns a frame's bytes for readers of this audience and version; undefined where they get none.
- * The form of an older version is derived once, however many sockets, replays and caches share the
- * frame.
+ * Returns a frame's bytes for readers of this audience and version, or undefined if they get none.
+ * The form of an older version is derived once, however many sockets, replays and caches share it.
  */
 export function bytesFor(frame: BroadcastFrame, { audience, version }: Form): Buffer | undefined {
   const newest = audience === 'team' ? frame.team : frame.customer;

@@ -12,7 +12,7 @@ import { ConversationStream, type StreamContext } from './conversation-stream.ts
 import { type Broadcast, type Reader, topics } from './reader.ts';
 import { StreamingMessages } from './streaming-messages.ts';
 
-/** What the open streams of a node share. */
+/** The state that the open streams of a node share. */
 export interface StreamHost extends StreamContext {
   readonly engine: Engine;
   readonly directory: ConversationDirectory;
@@ -25,13 +25,13 @@ export interface StreamHost extends StreamContext {
 
 /**
  * A conversation that sockets of this node read: its subscription to the engine, its readers, and
- * the parts that its frames go to by kind. Durable events go to the ConversationStream, pieces of
- * texts to StreamingMessages, all other ephemeral events to the EphemeralChannel.
+ * the receivers of its frames by kind. Durable events go to the ConversationStream, pieces of texts
+ * to StreamingMessages, all other ephemeral events to the EphemeralChannel.
  */
 export class OpenStream {
   /** Each reader with the function that ends its replay. */
   readonly readers = new Map<Reader, () => void>();
-  /** Rejects where the engine or Postgres is away. */
+  /** Rejects if the engine or Postgres is unavailable. */
   readonly ready: Promise<ConversationStream>;
   /** Set once `ready` has resolved. */
   stream: ConversationStream | undefined;
@@ -46,7 +46,7 @@ export class OpenStream {
     this.#id = id;
     this.#host = host;
     this.ready = this.#open();
-    // Every reader that joins awaits it; without one a rejection must not end the process.
+    // Every joining reader awaits it; without one a rejection must not end the process.
     this.ready.catch(() => {});
   }
 
@@ -64,15 +64,12 @@ export class OpenStream {
     return this.#ephemeral;
   }
 
-  /**
-   * Asks the writers of all texts that are being streamed here for snapshots, since pieces may be
-   * missing.
-   */
+  /** Asks the writers of all streamed texts for snapshots, because pieces may be missing. */
   askWriters(): void {
     this.#texts?.askAll();
   }
 
-  /** Puts a reader that has all durable events on the ephemeral ones too, then calls `entered`. */
+  /** Adds a reader that has all durable events to the ephemeral ones, then calls `entered`. */
   admit(reader: Reader, entered: () => void): void {
     const subscription = this.readers.get(reader);
     const enter = () => {
@@ -92,11 +89,11 @@ export class OpenStream {
     this.#host.presence.closed(this.#id);
   }
 
-  /** Made for the first text that is streamed here. */
+  /** Made for the first streamed text. */
   get #streamingMessages(): StreamingMessages {
     this.#texts ??= new StreamingMessages({
       ask: (messageId) => {
-        // A question that fails is asked again with the next piece.
+        // A failed question is asked again with the next piece.
         this.#host.engine.publish(this.#id, { kind: 'ask', stream: this.#id, messageId }).catch(() => {});
       },
       broadcast: (frame) => this.ephemeral.deliver(frame),
@@ -104,7 +101,7 @@ export class OpenStream {
     return this.#texts;
   }
 
-  /** Subscribes before it reads, so that frames of commits in between are held, not missed. */
+  /** Subscribes before reading, so that frames of commits in between are held, not missed. */
   async #open(): Promise<ConversationStream> {
     const { engine, presence, directory, heads } = this.#host;
     const id = this.#id;
@@ -157,16 +154,12 @@ export class OpenStream {
       case 'ask':
       case 'rights_changed':
       case 'inbox_changed':
-        // Readers do not get them.
         break;
     }
   }
 }
 
-/**
- * An actor's own events on this node: they have no numbers and are published to the topic as they
- * arrive.
- */
+/** An actor's own events here: they have no numbers and are published as they arrive. */
 export class Feed {
   readonly readers = new Set<Reader>();
   readonly ready: Promise<Subscription>;
@@ -196,16 +189,16 @@ interface EphemeralChannelOptions {
   /** The conversation's readers on this node, each with an id of its subscription. */
   readonly readers: ReadonlyMap<Reader, unknown>;
   readonly broadcast: Broadcast;
-  /** Called for each reader that is taken off the ephemeral events. */
+  /** Called for each reader taken off the ephemeral events. */
   readonly onWithheld: () => void;
-  /** Bytes queued for a reader over which it gets no ephemeral events. */
+  /** A reader with more bytes queued gets no ephemeral events. */
   readonly ephemeralBytes: number;
-  /** Puts the reader back on the topic, with what it needs of the events that it missed. */
+  /** Puts the reader back on the topic, with what it needs of the missed events. */
   readonly restore: (reader: Reader) => void;
 }
 
 /**
- * The ephemeral events of one conversation on this node, which slow readers lose first
+ * The ephemeral events of one conversation here, which slow readers lose first
  * (docs/realtime.md#guarantees, 4): a reader with too many bytes queued is off their topic until it
  * has drained. Made for the first such event.
  */
@@ -224,7 +217,7 @@ class EphemeralChannel {
   }
 
   /**
-   * Not before every event: looking at a thousand readers takes as long as sending to some hundred.
+   * Not called for every event: checking a thousand readers costs as much as some hundred sends.
    */
   #look(bytes: number): void {
     const nowMs = performance.now();
@@ -241,7 +234,7 @@ class EphemeralChannel {
   #withhold(reader: Reader, subscription: unknown): void {
     const { conversationId, readers, ephemeralBytes, restore } = this.#options;
     const topic = topics.ephemeral(conversationId, reader);
-    // It is off the topic already, or its replay is not over.
+    // It is off the topic already, or its replay is still running.
     if (!reader.isOn(topic)) return;
     reader.leave(topic);
     this.#options.onWithheld();
@@ -253,8 +246,5 @@ class EphemeralChannel {
 
 const LOOK_EVERY_MS = 20;
 const LOOK_EVERY_BYTES = 16 * 1_024;
-/**
- * A reader comes back when it has taken most of its queue; otherwise it would leave and join with
- * every event.
- */
+/** A reader returns when most of its queue is taken; otherwise it would flap with every event. */
 const RESUME_AT = 4;

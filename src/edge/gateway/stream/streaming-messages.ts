@@ -11,19 +11,19 @@ export interface StreamingMessagesOptions {
 }
 
 /**
- * The messages and drafts of one conversation that are being streamed, as this node's readers
- * follow them (docs/realtime.md#streamed-replies). The node does not know the texts, only whether
- * the pieces that it passes on have gaps. A reader that joins in the middle, and all readers after
- * a gap, get a snapshot from the writer.
+ * The messages and drafts of one conversation that are being streamed to this node's readers
+ * (docs/realtime.md#streamed-replies). The node does not know the texts, only whether the pieces
+ * that it passes on have gaps. A reader that joins in the middle, and all readers after a gap, get
+ * a snapshot from the writer.
  *
  * Invariant: a reader on the topic of ephemeral events has each text up to its `position`, unless
- * its writer did not answer. A writer's frames arrive in order, so everything that came before its
- * answer is in the answer.
+ * its writer did not answer. A writer's frames arrive in order, so its answer contains everything
+ * that came before it.
  */
 export class StreamingMessages {
   readonly #options: StreamingMessagesOptions;
   readonly #texts = new Map<string, StreamingText>();
-  /** Messages of which pieces arrived and that wait for the message before them. */
+  /** Messages whose pieces arrived before the message. */
   readonly #early = new Set<string>();
   readonly #admissions = new Set<PendingReader>();
 
@@ -31,20 +31,18 @@ export class StreamingMessages {
     this.#options = options;
   }
 
-  /**
-   * Adds a message that readers have, and that was being streamed when this node began to listen.
-   */
+  /** Adds a message that was being streamed when this node began to listen. */
   addUnfinished(messageId: string): void {
     if (!this.#texts.has(messageId)) this.#texts.set(messageId, { position: undefined, askedAtMs: NEVER });
   }
 
-  /** Takes a durable event that readers were sent: it may begin a text, or end one. */
+  /** Takes a durable event that readers were sent, which may begin or end a text. */
   onDurable({ resource, streaming }: CommittedFrame): void {
     const isKnown = this.#texts.has(resource);
     if (!streaming) {
       if (isKnown) this.#end(resource);
     } else if (!isKnown) {
-      // If the message was read from Postgres, the next piece shows the gap.
+      // If the message came from Postgres, the next piece shows the gap.
       const text: StreamingText = { position: BEGINNING, askedAtMs: NEVER };
       this.#texts.set(resource, text);
       if (this.#early.delete(resource)) this.#miss(resource, text);
@@ -52,8 +50,7 @@ export class StreamingMessages {
   }
 
   /**
-   * Takes a piece from the engine. Readers have no use for one of a message that they do not have
-   * yet, or whose text has ended.
+   * Takes a piece from the engine. It is dropped if readers lack its message or the text has ended.
    */
   onPiece(frame: PieceFrame): void {
     const { messageId, position } = frame;
@@ -66,7 +63,7 @@ export class StreamingMessages {
     } else if (isAhead(position, text.position)) this.#miss(messageId, text);
   }
 
-  /** Takes a writer's snapshot, whichever node asked for it. */
+  /** Takes a writer's snapshot, whichever node requested it. */
   onSnapshot(frame: SnapshotFrame): void {
     const { messageId, position } = frame;
     const text = this.#texts.get(messageId);
@@ -74,8 +71,8 @@ export class StreamingMessages {
     text.askedAtMs = NEVER;
     const { position: before } = text;
     if (before !== undefined && isAhead(before, position)) {
-      // Pieces have overtaken it on a link that was broken. Readers that are further stay there;
-      // those that wait still lack the pieces.
+      // Pieces overtook it on a broken link. Readers that are further stay there; those that wait
+      // still lack the pieces.
       if (this.#isAwaited(messageId)) this.#ask(messageId, text);
       return;
     }
@@ -89,8 +86,8 @@ export class StreamingMessages {
   }
 
   /**
-   * Calls `enter`, in which the reader joins the topic, once the reader has what the others have:
-   * at once where no text is being streamed. A writer that does not answer delays it by one second.
+   * Calls `enter`, which joins the topic, when the reader has what the others have: at once if no
+   * text is being streamed, and a second late for a writer that does not answer.
    */
   admit(reader: Reader, isWanted: () => boolean, enter: () => void): void {
     if (this.#texts.size === 0 || reader.audience !== 'team') {
@@ -113,8 +110,8 @@ export class StreamingMessages {
   }
 
   /**
-   * To be called when the link to the writers is whole again: a gap might not show in a later piece
-   * for a long time.
+   * Must be called when the link to the writers is whole again: a later piece might show a gap only
+   * after a long time.
    */
   askAll(): void {
     for (const [messageId, text] of this.#texts) {
@@ -136,7 +133,7 @@ export class StreamingMessages {
     }
   }
 
-  /** Readers lack a part of the text: nothing of it is passed on until its writer has answered. */
+  /** Readers lack a part of the text: nothing of it is passed on before its writer answers. */
   #miss(messageId: string, text: StreamingText): void {
     text.position = undefined;
     this.#ask(messageId, text);
@@ -151,7 +148,7 @@ export class StreamingMessages {
     return [...this.#admissions].some(({ missing }) => missing.has(messageId));
   }
 
-  /** One question serves all that wait: everything published before the answer is in it. */
+  /** One question serves all who wait: the answer has everything published before it. */
   #ask(messageId: string, text: StreamingText): void {
     const nowMs = performance.now();
     if (nowMs - text.askedAtMs < PATIENCE_MS) return;
@@ -167,15 +164,12 @@ export class StreamingMessages {
     }
   }
 
-  /**
-   * Adds a reader that has less than the others. The writer is asked once more, and all
-   * readers get the answer.
-   */
+  /** Adds a reader with less than the others. The writer is asked again, and answers to all. */
   #giveUp(admission: PendingReader): void {
     for (const messageId of admission.missing) {
       const text = this.#texts.get(messageId);
       if (text === undefined) continue;
-      // Compared, because timers may be early. The first of the readers that wait together asks.
+      // Compared, because timers may be early. Of readers that wait together, the first asks.
       if (text.askedAtMs <= admission.askedAtMs) text.askedAtMs = NEVER;
       this.#miss(messageId, text);
     }
@@ -200,12 +194,9 @@ export class StreamingMessages {
 }
 
 interface StreamingText {
-  /**
-   * The position up to which readers have it, or undefined if it is not known, and pieces are of no
-   * use to them.
-   */
+  /** The position that readers have; undefined if unknown, so that pieces are of no use to them. */
   position: TextPosition | undefined;
-  /** When its writer was asked last, if it has not answered. */
+  /** When its unanswered writer was asked last. */
   askedAtMs: number;
 }
 
@@ -215,23 +206,22 @@ interface PendingReader {
   readonly isWanted: () => boolean;
   readonly enter: () => void;
   readonly timer: NodeJS.Timeout;
-  /** The texts whose snapshot it waits for. */
   readonly missing: Set<string>;
-  /** The frames that it is sent before it joins: snapshots, and the pieces that came after them. */
+  /** Frames sent before it joins: snapshots, and the pieces after them. */
   readonly frames: (PieceFrame | SnapshotFrame)[];
   /** When the writers of all missing texts had been asked. */
   askedAtMs: number;
 }
 
 const PATIENCE_MS = 1_000;
-/** Late pieces of texts that have ended are noted too, so the oldest are forgotten. */
+/** Late pieces of ended texts are noted too, so the oldest are forgotten. */
 const MAX_EARLY = 100;
 const NEVER = Number.NEGATIVE_INFINITY;
 const BEGINNING: TextPosition = { attempt: 1, from: 0, to: 0 };
 
 /**
- * Whether the piece is a delta at the end of the text, or a reset that begins the next attempt
- * within it.
+ * Returns whether the piece is a delta at the end of the text, or a reset that begins the next
+ * attempt within it.
  */
 function follows(piece: TextPosition, { attempt, to }: TextPosition): boolean {
   if (piece.attempt === attempt) return piece.from === to;

@@ -28,23 +28,22 @@ export interface StreamsOptions extends Omit<StreamHost, 'heads' | 'ranges'> {
 
 /** A subscription that was accepted and has sent nothing yet. */
 export interface Joined {
-  /** The highest number that this reader may see. */
   readonly headSequence: number;
-  /** Begins to read what `run` sends first: for callers that run several one after the other. */
+  /** Begins to read what `run` sends first, for callers that run several in turn. */
   readAhead(): void;
-  /** Releases what was read ahead: it is read again. */
+  /** Releases what was read ahead, to be read again. */
   forgetAhead(): void;
   /**
    * Sends `changes` (for a resume, which reads them after joining), the replay, then `caught_up` or
-   * `resync`. The reader is live when it resolves. To be called once, after the reply was sent.
-   * `onPause` is called when the reader must be waited for.
+   * `resync`. The reader is live when it resolves. Must be called once, after the reply. `onPause`
+   * is called when the reader must be waited for.
    */
   run(changes?: MissedChanges, onPause?: () => void): Promise<void>;
 }
 
 /**
- * The streams of this node: one for each conversation and each actor's feed that a socket here
- * reads, opened for the first reader and closed after the last. Callers check rights.
+ * The streams of this node, for each conversation and actor's feed that a socket here reads: opened
+ * for the first reader and closed after the last. Callers check rights.
  */
 export class Streams {
   readonly #options: StreamsOptions;
@@ -73,40 +72,37 @@ export class Streams {
   }
 
   /**
-   * Returns the open streams among these conversations, or all of them, for repair. Waits for one
-   * that is being opened, since it may have read Postgres before the frames that were lost.
+   * Returns the open streams among these conversations, for repair. Waits for one that is opening,
+   * because it may have read Postgres before the frames that were lost.
    */
   async open(ids: Iterable<string> = this.#conversations.keys()): Promise<ConversationStream[]> {
     const opening = [...ids].map((id) => this.#conversations.get(id)?.ready.catch(() => undefined));
     return (await Promise.all(opening)).filter((stream) => stream !== undefined);
   }
 
-  /**
-   * Forgets the frames that are kept for readers that catch up, because an actor that they show has
-   * changed.
-   */
+  /** Forgets the frames kept for readers that catch up, because an actor in them has changed. */
   forgetFrames(): void {
     this.#replays.ranges.eraseAll();
     for (const { stream } of this.#conversations.values()) stream?.journal.eraseAll();
   }
 
   /**
-   * The head that an audience saw last, and when; undefined where no socket here reads the
+   * Returns an audience's last head and its time; undefined if no socket here reads the
    * conversation.
    */
   moved(conversationId: string, audience: ReaderAudience): Moved | undefined {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
 
-  /** Returns the actors among these, or all, whose feeds are open, for repair. */
+  /** Returns those of these actors whose feeds are open, for repair. */
   feeds(ids: Iterable<string> = this.#feeds.keys()): string[] {
     return [...ids].filter((id) => this.#feeds.has(id));
   }
 
   /**
    * Subscribes `reader` to a conversation, from `afterSequence` on or from now on; one that begins
-   * before what is left of it is sent `resync`. Throws ApiError `service_unavailable` while the
-   * engine is away, and passes on what Postgres throws.
+   * before what is left of it is sent `resync`. Throws ApiError `service_unavailable` if the engine
+   * is unavailable, and passes on what Postgres throws.
    */
   async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
     const open = this.#acquire(conversationId);
@@ -131,8 +127,7 @@ export class Streams {
       unfollow = stream.journal.follow();
       if (cancelled) unfollow();
       const headSequence = await this.#visibleHead(stream, delivered, reader.audience);
-      // Messages that it may not see do not count as missing: they alone may be more than a replay
-      // sends.
+      // Hidden messages do not count as missing: they alone may be more than a replay sends.
       const isWhole = afterSequence === undefined || afterSequence >= headSequence;
       const sequence = isWhole ? delivered : afterSequence;
       const position = { sequence, visible: headSequence, rows: READ_ROWS.most, journal };
@@ -158,7 +153,7 @@ export class Streams {
     }
   }
 
-  /** Sends nothing of the conversation to the reader from now on, and ends a replay under way. */
+  /** Stops sending the conversation to the reader, and ends a replay under way. */
   leave(conversationId: string, reader: Reader): void {
     const open = this.#conversations.get(conversationId);
     const cancel = open?.readers.get(reader);
@@ -172,7 +167,7 @@ export class Streams {
     open.close();
   }
 
-  /** Sends an ephemeral event to the readers on this node. Returns false where there are none. */
+  /** Sends an ephemeral event to the readers here. Returns false if there are none. */
   deliverEphemeral(conversationId: string, frame: EphemeralFrame | PieceFrame): boolean {
     const open = this.#conversations.get(conversationId);
     open?.ephemeral.deliver(frame);
@@ -182,8 +177,8 @@ export class Streams {
   /**
    * Asks other nodes for what Postgres does not have, after frames were lost on these channels or
    * on any: the writers of streamed texts for a snapshot, and on single channels the nodes for
-   * their presence. On all channels presence is not asked for, since every node repeats it within
-   * seconds.
+   * their presence. After a loss on all channels, presence is not asked for, because every node
+   * repeats it within seconds.
    */
   askOthers(channels: Iterable<string> | undefined): void {
     if (channels === undefined) {
@@ -198,7 +193,7 @@ export class Streams {
     }
   }
 
-  /** Subscribes the reader to the actor's own feed. Throws like `join`. */
+  /** Subscribes the reader to the actor's feed. Throws like `join`. */
   async joinFeed(actorId: string, reader: Reader): Promise<void> {
     let feed = this.#feeds.get(actorId);
     if (feed === undefined) {
@@ -240,16 +235,15 @@ export class Streams {
     if (changes.areTooMany || isTooFar(stream, position)) {
       return this.#resync(stream, reader, cancelled, 'too_many');
     }
-    // A client that has seen more than there is (after a restore of the database) goes on from the
-    // present head.
+    // A client that has seen more (after a restore of the database) goes on from the present head.
     position.sequence = Math.min(position.sequence, stream.delivered);
     const following = changes.following(position.sequence);
     if (!(await sendChanges(this.#replays.room, changes, replayed))) {
       return this.#resync(stream, reader, cancelled, 'too_many');
     }
     if (cancelled()) return;
-    // What this node has not delivered yet waits in the stream for its message, which it may
-    // deliver behind the replay.
+    // Changes of messages that this node has not delivered wait in the stream, which may deliver
+    // them behind the replay.
     for (const [sequence, frames] of following) {
       if (sequence > stream.delivered) frames.forEach(stream.receive, stream);
     }
@@ -265,7 +259,7 @@ export class Streams {
     if (outcome === 'lost') await this.#resync(stream, reader, cancelled, 'too_many');
   }
 
-  /** Sends a reader that is live what it missed. Returns false where it is too much. */
+  /** Sends a live reader what it missed. Returns false if it is too much. */
   sendChanges(
     reader: Reader,
     changes: MissedChanges,
@@ -277,19 +271,15 @@ export class Streams {
   }
 
   /**
-   * Delivers what a reader has already, from another node or over REST: if it joined before this
-   * node has delivered that far, it would get those messages again. Numbers that Postgres does not
-   * have are left alone.
+   * Delivers what a reader has already, from another node or over REST. If it joined earlier, it
+   * would get those messages again. Numbers that Postgres does not have are left alone.
    */
   async #catchUpWith(stream: ConversationStream, sequence: number): Promise<void> {
     const head = await this.#heads.ask(stream.id);
     await stream.fill(Math.min(head, sequence));
   }
 
-  /**
-   * Ends the subscription of a reader that misses too much: it loads the conversation over REST and
-   * subscribes again.
-   */
+  /** Ends the subscription of a reader that misses too much: it reloads and subscribes again. */
   async #resync(
     stream: ConversationStream,
     reader: Reader,
@@ -303,8 +293,8 @@ export class Streams {
   }
 
   /**
-   * Returns the number of the last message up to `upTo` that the audience may see. Customers learn
-   * of no others (docs/contract.md#customers), and a void is never named as a head.
+   * Returns the last message number up to `upTo` that the audience may see. Customers learn of no
+   * others (docs/contract.md#customers), and a void is never named as a head.
    */
   async #visibleHead(stream: ConversationStream, upTo: number, audience: ReaderAudience): Promise<number> {
     if (audience === 'team') return stream.moved('team').head;
