@@ -30,9 +30,7 @@ import { warmUp } from './warm-up.ts';
 export interface AppOptions {
   readonly config: Config;
   readonly log: Logger;
-  /**
-   * Maximum number of messages in a flush of the write path; the bench turns batching off with 1.
-   */
+  /** Most messages in a flush of the write path; the bench turns batching off with 1. */
   readonly maxBatch?: number;
   /** Default: all of this build. */
   readonly features?: readonly Feature[];
@@ -45,13 +43,11 @@ export interface App {
   /** Every endpoint of the API. Documents and tests are derived from it. */
   readonly routes: readonly Route[];
   /**
-   * From now on `/readyz` fails, so that balancers send no more connections here. Nothing else
-   * changes.
+   * Makes `/readyz` fail, so that balancers send no more connections here. Changes nothing else.
    */
   leave(): void;
   /**
-   * Serves new connections with the TLS files as they are now; logs an error, and changes nothing,
-   * if they are bad.
+   * Serves new connections with the present TLS files; logs an error and changes nothing if bad.
    */
   renewCertificate(): void;
   /** Stops accepting requests, completes those in flight, and stops all parts in reverse order. */
@@ -61,7 +57,7 @@ export interface App {
 /**
  * Assembles a node: the files beside this one make every part once, with its dependencies. Parts
  * start in the order of the code and stop in reverse. Rejects with one clear line if a part cannot
- * start; the parts that had started by then are stopped.
+ * start; the started parts are then stopped.
  */
 export async function startApp(options: AppOptions): Promise<App> {
   const disposer = new Disposer();
@@ -96,7 +92,7 @@ async function start(
   });
   disposer.add('features that are there', noting, (it) => it.close());
   const messaging = await openMessaging({ ...part, maxBatch, features }, data, access);
-  // The tools of agents are derived from this table, which also contains their own routes.
+  // Set below: the tools of agents are derived from this table, which contains their own routes.
   let routes: readonly Route[] = [];
   await features.join({ ...messaging, routes: () => routes, happened: features.effects.happened });
   const jobs = new JobWorker({
@@ -126,13 +122,13 @@ async function start(
     warmUp(database, access, serving.http),
   ]);
   urls.port = await serving.server.listen({ host: config.host, port: config.port });
-  // Only now: its `/readyz` speaks for the port above.
+  // Opened only now, because its `/readyz` speaks for the port above.
   await startAdminServer(part, { engine, health: serving.health, urls });
   await data.avatars.readdress();
   if (seeded !== undefined) {
     demo = writeDemoFile(demoPath, seeded, urls.base);
     printWelcome(demo, config.dataDir, hasDemoPage);
-    // Behind the welcome, which does not wait for it.
+    // Started after the welcome, which does not wait for it.
     const day = config.demoDay ? seedDay({ database, store: data.store }) : Promise.resolve();
     disposer.add(
       'day of the demo account',
@@ -165,8 +161,8 @@ async function start(
       serving.leave();
       await Promise.all([
         gateway.drain('shutdown', config.drainMs),
-        // A node whose stop is announced has a balancer in front, as a rule, and that keeps
-        // connections open.
+        // A node whose stop is announced usually has a balancer in front, which keeps connections
+        // open.
         serving.server.drain(config.drainMs, config.drainDelayMs > 0 ? KEPT_CONNECTIONS_MS : 0),
         features.drain(config.drainMs),
       ]);
@@ -175,7 +171,7 @@ async function start(
   };
 }
 
-/** What a connection that a balancer keeps open has for a last request, at a stop. */
+/** The time at a stop for a last request on a connection that a balancer keeps open. */
 const KEPT_CONNECTIONS_MS = 1_000;
 
 const NOTE_EVERY_MS = 60_000;
@@ -193,16 +189,14 @@ async function requireResources({
 }: Config): Promise<void> {
   if (tls !== null) readTlsFiles(tls);
   if (demo) await requireDataDirectory(dataDir);
-  // Not behind a balancer: it may connect to the port while it is tried, and its request would be
-  // lost.
+  // Not behind a balancer, which may connect to the port during the check and lose its request.
   if (port !== 0 && databaseUrl === null) await requireFreePort(host, port);
   if (adminPort) await requireFreePort(adminHost, adminPort);
 }
 
 /**
- * Rejects with one line if the server cannot listen at this address. Called before anything is
- * started, so that no database is started, and no log printed, for a server that cannot open its
- * port.
+ * Rejects with one line if the server cannot listen at this address. Called before anything starts,
+ * so that no database is started, and no log printed, for a server that cannot open its port.
  */
 function requireFreePort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

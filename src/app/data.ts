@@ -18,10 +18,7 @@ import type { Urls } from './urls.ts';
 
 export type Data = Awaited<ReturnType<typeof openData>>;
 
-/**
- * Opens the storage of a node and its connection to other nodes: Postgres, the engine, the store of
- * files.
- */
+/** Opens a node's Postgres, its store of files and its engine, which connects it to others. */
 export async function openData({ config, log, metrics, disposer }: PartOptions, urls: Urls) {
   const databaseUrl = config.databaseUrl ?? (await startPostgres(config, log, disposer));
   const database = disposer.add('database', await openDatabase({ url: databaseUrl, log, metrics }), (it) =>
@@ -32,7 +29,7 @@ export async function openData({ config, log, metrics, disposer }: PartOptions, 
   const lock = disposer.add('lock', await acquireNodeLock({ url: databaseUrl, mode, log }), (it) =>
     it.close(),
   );
-  // Started once all parts have added to it.
+  // Started after all parts have added to it.
   const watch = disposer.add('watch of due work', new DueWatch({ database, log }), (it) => it.close());
   const { engine, description: engineDescription } = await openEngine(config, log, metrics);
   disposer.add('engine', engine, (it) => it.close());
@@ -87,7 +84,7 @@ async function openEngine(
   metrics: Metrics,
 ): Promise<{ engine: Engine; description: string }> {
   if (redisUrl === null) return { engine: new MemoryEngine(), description: 'memory' };
-  // Loaded here, since a node without Redis needs none of its library.
+  // Loaded here, because a node without Redis does not need the library.
   const { RedisEngine } = await import('../platform/engine/redis-engine.ts');
   const engine = await RedisEngine.connect({ url: redisUrl, log, metrics });
   const version = engine.serverVersion === null ? '' : `, Redis ${engine.serverVersion}`;

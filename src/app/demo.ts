@@ -1,7 +1,7 @@
 /**
  * The demo account (README.md), with which newcomers try Parley and from which black-box checks
- * start. Its rows are made once in a database, however many nodes start on it; `demo.json` is
- * written at every start of a node, with new access tokens.
+ * start. Its rows are made once in a database, however many nodes start on it; every start of a
+ * node writes `demo.json`, with new access tokens.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -58,9 +58,7 @@ interface DemoUser {
 export interface SeedOptions {
   readonly database: Database;
   readonly tokens: Pick<Tokens, 'issueAccess'>;
-  /**
-   * The file of an earlier start, whose API keys are kept while they are valid: see demoFilePath.
-   */
+  /** The file of an earlier start (demoFilePath), whose API keys are kept while they are valid. */
   readonly path: string;
 }
 
@@ -68,7 +66,7 @@ export function demoFilePath(dataDir: string): string {
   return join(dataDir, 'demo.json');
 }
 
-/** Makes what does not exist yet. Safe on several nodes of a database at once. */
+/** Makes whatever does not exist yet. Safe on several nodes of a database at once. */
 export async function seedDemo({ database, tokens, path }: SeedOptions): Promise<Demo> {
   const previous = readDemoFile(path);
   const { rows, apiKey, otherApiKey } = await database.transaction(async (tx) => {
@@ -108,9 +106,9 @@ export async function seedDemo({ database, tokens, path }: SeedOptions): Promise
 }
 
 /**
- * Replaces the file in one step, readable for its owner only. Synchronous: it is called in the tick
- * in which the server begins to listen, so the file exists before the first request is answered,
- * also if the port was 0.
+ * Replaces the file atomically, readable for its owner only. Synchronous, because it is called in
+ * the tick in which the server begins to listen: the file exists before the first request is
+ * answered, even if the port was 0.
  */
 export function writeDemoFile(path: string, demo: Demo, baseUrl: string): DemoFile {
   const file: DemoFile = { base_url: baseUrl, ...demo };
@@ -144,8 +142,7 @@ export function demoCommands(demo: DemoFile, dataDir: string): { tail: string; s
     `curl -sS ${demo.base_url}/v1/messaging/conversations/${group}/messages`,
     `-H 'Authorization: Bearer ${demo.api_key}'`,
     `-H 'Service-Version: ${demo.service_version}' -H 'Service-Account: ${demo.account_id}'`,
-    // A new client_message_id at each use: a repeated one would get the first message as its
-    // answer.
+    // A new client_message_id at each use: a repeated one would return the first message.
     `-H 'Content-Type: application/json' -d '{"body":"Hello","client_message_id":"'"$(date +%s%N)"'"}'`,
   ].join(' ');
   return { tail: `${place}${tail}`, send };
@@ -172,10 +169,7 @@ Ctrl-C stops everything.
 `);
 }
 
-/**
- * Returns the data of the demo page: its people, and tokens of fifteen minutes for the three whose
- * panes it shows.
- */
+/** Returns the demo page's people, and tokens of fifteen minutes for the three with panes. */
 export async function demoSession(demo: Demo, db: Db, tokens: Pick<Tokens, 'issueAccess'>): Promise<object> {
   const { account_id, users, customer, conversations, agent, inbox } = demo;
   const stored = await readStored(db);
@@ -219,7 +213,7 @@ export interface DemoRows {
   readonly customer: { readonly actorId: string; readonly participantId: string };
   readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
   readonly inbox: Demo['inbox'];
-  /** Conversations of the day that app/demo/day.ts writes; undefined until it has. */
+  /** Conversations of the day by app/demo/day.ts; undefined before they are written. */
   readonly day?: DemoDay;
 }
 
@@ -227,10 +221,10 @@ interface DemoDay {
   readonly launch: string;
 }
 
-/** The rows that the first release made. */
+/** The rows of the first release. */
 type FirstRows = Omit<DemoRows, 'inbox' | 'day'>;
 
-/** As an earlier release may have left them. */
+/** The rows as any earlier release may have left them. */
 type StoredRows = FirstRows & Partial<Pick<DemoRows, 'inbox' | 'day'>> & { readonly hasTools?: true };
 
 async function demoRows(tx: Tx): Promise<DemoRows> {
@@ -244,20 +238,20 @@ async function demoRows(tx: Tx): Promise<DemoRows> {
 }
 
 /**
- * Returns the rows of a demo account that is there and complete, for what is added to it once;
- * undefined without one. Nodes that start together wait here for one another until `tx` ends.
+ * Returns the rows of a complete demo account, for one-time additions, or undefined. Nodes that
+ * start together wait here for one another until `tx` ends.
  */
 export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
   const known = await lockStored(tx);
   return known?.inbox && { ...known, inbox: known.inbox };
 }
 
-/** Records that the day was written. Under `lockDemo`. */
+/** Records that the day was written. Requires `lockDemo`. */
 export function addDay(tx: Tx, rows: DemoRows, day: DemoDay): Promise<void> {
   return writeStored(tx, { ...rows, hasTools: true, day });
 }
 
-/** Nodes that start together wait here for the first one, and then read what it made. */
+/** Makes nodes that start together wait for the first one, and then read its rows. */
 async function lockStored(tx: Tx): Promise<StoredRows | undefined> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended('parley demo', 0))`.execute(tx.kysely);
   const stored = await readStored(tx);
@@ -287,7 +281,7 @@ export function demoParts(): DemoParts {
   return Object.assign({}, ...FEATURES.map(({ demo }) => demo));
 }
 
-/** An operator may have deleted one of them. */
+/** Returns whether all still exist: an operator may have deleted one. */
 async function areThere(tx: Tx, accountIds: readonly string[]): Promise<boolean> {
   const rows = await tx.kysely
     .selectFrom('accounts')
@@ -353,7 +347,7 @@ async function insertRows(tx: Tx): Promise<FirstRows> {
   };
 }
 
-/** Without agents it is an actor that answers nothing. */
+/** Without the agents feature, the agent is an actor that answers nothing. */
 async function demoAgent(tx: Tx, accountId: string, roleId: string) {
   const agent = { accountId, roleId, name: NAMES.agent, slug: 'assistant' };
   const made = await demoParts().agent?.(tx, agent);
@@ -369,7 +363,7 @@ async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['
     const inbox = { account_id: accountId, created_by: users.ada.id, name, address };
     return { id: (await demoParts().inbox?.(tx, inbox))?.id, address };
   };
-  // The inbox of a demo account that is being removed has the address until that is done.
+  // The inbox of a demo account under removal keeps the address until it is removed.
   const { id, address } = await insert('support@demo.example').catch(() =>
     insert(`support-${randomBytes(4).toString('hex')}@demo.example`),
   );
@@ -389,7 +383,7 @@ async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['
   return { id: id ?? newId('inbox'), address, conversation: conversation.id };
 }
 
-/** Returns the last start's key while it is valid, else a new one: only its hash is stored. */
+/** Returns the last start's key while it is valid, else a new one: only hashes are stored. */
 async function keyFor(tx: Tx, accountId: string, previous: string | undefined): Promise<string> {
   if (previous !== undefined && (await isValidApiKey(tx, accountId, previous))) return previous;
   const role = await findRole(tx, accountId, 'admin');

@@ -5,8 +5,8 @@ import { SETTINGS_OF_FEATURES } from './left-out.ts';
 
 /**
  * Writes into `settings` which features with triggers this node has; called at the start and every
- * minute. As long as any node has one, its triggers fire: it counts as left out when no node has
- * said for three minutes that it is there (docs/decisions.md#what-is-left-out-is-said-in-settings).
+ * minute. Its triggers fire as long as any node has it: a feature counts as left out when no node
+ * has reported it for three minutes (docs/decisions.md#what-is-left-out-is-said-in-settings).
  */
 export async function noteFeatures(database: Database, features: readonly Feature[]): Promise<void> {
   for (const name of SETTINGS_OF_FEATURES) {
@@ -22,7 +22,7 @@ const NOTE_THERE = statement<[setting: string]>({
     ON CONFLICT (name) DO UPDATE SET value = 'there', created_at = clock_timestamp()`,
 });
 
-// Nodes of the version before write no row, so a new row says at first that it is there.
+// Nodes of the previous version write no row, so a new row first says that the feature is there.
 const NOTE_LEFT_OUT = statement<[setting: string]>({
   name: 'note-feature-left-out',
   text: `

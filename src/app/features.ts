@@ -10,7 +10,7 @@ import { webhooks } from '../features/webhooks/feature.ts';
 
 /**
  * The features of this build. A feature is its folder, its import and its entry: without them the
- * node starts, and its endpoints are not found. Endpoints, effects and removals follow this order.
+ * node starts, but its endpoints are not found. Endpoints, effects and removals follow this order.
  */
 export const FEATURES: readonly Feature[] = [
   compliance, // One entry a line, which begins with the name: this comment keeps the lines apart.

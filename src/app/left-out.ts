@@ -2,9 +2,9 @@ import type { TopicHandler } from '../platform/db/queue/topic.ts';
 import type { Logger } from '../platform/log.ts';
 
 /**
- * The outbox topics and tasks of the job queue that features handle, by name: the folder of one
- * that is left out is not there to ask. Topics that are in neither list are of a later version,
- * whose nodes handle them.
+ * The outbox topics and job tasks that features handle, by name, because the folder of a feature
+ * that is left out cannot be asked. Topics in neither list are of a later version, whose nodes
+ * handle them.
  */
 export const TOPICS_OF_FEATURES: readonly string[] = [
   'agent_runs.approval',
@@ -18,9 +18,7 @@ export const TASKS_OF_FEATURES: readonly string[] = ['compliance_job', 'finish_r
 /** The settings by which triggers know that a node has their feature. */
 export const SETTINGS_OF_FEATURES: readonly string[] = ['feature_search'];
 
-/**
- * Adds handlers for those of the names that have none: they drop the rows, with one log line each.
- */
+/** Adds handlers for names that have none: they drop the rows, with one log line each. */
 export function withDropped(
   handlers: readonly TopicHandler[],
   names: readonly string[],

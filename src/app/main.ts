@@ -1,6 +1,5 @@
 /**
- * Entry and subcommands: `start` (the default), `admin`, `tail`. A failure before the gateway is up
- * is reported in one line.
+ * `start` (default), `admin`, `tail`. A failure before the gateway is up is reported in one line.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,7 +20,7 @@ const USAGE = `usage: node src/app/main.ts <command>
 `;
 
 async function main(): Promise<never> {
-  // The reader of our output may go away (`npm start | head`); that is no reason to stop serving.
+  // The reader of our output may close (`npm start | head`); that is no reason to stop serving.
   process.stdout.on('error', () => undefined);
   const [name = 'start', ...args] = process.argv.slice(2);
   if (name === 'help' || name === '--help' || name === '-h') {
@@ -80,7 +79,7 @@ async function admin(args: readonly string[]): Promise<number> {
       process.stdout.write(usageOf(COMMANDS, 'npm run -s admin --', args));
       return 0;
     }
-    // A wrong command line needs no configuration and no database, nor the modules for these.
+    // A wrong command line needs neither configuration and database nor their modules.
     parseCommand(COMMANDS, args);
     const config = loadConfig();
     const { runAdmin } = await import('./admin/run.ts');
@@ -110,27 +109,26 @@ async function follow(args: readonly string[]): Promise<number> {
 const STOPPING_MS = 20_000;
 const PARENT_CHECK_MS = 500;
 /**
- * npm passes on a signal that the process group has got as well, as from Ctrl-C: within this time
- * it is the same one.
+ * npm repeats a signal that the process group got, as from Ctrl-C: within this time it is the same.
  */
 const SAME_SIGNAL_MS = 1_000;
 
 interface StopOptions {
-  /** Milliseconds after which the process is ended, whatever still runs. */
+  /** Milliseconds after which the process ends, whatever still runs. */
   readonly patienceMs: number;
   readonly startedByNpm: boolean;
 }
 
 /**
  * Active from its construction: the first signal or fatal error asks for an orderly stop, a second
- * one makes it urgent.
+ * for an urgent one.
  */
 class StopRequest {
   /** Resolves with the reason. */
   readonly requested: Promise<string>;
-  /** Aborted when the stop should wait for no balancer. */
+  /** Aborted when the stop should not wait for balancers. */
   readonly urgent: AbortSignal;
-  /** 1 once anything fatal has happened, also while stopping. */
+  /** 1 after anything fatal, even while stopping. */
   exitCode = 0;
   readonly #log: Logger;
   readonly #options: StopOptions;
@@ -198,10 +196,7 @@ function quietLog({ logLevel }: Config): Logger {
   return createLog(logLevel === 'info' ? 'warn' : logLevel);
 }
 
-/**
- * One line on standard error (for a bad environment one for each problem); the stack only at level
- * debug.
- */
+/** Prints one line (for a bad environment one for each problem); the stack only at level debug. */
 function complain(error: unknown): void {
   const lines = error instanceof ConfigError ? error.problems : [messageOf(error).replace(/\s*\n\s*/g, ' ')];
   process.stderr.write(lines.map((line) => `parley: ${line}\n`).join(''));

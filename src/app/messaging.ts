@@ -54,12 +54,12 @@ import type { PartOptions } from './part.ts';
 export type Messaging = Awaited<ReturnType<typeof openMessaging>>;
 
 export interface MessagingOptions extends PartOptions {
-  /** Maximum number of messages in a flush of the write path. */
+  /** Most messages in a flush of the write path. */
   readonly maxBatch: number | undefined;
   readonly features: OpenedFeatures;
 }
 
-/** Opens the ways of messages into timelines, and their effects: events, notifications, jobs. */
+/** Opens the write paths of messages, and their effects: events, notifications, jobs. */
 export async function openMessaging(
   { log, metrics, disposer, maxBatch, features }: MessagingOptions,
   { database, watch, lock, engine, store, signingKey }: Data,
@@ -68,8 +68,8 @@ export async function openMessaging(
   const { effects: ofFeatures } = features;
   const opened = await Listeners.open({ database, rights, read: () => features.renew(), log });
   const listeners = disposer.add('listeners', opened, (it) => it.close());
-  // Opened before everything that writes into the outbox, so that it closes after that. Started
-  // once all its handlers exist.
+  // Opened before all that write into the outbox, so that it closes after them. Started when all
+  // its handlers exist.
   const inFlight = disposer.add(
     'removal of outbox rows',
     new InFlightRows({ database, listeners, log }),

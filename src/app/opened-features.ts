@@ -12,7 +12,7 @@ import type { TopicHandler } from '../platform/db/queue/topic.ts';
 import type { PublicRoutes } from '../platform/http/pipeline/public-routes.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
 
-/** The features of this node, which are opened with it in two steps. */
+/** The features of this node, opened with it in two steps. */
 export class OpenedFeatures {
   readonly #opened: readonly Opened[];
   #joined: readonly Joined[] = [];
@@ -34,12 +34,12 @@ export class OpenedFeatures {
     this.#joined = joined;
   }
 
-  /** Has every feature read again what listens to events. */
+  /** Makes every feature reload its listeners to events. */
   async renew(): Promise<void> {
     await Promise.all(this.#opened.map((opened) => opened.renew?.()));
   }
 
-  /** What follows from a commit: the effects of all features, one after another. */
+  /** The effects of all features that follow a commit, one after another. */
   readonly effects = {
     sent: (...sent) => together(this.#effects('sent').map((effect) => effect(...sent))),
     completed: (...completed) => inTurn(this.#effects('completed'), completed),
@@ -54,7 +54,7 @@ export class OpenedFeatures {
       inTurn(this.#effects('happened'), [event, isRepeated]),
   } satisfies Required<Effects>;
 
-  /** Returns the endpoints that stand behind those of the core at this place. */
+  /** Returns the endpoints that follow those of the core at this place. */
   routesBehind(place: RoutePlace): Route[] {
     return this.#joined.flatMap(({ routes }) => routes?.[place] ?? []);
   }
@@ -103,9 +103,7 @@ async function inTurn<Args extends readonly unknown[]>(
   for (const effect of effects) await effect(...args);
 }
 
-/**
- * Returns undefined where there is nothing to wait for, so that the send path waits for nothing.
- */
+/** Returns undefined if there is nothing to wait for, so that the send path does not wait. */
 function together(effects: readonly (Promise<void> | undefined)[]): Promise<void> | undefined {
   const underWay = effects.filter((effect) => effect !== undefined);
   return underWay.length === 0 ? undefined : Promise.all(underWay).then(() => {});

@@ -3,10 +3,7 @@ import type { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
 
-/**
- * The dependencies of every part of a node. Parts register with the disposer in the order in which
- * they start.
- */
+/** The dependencies of every part. Parts register with the disposer in the order of their start. */
 export interface PartOptions {
   readonly config: Config;
   readonly log: Logger;

@@ -6,8 +6,7 @@ import { placeOf } from '../platform/db/connection/connection-options.ts';
 import type { Data } from './data.ts';
 
 /**
- * The environment of this node for the log line of its start: hosts, versions and paths, never a
- * secret.
+ * This node's environment for the log line of its start: hosts, versions, paths, never a secret.
  */
 export interface RunsOn {
   readonly database: string;

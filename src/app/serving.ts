@@ -38,7 +38,7 @@ export interface ServingOptions extends PartOptions {
   readonly demo: (() => DemoFile | undefined) | undefined;
 }
 
-/** The HTTP API with its documents, console and files. It serves once the server listens. */
+/** Opens the HTTP API with its documents, console and files. It serves once the server listens. */
 export async function openServing(
   { config, log, metrics, disposer, urls, runsOn, features, demo }: ServingOptions,
   { database, engine, store, files, avatars }: Data,
@@ -87,7 +87,7 @@ export async function openServing(
       ...(config.adminPort === null ? metricsRoutes(metrics, engine) : {}),
     },
     authenticator,
-    // Without a rate limit not even the caller's address is read.
+    // Without a rate limit the caller's address is not even read.
     ...(config.rateLimit !== null && {
       limiter: rateLimits.credentials,
       addressLimiter: rateLimits.addresses,
@@ -110,20 +110,17 @@ export async function openServing(
     server,
     origins,
     health,
-    /** The node is not ready any more, and goes on as before. */
+    /** Makes the node unready; it goes on as before. */
     leave: () => {
       draining = true;
     },
   };
 }
 
-/** Keys live for a day: one more hour does not matter. */
+/** Keys live for a day, so one more hour does not matter. */
 const PURGE_EVERY_MS = 60 * 60 * 1_000;
 
-/**
- * Serves `/metrics` on a separate port, for operators that keep it out of reach of callers, and the
- * probes beside it.
- */
+/** Serves `/metrics` and the probes on a separate port that operators hide from callers. */
 export async function startAdminServer(
   { config, log, metrics, disposer }: PartOptions,
   { engine, health, urls }: { readonly engine: Engine; readonly health: PublicRoutes; readonly urls: Urls },
@@ -148,7 +145,7 @@ interface SocketsOptions extends PartOptions {
   readonly tickets: Tickets;
 }
 
-/** The sockets of this node, on the port of its HTTP server. */
+/** Opens the sockets of this node on the port of its HTTP server. */
 export function openSockets(
   { config, log, metrics, disposer, tickets }: SocketsOptions,
   { database, engine, store, cursors }: Data,

@@ -1,6 +1,6 @@
 /**
- * `npm run -s tail -- <conversation>`: prints the messages of a conversation of the demo account as
- * they arrive, one line each, by means of the SDK.
+ * `npm run -s tail -- <conversation>`: prints the messages of a demo conversation as they arrive,
+ * one line each, through the SDK.
  */
 
 import { connect, type Message } from '../contract/client/index.ts';
@@ -9,7 +9,7 @@ import { type DemoFile, demoFilePath, readDemoFile } from './demo.ts';
 export interface TailOptions {
   readonly conversationId: string;
   readonly dataDir: string;
-  /** Receives whole lines without their end. */
+  /** Receives whole lines without line ends. */
   readonly print: (line: string) => void;
 }
 
@@ -19,12 +19,12 @@ const MAX_WAIT_MS = 5_000;
 
 /**
  * Prints the last few messages and then each new one as `sequence sender: body`, until the process
- * is stopped. A text that an agent is still writing is announced, and printed once it is complete.
- * Reconnects by itself, also to a gateway that was restarted. Rejects with an Error of one line if
- * there is nothing to reconnect to: no demo account, no such conversation.
+ * is stopped. A text that an agent is still writing is announced, and printed when complete.
+ * Reconnects by itself, even to a restarted gateway. Rejects with an Error of one line if there is
+ * no demo account or no such conversation.
  */
 export async function tail({ conversationId, dataDir, print }: TailOptions): Promise<never> {
-  // Read again for each connection, because a restarted gateway may have another port.
+  // Reread for each connection, because a restarted gateway may have another port.
   const demo = (): DemoFile => {
     const found = readDemoFile(demoFilePath(dataDir));
     if (found !== undefined) return found;
@@ -75,7 +75,7 @@ function senderOf({ sender }: Message): string {
   return printable(sender?.name ?? 'system');
 }
 
-/** Returns the text as one line, without control characters that a terminal would obey. */
+/** Returns the text as one line, without control characters for the terminal. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -1,7 +1,6 @@
 import type { Config } from '../platform/config.ts';
 import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/connection/origins.ts';
 
-/** The URLs of a node. */
 export class Urls {
   /** Set once the server listens, if the configuration lets the system choose the port (0). */
   port: number;
@@ -12,13 +11,12 @@ export class Urls {
     this.port = config.port;
   }
 
-  /** The URL of this node itself. */
   get base(): string {
     const { tls, host } = this.#config;
     return `${tls === null ? 'http' : 'https'}://${hostInUrl(host)}:${this.port}`;
   }
 
-  /** The URL for callers: behind a balancer only the operator knows it. */
+  /** The URL for callers, which behind a balancer only the operator knows. */
   get public(): string {
     return this.#config.publicUrl ?? this.base;
   }
@@ -26,14 +24,11 @@ export class Urls {
   /** The URL of the documentation in errors: this server's pages, or the operator's. */
   get docs(): string {
     if (this.#config.docsUrl !== null) return this.#config.docsUrl;
-    // A port that the system chooses may still be unknown at the first error.
+    // A port chosen by the system may still be unknown at the first error.
     return this.port === 0 && this.#config.publicUrl === null ? '/docs' : `${this.public}/docs`;
   }
 
-  /**
-   * Whether this node can be reached only from its own machine: a public URL means that a proxy
-   * forwards other callers.
-   */
+  /** Whether only this machine can reach the node: a public URL means a proxy for other callers. */
   get isLocal(): boolean {
     const { host, publicUrl } = this.#config;
     return isLoopbackAddress(host) && (publicUrl === null || isLoopbackOrigin(new URL(publicUrl).origin));

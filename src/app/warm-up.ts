@@ -12,9 +12,9 @@ import type { Http } from '../platform/http/pipeline/pipeline.ts';
 import type { Access } from './access.ts';
 
 /**
- * Does what the first requests would wait for: runs the statements of the most frequent ones once
- * on each connection that they use, and compiles what is made of schemas. No row is left behind.
- * The first use of a statement costs a new process of Postgres some ten milliseconds, for its
+ * Does the work that the first requests would wait for: runs the statements of the most frequent
+ * ones once on each of their connections, and compiles the products of schemas. Leaves no row. The
+ * first use of a statement costs a new process of Postgres some ten milliseconds, for its
  * catalogues and its plan.
  */
 export async function warmUp(
@@ -34,10 +34,10 @@ export async function warmUp(
       loadFacts(reader, []),
       hasOffSockets(reader, none),
     ]),
-    // It takes the readers in turn.
+    // The pool uses the readers in turn.
     ...database.readers.map(() => readFeedRows(database, none, {}, feed)),
   ]);
-  // Meanwhile Postgres works.
+  // Done while Postgres works.
   http.warmUp(CURRENT_VERSION);
   for (const { data } of Object.values(EVENT_DATA)) prepareForms(data);
   await statements;

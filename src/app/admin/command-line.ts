@@ -1,12 +1,9 @@
-/**
- * The syntax of the command line: commands of one or two words, with options that all take a value,
- * most of them by name.
- */
+/** Commands of one or two words, whose options all take a value, most of them by name. */
 
 import { parseArgs } from 'node:util';
 import { nearestName } from '../../contract/protocol/schema/nearest-name.ts';
 
-/** The command line is wrong; nothing was done. */
+/** The command line is wrong, and nothing was done. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -14,10 +11,10 @@ export class UsageError extends Error {
 export interface Option {
   /** One line about its meaning. */
   readonly help: string;
-  /** Its value in the usage text. */
+  /** The value in the usage text. */
   readonly value: string;
   readonly required?: true;
-  /** The form of the value, which the refusal names. */
+  /** The form of the value; a refusal states `accepts`. */
   readonly check?: { readonly accepts: string; readonly test: (text: string) => boolean };
 }
 
@@ -25,13 +22,13 @@ export interface Command<Context> {
   /** One line about the command. */
   readonly help: string;
   readonly options: Readonly<Record<string, Option>>;
-  /** The option whose value may stand without its name. */
+  /** The option whose value needs no name. */
   readonly first?: string;
-  /** It uses nothing but the configuration and files: no database is looked for or started. */
+  /** It uses only the configuration and files: no database is looked for or started. */
   readonly offline?: true;
   /**
-   * Resolves with the object to print; undefined if it has printed by itself. Required options are
-   * present, and every value has passed its check.
+   * Resolves with the object to print, or undefined if it has printed by itself. Required options
+   * are present, and every value has passed its check.
    */
   readonly run: (context: Context, options: Options) => Promise<object | undefined>;
 }
@@ -64,9 +61,7 @@ export function parseCommand<Context>(
   return { command, options };
 }
 
-/**
- * Returns one line for each command that begins with `args`, and the options if there is only one.
- */
+/** Returns a line for each command that begins with `args`; for a single one also the options. */
 export function usageOf<Context>(
   commands: Commands<Context>,
   program: string,
@@ -99,7 +94,7 @@ export function oneOf(help: string, values: readonly string[]): Option {
 
 const HELP = 'help';
 
-/** Returns the words before the options: the command, or the beginning of one. */
+/** Returns the words before the options: the command or its beginning. */
 function wordsOf(args: readonly string[]): readonly string[] {
   const end = args.findIndex((arg) => arg.startsWith('-'));
   return (end === -1 ? args : args.slice(0, end)).slice(0, 2);
@@ -151,8 +146,8 @@ function parseStrictly(
 
 /**
  * Joins an option and a value that begins with a dash, as one in 64 public keys does: parseArgs
- * would take the value for an option and call it ambiguous. What looks like an option stays one, so
- * that a misspelt name is still found.
+ * would take the value for an option and call it ambiguous. Text in the form of an option stays
+ * one, so that a misspelt name is still found.
  */
 function withDashedValues(args: readonly string[], options: Readonly<Record<string, unknown>>): string[] {
   const joined: string[] = [];
@@ -167,8 +162,8 @@ function withDashedValues(args: readonly string[], options: Readonly<Record<stri
 }
 
 /**
- * A value without the name of its option: it was probably meant for the first one that is required
- * and was not given.
+ * Reports a value without its option's name, probably meant for the first required option that is
+ * missing.
  */
 function unnamedValue(args: readonly string[], name: string, options: Command<unknown>['options']): string {
   const named = new Set(args.map((arg) => arg.split('=')[0]));

@@ -1,7 +1,4 @@
-/**
- * The operator's commands. Modules of a command are loaded when it runs, because each call is a
- * process of its own.
- */
+/** The operator's commands. Each loads its modules when it runs, as each call is a process. */
 
 import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
 import type { AccountList } from '../../core/accounts/account-list.ts';
@@ -15,7 +12,7 @@ export interface AdminContext {
   /** With the schema of this version. */
   readonly database: Database;
   readonly config: Pick<Config, 'tokenSecret' | 'auditKey' | 'auditOldKeys' | 'dataDir'>;
-  /** Prints an object on a line of its own; resolves when more can be printed. */
+  /** Prints an object on its own line; resolves when more can be printed. */
   readonly print: (line: object) => Promise<void>;
 }
 
@@ -36,7 +33,7 @@ const LIMIT: Option = {
   },
 };
 // Repeats contract/protocol/resources/account.ts, which takes a tenth of a second to load; the
-// types check that they are equal.
+// types check that both are equal.
 const PLAN = oneOf('plan of the account; free if left out', ['free', 'pro'] satisfies Plan[]);
 const SUBSCRIPTION = oneOf('inactive: every request is answered 402 until it is active again', [
   'active',
@@ -344,7 +341,7 @@ export const COMMANDS: Commands<AdminContext> = {
   },
 };
 
-/** Returns what a feature gives to a command, which it loads with all of them. */
+/** Returns the part of a feature that a command uses; loads all features. */
 async function ofFeature<Name extends keyof Feature>(name: Name): Promise<NonNullable<Feature[Name]>> {
   await import('../features.ts');
   const { provided } = await import('../../core/features/installed.ts');
@@ -389,7 +386,7 @@ function readPage<Row extends object>(
   });
 }
 
-/** Reads one row more than it shows, which tells whether there are more. */
+/** Reads one row more than it shows, to know whether there are more. */
 async function listOf(
   object: string,
   limit = '100',

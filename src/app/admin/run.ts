@@ -8,7 +8,7 @@ import { parseCommand } from './command-line.ts';
 import { type AdminContext, COMMANDS } from './commands.ts';
 
 /**
- * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print;
+ * Runs one command (`['account', 'create', '--name', 'N']`) and returns the object to print, or
  * undefined if the command has printed by itself. Uses DATABASE_URL, else the embedded Postgres of
  * a Parley that runs on the same data directory, else starts that Postgres for the duration.
  * Rejects with UsageError, or with an Error of one line; a command that rejects has changed

@@ -1,6 +1,4 @@
-/**
- * What the people of the demo account said during one day, as data. src/app/demo/day.ts writes it.
- */
+/** The messages of the demo account during one day, as data. src/app/demo/day.ts writes them. */
 
 export type Person = 'ada' | 'grace' | 'assistant' | 'nils' | 'ines';
 
@@ -18,27 +16,27 @@ export interface DayConversation {
   readonly customer?: { readonly person: keyof typeof CUSTOMERS; readonly byMail: boolean };
   readonly assignee?: 'ada' | 'grace';
   readonly hasAgent?: true;
-  /** How many of its last messages these people have not read; the others have read everything. */
+  /** How many of the last messages these people have not read; others have read everything. */
   readonly unread: Readonly<Partial<Record<'ada' | 'grace', number>>>;
   readonly messages: readonly DayMessage[];
 }
 
 export interface DayMessage {
-  /** Minutes before the moment at which the day is written. */
+  /** Minutes before the day is written. */
   readonly ago: number;
   readonly by: Person;
   /** `@ada`, `@grace` and `@assistant` are mentions. */
   readonly text: string;
-  /** A message between the team and the customer; the others on a case are notes to the team. */
+  /** A message between team and customer; the others on a case are notes to the team. */
   readonly external?: true;
   /** By mail: to the customer, or from the customer with this HTML. */
   readonly mail?: 'sent' | { readonly html: string };
   readonly picture?: Picture;
-  /** Other messages name this one by it. */
+  /** The name by which other messages refer to this one. */
   readonly name?: string;
-  /** The message that this one replies to, by its name. */
+  /** The name of the message that this one replies to. */
   readonly replyTo?: string;
-  /** The message that had the agent answer, by its name. */
+  /** The name of the message that the agent answers. */
   readonly answerTo?: string;
   readonly reactions?: Readonly<Record<string, readonly Person[]>>;
   readonly pinnedBy?: 'ada' | 'grace';

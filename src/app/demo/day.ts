@@ -33,11 +33,10 @@ export interface DayOptions {
 }
 
 /**
- * Gives the demo account a day of conversations, once in a database, however many nodes start on
- * it: all of it in one transaction. Messages, reactions and the others are written by the
- * statements that write them everywhere else, and their outbox rows have the same effects:
- * notifications, rows of the inbox, blocks of the search. Only the times are set back, before the
- * commit, so that no reader ever sees others.
+ * Adds a day of conversations to the demo account, once in a database, however many nodes start on
+ * it, in one transaction. The statements used everywhere else write the messages, reactions and the
+ * others, and their outbox rows have the same effects: notifications, rows of the inbox, blocks of
+ * the search. Only the times are set back, before the commit, so that no reader ever sees others.
  */
 export async function seedDay({ database, store }: DayOptions): Promise<void> {
   await database.transaction(async (tx) => {
@@ -140,10 +139,7 @@ class DayWriter {
     return id;
   }
 
-  /**
-   * Builds the messages of a conversation, with their numbers, the files that they have and the run
-   * that wrote one.
-   */
+  /** Builds a conversation's messages with their numbers, files and the run that wrote one. */
   async #compose(conversationId: string, { customer, messages }: DayConversation): Promise<Written[]> {
     const named = new Map<string, string>();
     const written: Written[] = [];
@@ -183,7 +179,7 @@ class DayWriter {
     return written;
   }
 
-  /** The key of a picture is derived, so that a second try writes the same file again. */
+  /** Derives the key of a picture, so that a second try writes the same file. */
   async #attach(actorId: string, picture: Picture): Promise<NewAttachment> {
     const { accountId } = this.#demo;
     const bytes = await readFile(new URL(`pictures/${picture}.png`, import.meta.url));
@@ -201,8 +197,8 @@ class DayWriter {
   }
 
   /**
-   * The run behind the answer of the agent. Its key is the message that it answers, by which the
-   * effects of that message find that the agent has been started.
+   * Writes the run behind an answer. Its key is the answered message, by which that message's
+   * effects find that the agent has been started.
    */
   async #run(conversationId: string, askedId: string, answerId: string, said: DayMessage): Promise<string> {
     const tx = this.#tx;
@@ -248,9 +244,7 @@ class DayWriter {
     return id;
   }
 
-  /**
-   * Writes what belongs to a message that is there: its mail, the case's lane, reactions, a pin.
-   */
+  /** Writes a message's mail, case lane, reactions and pin. */
   async #follow({ message, said }: Written): Promise<void> {
     const tx = this.#tx;
     const { id, conversation_id: conversationId } = message;
@@ -277,7 +271,7 @@ class DayWriter {
     if (said.pinnedBy !== undefined) await writePin(tx, message, this.#of(said.pinnedBy));
   }
 
-  /** The mail of a message. One that was sent is over: none leaves this server. */
+  /** Writes the mail of a message. A sent one is complete, so none leaves this server. */
   async #mail(message: Written['message'], { mail, ago: minutes, text }: DayMessage): Promise<void> {
     const { id: mailboxId, address } = this.#demo.inbox;
     const { name, email } = CUSTOMERS.ines;
@@ -340,7 +334,7 @@ class DayWriter {
 const SUBJECT = 'VAT number on invoice 2214';
 const UNPROVEN = { source: 'none', spf: 'none', dkim: 'none', dmarc: 'none', result: 'none' };
 
-/** Before the transaction, which is the moment at which the day is written. */
+/** Returns a time before the transaction, which is when the day is written. */
 function ago(minutes: number) {
   return sql<string>`now() - make_interval(secs => ${minutes * 60})`;
 }
@@ -353,10 +347,7 @@ function mentionsIn(text: string): Person[] {
   return [...text.matchAll(/@(ada|grace|assistant)\b/g)].map(([, person]) => person as Person);
 }
 
-/**
- * When a message was said: minutes before the transaction. `isSent`: it went out as a mail, which
- * has been sent.
- */
+/** A message's time in minutes before the transaction. `isSent`: it left as a mail. */
 interface DatedMessage {
   readonly id: string;
   readonly ago: number;
@@ -393,7 +384,7 @@ const DATE_ATTACHMENTS = statement<[ids: readonly string[]]>({
     UPDATE attachments a SET created_at = m.created_at FROM messages m WHERE m.id = ANY($1) AND a.message_id = m.id`,
 });
 
-// Somebody reacts, or pins a message, a minute after it was said.
+// Reactions and pins are a minute after the message.
 const DATE_REACTIONS = statement<[ids: readonly string[]]>({
   name: 'date-demo-reactions',
   text: `

@@ -14,39 +14,28 @@ export interface JobWorkerOptions {
   /** One handler for each task. A job whose handler rejects is retried later. */
   readonly handlers: readonly TopicHandler[];
   readonly log: Logger;
-  /**
-   * Milliseconds that running jobs get to end when the node stops; then other nodes may take them.
-   * Default 5,000.
-   */
+  /** Milliseconds for running jobs at a stop; then other nodes may take them. Default 5,000. */
   readonly patienceMs?: number;
-  /**
-   * Milliseconds between two looks of each worker for jobs that this node has not noticed
-   * otherwise. Default 60,000.
-   */
+  /** Milliseconds between each worker's polls for jobs not noticed otherwise. Default 60,000. */
   readonly pollEveryMs?: number;
 }
 
-/**
- * Maximum number of concurrent jobs, each with a connection of the pool; one more connection
- * listens.
- */
+/** Most concurrent jobs, each with a connection of the pool; one more connection listens. */
 const CONCURRENCY = 4;
 
 /**
  * Postgres announces a job when it is added, and `DueTimer` wakes the workers when it is due. The
- * watch finds what both miss: jobs that were added while the listening connection was lost, and
- * retries of a node that died. Polling alone, which each worker does by itself, would take two
- * statements a second.
+ * poll finds jobs that both miss: those added while the listening connection was lost, and retries
+ * of a node that died. More frequent polling, by each worker, would take two statements a second.
  */
 const POLL_EVERY_MS = 60_000;
 
 /**
- * Least milliseconds between two wake-ups by the watch: a job may be left because this version does
- * not know its task.
+ * Least milliseconds between two wake-ups by the watch, as a job of an unknown task may be left.
  */
 const WOKEN_EVERY_MS = 2_000;
 
-/** Milliseconds until the workers look again for a job that is due and that none of them took. */
+/** Milliseconds until the workers look again for a due job that none of them took. */
 const AGAIN_MS = 200;
 
 /** Milliseconds in which workers that find nothing count as asking together. */
@@ -56,23 +45,21 @@ const RESTART_AFTER_MS = 500;
 
 const PATIENCE_MS = 5_000;
 
-/**
- * Time limit for releasing jobs in Postgres, in milliseconds, in case Postgres does not respond.
- */
+/** Time limit in milliseconds for releasing jobs, in case Postgres does not respond. */
 const RELEASE_MS = 1_000;
 const PURGE_EVERY_MS = 10 * 60 * 1_000;
 
 /**
  * Runs the jobs of the queue (platform/db/queue/queue.ts) on this node. The library's workers
  * survive an absence of Postgres except in two cases: they end if they cannot mark a job as done,
- * and if their very first query fails they never repeat it. Therefore they are watched, and
- * restarted until the node stops.
+ * and never repeat a failed first query. Therefore they are watched, and restarted until the node
+ * stops.
  */
 export class JobWorker {
   readonly #options: JobWorkerOptions;
   readonly #workers: Loop;
   readonly #purge: Loop;
-  /** Wakes the workers; undefined while there are none. */
+  /** Wakes the workers; undefined while none run. */
   #nudge: (() => void) | undefined;
 
   constructor(options: JobWorkerOptions) {
@@ -115,8 +102,8 @@ export class JobWorker {
         schema: 'graphile_worker',
         logger: jobLogger(log),
         events,
-        // Without a batch the library does not await the statement that marks a job as done, and
-        // its failure becomes an unhandled rejection, which ends the process.
+        // Without a batch the library does not await the statement that marks a job as done: its
+        // failure becomes an unhandled rejection, which ends the process.
         preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       },
       tasksOf(handlers),
@@ -126,7 +113,7 @@ export class JobWorker {
       try {
         pool.nudge(CONCURRENCY);
       } catch {
-        // A worker that is ending refuses. The pool's promise reports why it ends.
+        // An ending worker refuses. The pool's promise reports why it ends.
       }
     };
     this.#nudge = nudge;
@@ -168,10 +155,7 @@ class DueTimer {
   readonly #wake: () => void;
   #timer: NodeJS.Timeout | undefined;
   #gathering: NodeJS.Timeout | undefined;
-  /**
-   * Whether the workers were woken for a job that is due and did not take it, as one of a later
-   * version.
-   */
+  /** Whether woken workers left a due job, as one of a later version. */
   #isLeft = false;
   #closed = false;
 
@@ -182,8 +166,8 @@ class DueTimer {
   }
 
   /**
-   * To be called whenever a worker found nothing to do: what it waits for may have been added
-   * meanwhile. One look serves workers that ask together.
+   * Must be called whenever a worker found no job, because one may have been added meanwhile. One
+   * look serves workers that ask together.
    */
   look(): void {
     if (this.#closed) return;

@@ -33,18 +33,15 @@ const MAX_ROWS = 100;
 /** Milliseconds between two looks for rows that keep failing. */
 const BURY_EVERY_MS = 10 * 60 * 1_000;
 
-/**
- * After this many attempts the failure of a row is logged as an error that needs attention. The row
- * is still retried.
- */
+/** After this many failures a row, which is still retried, is logged as needing attention. */
 const ALARMING_ATTEMPTS = 10;
 
 /**
- * Handles the rows that this node's transactions write into the outbox as soon as they have
- * committed, and takes over rows that their writer has not handled: those of a node that died
- * between commit and publish, those whose publish failed, and those of commands outside any node.
- * When the link between nodes returns, the rows that failed meanwhile are tried at once instead of
- * at the end of their leases.
+ * Handles the outbox rows of this node's transactions as soon as they have committed, and takes
+ * over rows that their writer has not handled: those of a node that died between commit and
+ * publish, those whose publish failed, and those of commands outside any node. When the link
+ * between nodes returns, rows that failed meanwhile are tried at once, not at the end of their
+ * leases.
  */
 export class OutboxWorker {
   readonly #options: OutboxWorkerOptions;
@@ -53,7 +50,7 @@ export class OutboxWorker {
   #burials: Loop | undefined;
   readonly #underWay = new Set<Promise<void>>();
   readonly #overdue: OverdueRows;
-  /** Leases of the rows that failed in a sweep of this node. */
+  /** The leases of rows that failed in a sweep of this node. */
   readonly #held = new HeldLeases();
   /** Whether the link has returned and `#held` is not given back yet. */
   #hasLinkReturned = false;
@@ -67,9 +64,8 @@ export class OutboxWorker {
 
   /**
    * Registers one handler for each topic; a row whose handler rejects stays and is retried.
-   * Separate from the constructor because handlers need parts that write into the outbox, and must
-   * therefore be closed before it. Rows that are committed before this call are left to the first
-   * sweep.
+   * Separate from the constructor, because handlers need parts that write into the outbox and must
+   * be closed before it. Rows committed earlier are left to the first sweep.
    */
   start(handlers: readonly TopicHandler[]): void {
     const { database, engine, log } = this.#options;
@@ -110,8 +106,8 @@ export class OutboxWorker {
   }
 
   /**
-   * Every handler has begun before this returns, so the transaction's caller can rely on its
-   * synchronous part.
+   * Begins every handler before it returns: the transaction's caller relies on their synchronous
+   * part.
    */
   #committed(rows: readonly OutboxRow[]): void {
     for (const row of rows) {
@@ -123,8 +119,7 @@ export class OutboxWorker {
 
   async #sweep(signal: AbortSignal): Promise<void> {
     const { database, inFlight, metrics } = this.#options;
-    // Here and not when the link returns: a sweep that is under way then may still have failures to
-    // record.
+    // Here and not when the link returns, because a sweep under way then may still record failures.
     if (this.#hasLinkReturned) {
       await this.#held.giveBack(database);
       this.#hasLinkReturned = false;
@@ -141,8 +136,8 @@ export class OutboxWorker {
   }
 
   /**
-   * A failure affects only its own row, which stays and is retried when its lease is over, or when
-   * the link between nodes returns.
+   * A failure affects only its own row, which is retried when its lease is over or the link between
+   * nodes returns.
    */
   async #handle(row: OutboxRow): Promise<void> {
     const { inFlight, log } = this.#options;
@@ -166,10 +161,10 @@ export class OutboxWorker {
 
 /** The leases of outbox rows that this node has taken and could not handle. */
 class HeldLeases {
-  /** Those that end first come first. */
+  /** In the order of their ends. */
   readonly #leases = new Map<number, { readonly row: OutboxRow; readonly endsMs: number }>();
 
-  /** A row that was not taken, because its writer handles it, has no lease and is left out. */
+  /** Leaves out rows without a lease, which their writer handles. */
   add(row: OutboxRow): void {
     const nowMs = performance.now();
     for (const [id, { endsMs }] of this.#leases) {
@@ -181,9 +176,7 @@ class HeldLeases {
     this.#leases.set(row.id, { row, endsMs: nowMs + LEASE_MS + OVERDUE_AFTER_MS });
   }
 
-  /**
-   * Releases these rows to every sweep now. If it rejects, the leases are kept for another call.
-   */
+  /** Releases these rows to every sweep. If it rejects, the leases are kept for another call. */
   async giveBack(db: Querier): Promise<void> {
     if (this.#leases.size === 0) return;
     await giveBack(
@@ -194,14 +187,14 @@ class HeldLeases {
   }
 }
 
-/** Milliseconds for which a sweep must have seen that a row is overdue before it takes it. */
+/** Milliseconds for which a sweep must see a row overdue before it takes it. */
 const SEEN_MS = 1_500;
 
 const MAX_SEEN = 1_000;
 
 /**
  * The overdue outbox rows that this node's sweeps have seen. The age of a row does not show that
- * its node is gone: when the whole machine was paused, or a disk held up a commit, every row in
+ * its node is gone: after a pause of the whole machine, or a commit held up by a disk, every row in
  * flight is old at once, and the nodes that go on to handle them would meet sweeps that handle them
  * too. A row that stays overdue while a sweep looks on has no node.
  */
@@ -216,7 +209,7 @@ export class OverdueRows {
     this.#inFlight = inFlight;
   }
 
-  /** Takes up to `limit` rows that it has seen overdue for long enough. */
+  /** Takes up to `limit` rows that have been seen overdue for long enough. */
   async take(limit: number): Promise<OutboxRow[]> {
     const overdue = await findOverdue(this.#db, MAX_SEEN);
     const nowMs = performance.now();

@@ -37,33 +37,30 @@ export interface SentEffectsOptions {
   readonly settings: SettingsOfUsers;
   readonly timeline: Pick<Timeline, 'settle'>;
   readonly inFlight: Pick<InFlightRows, 'revision' | 'begin' | 'done' | 'release'>;
-  /**
-   * Effects of messages inside Postgres. Called before the outbox row is deleted, and may be called
-   * again.
-   */
+  /** Effects inside Postgres. Called before the outbox row is deleted, possibly more than once. */
   readonly onMessages?: NonNullable<Effects['completed']>;
-  /** Effects that may take long: a row waits for them beside the next rows. */
+  /** Effects that may take long: a row waits for them without delaying the next rows. */
   readonly onSent?: NonNullable<Effects['sent']>;
   readonly onNotified?: NonNullable<Effects['notified']>;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
 
-/** Maximum number of outbox rows whose effects are handled together. */
+/** Most outbox rows whose effects are handled together. */
 const MAX_ROWS = 64;
 
 /**
  * The effects of messages that entered the timeline. Their events are published to the other nodes,
- * with those of the notifications that were committed with them; then follow the notifications of
- * the others and the agents that they start, and the outbox row is removed. Every step may be
+ * with those of the notifications committed with them; then follow the other messages'
+ * notifications and the agents that they start, and the outbox row is removed. Every step may be
  * repeated (a node that takes over starts at the first): readers recognize events by number, and a
- * notification that is made again is the same one.
+ * repeated notification is the same one.
  */
 export class SentEffects {
   readonly #options: SentEffectsOptions;
   #queue: PublishedRow[] = [];
   #running: Promise<void> | undefined;
-  /** Rows that wait for webhooks alone. */
+  /** Rows that wait only for webhooks. */
   readonly #recording = new Set<Promise<void>>();
 
   constructor(options: SentEffectsOptions) {
@@ -71,10 +68,10 @@ export class SentEffects {
   }
 
   /**
-   * Handles what this node's write path committed. Events are published before this returns, in the
-   * order of the calls; the other effects follow in batches. A failure leaves the row in the
-   * outbox, where a sweep takes it up. Resolves when the effects were made or have failed, without
-   * waiting for webhooks.
+   * Handles messages that this node's write path committed. Events are published before this
+   * returns, in the order of the calls; the other effects follow in batches. A failure leaves the
+   * row in the outbox for a sweep. Resolves when the effects succeeded or failed, without waiting
+   * for webhooks.
    */
   committed({ outboxId, messages }: Committed): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -85,10 +82,7 @@ export class SentEffects {
     return promise;
   }
 
-  /**
-   * Handles rows that another node left behind (the sweep's handler). Rejects if something is left
-   * to do.
-   */
+  /** Handles rows that another node left (the sweep's handler). Rejects if work remains. */
   async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
     const rows = await readSentMessages(
@@ -110,14 +104,13 @@ export class SentEffects {
       const rosterVersion = rosters.get(conversation_id) ?? 0;
       const facts = await directory.factsSince(conversation_id, rosterVersion);
       if (facts === undefined) continue;
-      // Those of one message are written together: if there are some, there are all.
+      // Notifications of one message are written together: if some exist, all do.
       const made = notificationsOf.get(id);
       messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
     }
     const isPublished = await this.#publish(messages);
     await Promise.all([this.#options.onSent?.(messages, true), this.#cause(messages)]);
-    // The other node may have ended between making notifications and comparing them with what was
-    // read.
+    // The other node may have ended between making notifications and comparing them with reads.
     await markReadAlready(
       this.#options,
       messages.map(({ row }) => row.id),
@@ -125,10 +118,7 @@ export class SentEffects {
     if (!isPublished) throw new Error('publish failed on some nodes');
   }
 
-  /**
-   * Handles texts whose streaming has ended: notifications were withheld at their beginning and
-   * follow now. May be called again.
-   */
+  /** Makes the notifications that were withheld until the end of streaming. May be repeated. */
   async finished(ids: readonly string[]): Promise<void> {
     const { database, files } = this.#options;
     const rows = await readSentMessages(database, ids);
@@ -149,8 +139,7 @@ export class SentEffects {
   }
 
   /**
-   * Returns whether the events reached every node; local readers have them when it returns. Never
-   * rejects.
+   * Returns whether the events reached every node; local readers have them by then. Never rejects.
    */
   async #publish(messages: readonly CommittedMessage[]): Promise<boolean> {
     const { engine, metrics } = this.#options;
@@ -184,7 +173,7 @@ export class SentEffects {
     const { revision } = inFlight;
     const messages = rows.flatMap((row) => row.messages);
     const recorded = onSent?.(messages, false);
-    // Where the other effects fail too, theirs is the failure that is logged.
+    // If other effects fail too, their failure is logged.
     recorded?.catch(() => {});
     await this.#cause(messages);
     const removed = this.#removeDone(rows, revision, recorded);
@@ -204,7 +193,7 @@ export class SentEffects {
     inFlight.release(idsOf(rows.filter((_, index) => !published[index])));
   }
 
-  /** Waits beside the next rows: a slow receiver holds up no other effect. */
+  /** Waits without blocking the next rows: a slow receiver holds up no other effect. */
   #finishBeside(rows: readonly PublishedRow[], removed: Promise<void>): void {
     const finished = removed
       .catch((error: unknown) => this.#fail(rows, error))
@@ -236,7 +225,7 @@ export class SentEffects {
     await this.#options.onMessages?.(messages);
   }
 
-  /** Returns the notifications of these messages, those of each account together. */
+  /** Makes the notifications of these messages, those of each account together. */
   async #notify(messages: readonly Caused[]): Promise<(readonly NotificationRow[])[]> {
     const { database, directory } = this.#options;
     const due: DueNotifications[] = [];
@@ -273,20 +262,20 @@ interface PublishedRow {
   readonly outboxId: number;
   readonly messages: readonly CommittedMessage[];
   readonly published: Promise<boolean>;
-  /** Called when its effects were made or have failed. */
+  /** Called when its effects have succeeded or failed. */
   readonly over: () => void;
 }
 
 interface ChangedEffectsOptions extends EventReads {
   readonly engine: Engine;
   readonly onPublished?: NonNullable<Effects['published']>;
-  /** Handles messages whose streaming has ended, with every effect other than the event. */
+  /** Handles messages whose streaming has ended: every effect but the event. */
   readonly onFinished: (messageIds: readonly string[]) => Promise<void>;
 }
 
 /**
- * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be called
- * again for the same changes: readers recognize an event by id and `updated_at`.
+ * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be
+ * repeated: readers recognize an event by id and `updated_at`.
  */
 export class ChangedEffects {
   readonly #options: ChangedEffectsOptions;
@@ -295,10 +284,7 @@ export class ChangedEffects {
     this.#options = options;
   }
 
-  /**
-   * Rejects if publishing failed on some node. `isRepeated`: the changes may have been published
-   * before.
-   */
+  /** Rejects if publishing failed on a node. `isRepeated`: the changes may already be published. */
   async publish({ changes }: ResourcesChanged, isRepeated: boolean): Promise<void> {
     const { engine, onPublished, onFinished } = this.#options;
     for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {

@@ -15,8 +15,8 @@ const SAMPLE_EVERY_MS = 1_000;
 /** A node that handed out no cursor for this long has no sockets, as heartbeats carry one. */
 const QUIET_AFTER_MS = 60_000;
 /**
- * Such a node skips this many samples between two: its first cursor is some seconds older, so that
- * a resume from it reads more.
+ * Such a node takes one of this many samples: its first cursor is some seconds older, so that a
+ * resume from it reads more.
  */
 const QUIET_EVERY = 10;
 /** A client that resumes from further back must reload (docs/realtime.md#catching-up). */
