@@ -16,7 +16,7 @@ export interface PeopleFilter {
   readonly limit?: number;
 }
 
-/** The query of Search. Filters but `include` and `limit` are for messages. */
+/** The query of Search. All filters but `include` and `limit` are for messages. */
 export interface SearchFilter {
   /** `messages` by default. */
   readonly type?: SearchType;
@@ -31,22 +31,19 @@ export interface SearchFilter {
   readonly include?: readonly (MessageInclude | ConversationInclude)[];
 }
 
-/** What a client does over REST alone. All of it rejects as `fetch` does. */
+/** The methods of a client that use only REST. All of them reject as `fetch` does. */
 export abstract class Api {
   readonly conversations = new Conversations((path, options) => this.fetch(path, options));
 
   /**
-   * Sends a request to a path of the API, such as `/v1/messaging/notifications`: JSON in and out,
-   * with the client's credential, version and account. Tries at most five times; each try has the
-   * same Idempotency-Key, so a change happens once. Rejects with RestRefused, as CallOptions say,
-   * or with ClientClosed.
+   * Sends a JSON request to a path of the API, such as `/v1/messaging/notifications`, with the
+   * client's credential, version and account. Tries at most five times; each try has the same
+   * Idempotency-Key, so a change happens once. Rejects with RestRefused, as CallOptions say, or
+   * with ClientClosed.
    */
   abstract fetch<T>(path: string, options?: FetchOptions): Promise<T>;
 
-  /**
-   * Returns the caller: its actor, account and permissions. Requires version 1.2.harbor, as the
-   * other methods here do.
-   */
+  /** Returns the caller. Requires version 1.2.harbor, as the other methods here do. */
   me(): Promise<Me> {
     return this.fetch<Me>('/v1/me');
   }
@@ -58,10 +55,7 @@ export abstract class Api {
     });
   }
 
-  /**
-   * Yields pages of what has these words, best first: messages, or conversations by title and
-   * members.
-   */
+  /** Yields pages of matches, best first: messages, or conversations by title and members. */
   search(q: string, filter: SearchFilter = {}): AsyncGenerator<List<SearchHit>, void, undefined> {
     return pagesOf<SearchHit>((path, options) => this.fetch(path, options), '/v1/messaging/search', {
       q,

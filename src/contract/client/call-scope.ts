@@ -1,16 +1,14 @@
 import type { Timing } from './timing.ts';
 
-/** How long a call may take. */
 export interface CallOptions {
   /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Rejects the call with a DOMException `TimeoutError` after so many milliseconds. */
+  /** Rejects the call with a DOMException `TimeoutError` after this many milliseconds. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Aborts on the caller's signal, after the caller's time, or with the client. Call `end` when the
- * call is over.
+ * Aborts on the caller's signal, after its time, or with the client. `end` must follow the call.
  */
 export class CallScope {
   readonly #controller = new AbortController();

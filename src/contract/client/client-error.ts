@@ -19,7 +19,7 @@ export const CLIENT_ERRORS = {
 
 export type ClientErrorReason = keyof typeof CLIENT_ERRORS;
 
-/** Why the client is not connected, or why a request has to be repeated. */
+/** The reason why the client is not connected, or why a request has to be repeated. */
 export interface ClientError {
   readonly reason: ClientErrorReason;
   /** For logs, not for branching. */
@@ -40,7 +40,7 @@ export function clientError(
   return { reason, message, willRetry, ...(error === undefined ? {} : { error }) };
 }
 
-/** Returns undefined for an end that is part of normal operation. */
+/** Returns undefined for an end in normal operation. */
 export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason | undefined {
   // The header of REST, or the field of an `authenticate` frame.
   const isOfAccount = error?.param === 'Service-Account' || error?.param === 'account';
@@ -50,10 +50,7 @@ export function reasonOfEnd({ code, error }: ConnectionEnd): ClientErrorReason |
   return BY_BAND[Math.floor(code / 100)] ?? 'network';
 }
 
-/**
- * A node announces that it stops, so that is no error; the loss of a cursor is `onStale` of the
- * subscriptions.
- */
+/** An announced stop is no error here; a lost cursor is `onStale` of the subscriptions. */
 const BY_CLOSE: Readonly<Record<CloseReason, ClientErrorReason | undefined>> = {
   going_away: undefined,
   slow_consumer: 'network',
@@ -89,7 +86,7 @@ const BY_BAND: Readonly<Record<number, ClientErrorReason>> = {
   44: 'protocol',
 };
 
-/** The client was closed before a call or while it was waiting. */
+/** The client was closed before or during a call. */
 export class ClientClosed extends Error {
   constructor() {
     super('The client was closed.');

@@ -5,38 +5,32 @@ import type { ConnectionEnd } from './connection.ts';
 import type { ConversationHandlers } from './conversation-feed.ts';
 
 /**
- * `connecting`: a connection is being opened. `catching_up`: connected, and something that was
- * missed is still to come. `live`: everything has arrived, and events arrive as they happen.
- * `offline`: waiting for the next try, or ended.
+ * `connecting`: a connection is being opened. `catching_up`: connected, but missed events are still
+ * to come. `live`: everything has arrived, and events arrive as they happen. `offline`: waiting for
+ * the next try, or ended.
  */
 export type ClientState = 'connecting' | 'catching_up' | 'live' | 'offline';
 
-/** The events of the actor's own feed, which arrive whichever conversations are subscribed to. */
+/** The events of the actor's feed, which arrive without any subscription. */
 export type FeedEvent = {
   [E in keyof typeof EVENTS]: (typeof EVENTS)[E]['stream'] extends 'actor' ? E : never;
 }[keyof typeof EVENTS];
 
-/**
- * The arguments of each event's listeners; for events of the feed they are the event's data and its
- * whole frame.
- */
+/** The arguments of each event's listeners; for feed events their data and the whole frame. */
 export type ClientEvents = {
   readonly [E in FeedEvent]: readonly [data: EventOf<E>['data'], frame: EventOf<E>];
 } & {
   readonly state: readonly [state: ClientState];
-  /** The actor's own feed has a gap: load notifications and the list of conversations again. */
+  /** The actor's feed has a gap: load notifications and the list of conversations again. */
   readonly stale: readonly [];
   /** Something prevents the client from connecting, or a request from being answered. */
   readonly error: readonly [error: ClientError];
-  /** The client will not connect again: a further try would fail for the same reason. */
+  /** The client will not connect again, because another try would fail for the same reason. */
   readonly end: readonly [end: ConnectionEnd];
 };
 
 export interface SubscribeOptions extends ConversationHandlers {
-  /**
-   * The number of the last message that the application has already. By default only new messages
-   * arrive.
-   */
+  /** The last message number that the application has. By default only new messages arrive. */
   readonly afterSequence?: number;
   /** Begins this many numbers before the newest, if `afterSequence` is absent. */
   readonly backlog?: number;
@@ -49,10 +43,7 @@ export interface ConversationSubscription {
   unsubscribe(): void;
 }
 
-/**
- * The listeners of each event. An error that one of them throws surfaces as an uncaught error and
- * affects nothing else.
- */
+/** The listeners of each event. An error that one throws is uncaught and affects nothing else. */
 export class Listeners<Events extends Readonly<Record<string, readonly unknown[]>>> {
   readonly #byEvent: { [E in keyof Events]?: Set<(...args: Events[E]) => void> } = {};
 
@@ -69,7 +60,7 @@ export class Listeners<Events extends Readonly<Record<string, readonly unknown[]
   }
 }
 
-/** Runs a handler of the application; its error is thrown later, outside of the client. */
+/** Runs a handler of the application; its error is thrown later, outside the client. */
 export function isolate(run: () => void): void {
   try {
     run();

@@ -28,7 +28,7 @@ import { type AttachmentInput, type UploadOptions, upload, type XhrConstructor }
 
 export interface ClientOptions extends LinkOptions, RestOptions {
   readonly page: PageEvents | undefined;
-  /** Undefined where the platform has none. */
+  /** Undefined if the platform has none. */
   readonly XMLHttpRequest: XhrConstructor | undefined;
 }
 
@@ -41,14 +41,9 @@ export class Client extends Api {
   readonly #closing = new AbortController();
   readonly #timing: LinkOptions['timing'];
   readonly #feeds = new Map<string, SharedFeed>();
-  /**
-   * Feeds that the current connection has not caught up with, and followers that are behind their
-   * feed.
-   */
+  /** Feeds that the current connection has not caught up with, and followers behind their feed. */
   readonly #unsettled = new Set<SharedFeed | FollowedConversation>();
-  /**
-   * The feeds that each connection sends; anything else that it still sends is for an earlier feed.
-   */
+  /** The feeds that each connection sends; whatever else it sends is for an earlier feed. */
   readonly #sending = new WeakMap<Connection, Set<SharedFeed>>();
   readonly #own = new DeliveredVersions();
   readonly #listeners = new Listeners<ClientEvents>();
@@ -116,8 +111,8 @@ export class Client extends Api {
   }
 
   /**
-   * Any number of subscriptions to one conversation share the requests to the server. Each receives
-   * everything that it asked for, in order and once. Handlers are not called before this returns.
+   * Subscriptions to one conversation share the requests to the server; each receives all that it
+   * asked for, in order and once. Handlers are not called before this returns.
    */
   subscribe(
     conversationId: string,
@@ -125,7 +120,7 @@ export class Client extends Api {
   ): ConversationSubscription {
     const feed = this.#feeds.get(conversationId) ?? this.#open(conversationId);
     const { current } = this.#link;
-    // Otherwise it is known once the feed has caught up.
+    // Otherwise it is known when the feed has caught up.
     const isNewest = current !== undefined && !this.#unsettled.has(feed);
     const newest = isNewest ? Math.max(0, feed.through - backlog) : undefined;
     const follower: FollowedConversation = new FollowedConversation(conversationId, {
@@ -153,10 +148,10 @@ export class Client extends Api {
   }
 
   /**
-   * Sends typing, presence or a read position over the socket. Waits for a connection if there is
-   * none, for 10 s in total by default, and is repeated if the connection ends before the answer.
-   * Rejects with RequestFailed, as CallOptions say, or with ClientClosed. The presence that was
-   * declared last is declared again on every new connection.
+   * Sends typing, presence or a read position over the socket. Waits for a connection, for 10 s in
+   * total by default, and is repeated if the connection ends before the answer. Rejects with
+   * RequestFailed, as CallOptions say, or with ClientClosed. The last declared presence is declared
+   * again on every new connection.
    */
   request<O extends RequestOp>(
     op: O,
@@ -167,8 +162,8 @@ export class Client extends Api {
   }
 
   /**
-   * Sends a message over REST and repeats the request until it is answered, aborted or overdue; it
-   * is sent once. Rejects as Rest.send does.
+   * Sends a message once over REST, repeating the request until it is answered, aborted or overdue.
+   * Rejects as Rest.send does.
    */
   send(
     conversationId: string,
@@ -179,7 +174,7 @@ export class Client extends Api {
   }
 
   /**
-   * Opens a conversation for showing it. Each call returns a view of its own, which follows the
+   * Opens a conversation for showing it. Each call returns its own view, which follows the
    * conversation until its `close()` or the client's.
    */
   conversation(conversationId: string, options: ConversationOptions = {}): LiveConversation {
@@ -199,7 +194,7 @@ export class Client extends Api {
     return this.#rest.fetch<T>(path, options);
   }
 
-  /** Uploads a file for an attachment of a message that is then sent. Rejects as `upload` does. */
+  /** Uploads a file for an attachment of a later message. Rejects as `upload` does. */
   upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
     const { timing, fetch, XMLHttpRequest } = this.#options;
     const host = {
@@ -243,13 +238,12 @@ export class Client extends Api {
   }
 
   /**
-   * Asks the new connection for everything that was missed, in one request if the server supports
-   * it.
+   * Requests everything missed from the new connection, in one request if the server supports it.
    */
   #attach(connection: Connection, { cursor, actor }: ReadyFrame): void {
     this.#actor = actor;
     const feeds = [...this.#feeds.values()];
-    // A resume that the connection before did not finish is void.
+    // A resume that the previous connection did not finish is void.
     this.#resuming = false;
     for (const feed of feeds) {
       this.#unsettled.add(feed);
@@ -265,7 +259,7 @@ export class Client extends Api {
     this.#check();
   }
 
-  /** `next`: the cursor from which to go on if the connection does not know `cursor`. */
+  /** `next` is the cursor to go on from if the connection does not know `cursor`. */
   #resume(connection: Connection, feeds: readonly SharedFeed[], cursor: string, next = cursor): void {
     this.#resuming = true;
     for (const feed of feeds) feed.isAsked = true;
@@ -279,8 +273,8 @@ export class Client extends Api {
         this.#link.reopen();
         return;
       }
-      // Not known there, or too much for one request: one by one, without the changes of older
-      // messages.
+      // Unknown there, or too much for one request: subscribe one by one, without the changes of
+      // older messages.
       this.#resuming = false;
       this.#cursor = next;
       for (const feed of here) {
@@ -349,15 +343,15 @@ export class Client extends Api {
         if (this.#isSettled) this.#cursor = frame.cursor;
         return;
       case 'ping':
-        // Only if nothing is under way that a resume from there would leave out.
+        // Only if nothing is under way that a resume from this cursor would leave out.
         if (this.#isSettled) this.#cursor = frame.cursor;
         for (const [id, head] of Object.entries(frame.heads)) this.#verify(connection, id, head);
     }
   }
 
   /**
-   * A head that should have arrived by now and has not: the message was lost. A resume also brings
-   * what else changes between the two requests.
+   * Handles a head that should have arrived by now: the message was lost. A resume also brings
+   * other changes between the two requests.
    */
   #verify(connection: Connection, id: string, head: number): void {
     const feed = this.#sentBy(connection, id);
@@ -394,7 +388,7 @@ export class Client extends Api {
       (message) => {
         if (this.#isOpen(follower)) follower.handlers.onUpdate?.(message);
       },
-      // Gone, or the server does not answer: its next change brings it.
+      // It is gone, or the server does not answer: its next change brings it.
       () => {},
     );
   }
@@ -410,7 +404,7 @@ export class Client extends Api {
     return feed !== undefined && this.#sending.get(connection)?.has(feed) === true ? feed : undefined;
   }
 
-  /** Whether a request to this connection for the feed still matters. */
+  /** Returns whether a request to this connection for the feed still matters. */
   #isOn(feed: SharedFeed, connection: Connection): boolean {
     return connection === this.#link.current && this.#feeds.get(feed.id) === feed;
   }
@@ -419,16 +413,16 @@ export class Client extends Api {
     return !this.#isClosed && this.#feeds.get(follower.id)?.followers.has(follower) === true;
   }
 
-  /** The server has ended the feed. */
+  /** Ends the feed, as the server did. */
   #endAll(feed: SharedFeed, why: ErrorObject | 'revoked'): void {
     feed.isAsked = false;
     const ended = [...feed.followers];
-    // All of them first, because a handler may subscribe again.
+    // All are dropped first, because a handler may subscribe again.
     for (const follower of ended) this.#drop(follower);
     for (const follower of ended) follower.handlers.onEnd?.(why);
   }
 
-  /** The socket's own subscription ends with the last of those that share it. */
+  /** Ends the socket's subscription with the last of those that share it. */
   #drop(follower: FollowedConversation): boolean {
     const feed = this.#feeds.get(follower.id);
     if (feed?.followers.delete(follower) !== true) return false;
@@ -444,10 +438,7 @@ export class Client extends Api {
     return true;
   }
 
-  /**
-   * The delay before a request that was refused for the moment is repeated; random, because many
-   * clients are refused at once.
-   */
+  /** The delay before a refused request is repeated: random, as many are refused at once. */
   #soon(): number {
     return AGAIN_MS * (1 + this.#timing.random());
   }
@@ -472,7 +463,7 @@ export class Client extends Api {
   #currentState(): ClientState {
     const { phase, leaving } = this.#link;
     if (this.#isSettled) return 'live';
-    // The connection before still sends everything.
+    // The previous connection still sends everything.
     const sent = leaving && this.#sending.get(leaving);
     const isBrought = (one: SharedFeed | FollowedConversation) =>
       one instanceof SharedFeed && sent?.has(one) === true;
@@ -481,9 +472,7 @@ export class Client extends Api {
     return phase === 'opening' ? 'connecting' : 'offline';
   }
 
-  /**
-   * The frame's type follows from the event's name, which the compiler cannot connect over a union.
-   */
+  /** The frame's type follows from the event, which the compiler cannot connect over a union. */
   #emitFeed({ event, data, ...frame }: EventFrame): void {
     const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
     this.#listeners.emit(event as FeedEvent, ...args);

@@ -8,16 +8,15 @@ import { platformXhr, type XhrConstructor } from './upload.ts';
 
 export interface ConnectOptions {
   /**
-   * The server's URL, such as `https://chat.example`. A function is called before each connection
-   * and request.
+   * The server's URL (`https://chat.example`). Functions are called for each connection and
+   * request.
    */
   readonly url: string | Source;
   readonly account: string;
-  /** An API key or token that is never replaced. Either this or `getToken`. */
+  /** An API key or token that is never replaced. Excludes `getToken`. */
   readonly token?: string;
   /**
-   * Returns a valid token. Called at first, before a token expires, and when the server no longer
-   * accepts the last one.
+   * Returns a valid token. Called first, before a token expires, and when the last one is refused.
    */
   readonly getToken?: Source;
   /** Value of Service-Version. */
@@ -34,8 +33,8 @@ export interface ConnectOptions {
 }
 
 /**
- * Connects, and stays connected until `close()` or until the server says not to come back (event
- * `end`). Throws TypeError if the URL, the account or the credential is malformed.
+ * Connects, and reconnects until `close()` or until the server forbids it (event `end`). Throws
+ * TypeError if the URL, the account or the credential is malformed.
  */
 export function connect({ url, account, token, getToken, version, ...rest }: ConnectOptions): Client {
   const timing = rest.timing ?? SYSTEM_TIMING;
@@ -60,8 +59,8 @@ export function connect({ url, account, token, getToken, version, ...rest }: Con
 
 /**
  * Returns the base of every URL of a server, such as `https://chat.example/parley`, without a
- * trailing slash. Accepts what people paste: `ws:` and `wss:`, trailing slashes, the path of the
- * API or of the socket. Throws TypeError for text that cannot be the URL of a server.
+ * trailing slash. Accepts pasted forms: `ws:` and `wss:`, trailing slashes, the path of the API or
+ * of the socket. Throws TypeError for text that cannot be the URL of a server.
  */
 export function baseUrlOf(text: unknown): string {
   const url = typeof text === 'string' ? parsed(text) : undefined;

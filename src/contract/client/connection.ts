@@ -43,7 +43,7 @@ export type CommandAnswer =
 
 /**
  * One socket. It authenticates, matches replies to requests, answers heartbeats, keeps to the rate
- * limit of a socket, and notices when no frames arrive any more.
+ * limit of a socket, and notices when frames stop arriving.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -64,13 +64,13 @@ export class Connection {
     this.#socket = new options.WebSocket(options.url);
     this.#socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
     this.#socket.addEventListener('close', ({ code, reason }) => this.#end({ code, reason }));
-    // Node's WebSocket reports nothing else about a failed handshake; elsewhere a close without a
-    // code follows.
+    // Node's WebSocket reports a failed handshake only here; elsewhere a close without a code
+    // follows.
     this.#socket.addEventListener('error', () => this.#end({ code: 1006, reason: 'The connection failed.' }));
     this.#watch();
   }
 
-  /** `answered` is called before any frame that arrived after the answer is read. */
+  /** Calls `answered` before any frame that arrived after the answer is read. */
   ask(op: string, fields: object, answered: (answer: CommandAnswer) => void): void {
     if (this.#ended) {
       answered(LOST);
@@ -99,7 +99,7 @@ export class Connection {
     }
     switch (frame.type) {
       case 'hello': {
-        // One late heartbeat is a busy network, a longer silence a dead one.
+        // One late heartbeat means a busy network, a longer silence a dead one.
         this.#silenceMs = frame.heartbeat_ms + SOCKET_LIMITS.pongMs;
         const { credential } = this.#options;
         this.ask('authenticate', credential, (answer) => {
@@ -123,7 +123,7 @@ export class Connection {
     answered?.(frame.ok ? frame : { ok: false, error: frame.error as ErrorObject });
   }
 
-  /** Requests above the rate wait, because refused requests count against the socket. */
+  /** Sends waiting requests within the rate, because refused ones count against the socket. */
   #sendAllowed(): void {
     while (this.#allowance > 0 && this.#unsent.length > 0) {
       this.#allowance -= 1;
@@ -137,7 +137,7 @@ export class Connection {
     });
   }
 
-  /** A connection whose other side has vanished may stay open for minutes. */
+  /** Ends silent connections: one whose other side vanished may stay open for minutes. */
   #watch(): void {
     this.#stopWatch();
     this.#stopWatch = this.#options.timing.after(this.#silenceMs, () => {
@@ -167,14 +167,14 @@ function parsed(text: string): Incoming | ReplyFrame | undefined {
 }
 
 /**
- * The close code after a frame that is not JSON, sent and reported to our own side: the connection
- * cannot be trusted.
+ * The close code, sent and reported here, after a frame that is not JSON: such a link is not
+ * trusted.
  */
 const UNREADABLE = 3000;
 
 const LOST: CommandAnswer = { ok: false, error: null };
 
-/** From the first step to `ready`; as long as the server waits for a client. */
+/** The time from the first step to `ready`, as long as the server waits for a client. */
 const OPENING_MS = SOCKET_LIMITS.authenticateMs;
 /** Below the limit of a socket, because two clocks are involved and pongs count. */
 const REQUESTS_PER_SECOND = SOCKET_LIMITS.requestsPerSecond - 4;
@@ -182,22 +182,22 @@ const BURST = REQUESTS_PER_SECOND / 2;
 
 /** How a connection ended. */
 export interface ConnectionEnd {
-  /** 1006 if there was no close frame. */
+  /** 1006 without a close frame. */
   readonly code: number;
   readonly reason: string;
-  /** Why the server refused the caller, if it said so. */
+  /** Why the server refused the caller, if known. */
   readonly error?: ErrorObject;
 }
 
 interface AfterClose {
   readonly next: NextStep;
-  /** Milliseconds that the server asks the client to wait; 0 if it does not. */
+  /** Milliseconds that the server asks the client to wait, or 0. */
   readonly waitMs: number;
 }
 
 /**
- * Returns what a client does after its connection has ended (docs/realtime.md#close-codes), by its
- * code, else by the code's band.
+ * Returns the client's next step after an end, by code, else by band
+ * (docs/realtime.md#close-codes).
  */
 export function afterClose({ code, reason }: ConnectionEnd): AfterClose {
   const next = BY_CODE.get(code) ?? CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';

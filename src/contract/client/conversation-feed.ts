@@ -11,7 +11,7 @@ import type {
 import type { EventFrame } from '../protocol/socket/events.ts';
 import { isSealed, StreamText } from './stream-text.ts';
 
-/** A message in the form of events; `stream` is the seal of a text that was streamed. */
+/** A message in the form of events; `stream` is the seal of a streamed text. */
 export type Message = ChatMessage & { readonly stream?: StreamSeal };
 
 /** The current text of a message that is being streamed. */
@@ -20,24 +20,19 @@ export interface StreamingText {
   readonly body: string;
 }
 
-/**
- * The events of a subscription. An error that a handler throws surfaces as an uncaught error and
- * affects nothing else.
- */
+/** The events of a subscription. A handler's error is uncaught and affects nothing else. */
 export interface ConversationHandlers {
-  /** The number is known after which messages are passed on. */
+  /** The number after which messages are passed on is known. */
   onBegin?(after: number): void;
   /** Each message once, in the order of their numbers, whatever happens to connections. */
   onMessage(message: Message): void;
-  /** A newer state of a message that was delivered before: edited, deleted, or finished. */
+  /** A newer state of a delivered message: edited, deleted, or finished. */
   onUpdate?(message: Message): void;
-  /**
-   * The text of a streamed message has grown, or was shortened because its writer started again.
-   */
+  /** A streamed text has grown, or was shortened because its writer started again. */
   onStreaming?(writing: StreamingText): void;
   /**
-   * The end of a streamed message; `onUpdate` follows. `matched` false: pieces were missing, and
-   * only the body of the update is the text.
+   * The end of a streamed message; `onUpdate` follows. If `matched` is false, pieces were missing,
+   * and only the body of the update is the text.
    */
   onStreamEnd?(written: { readonly messageId: string; readonly matched: boolean }): void;
   /**
@@ -45,18 +40,18 @@ export interface ConversationHandlers {
    */
   onEvent?(frame: EventOf): void;
   /**
-   * The messages up to this number are gone for good (`messages.purged`): drop them. Requires
-   * version 1.2.harbor.
+   * Messages up to this number are gone (`messages.purged`): drop them. Requires version
+   * 1.2.harbor.
    */
   onPurged?(through: number): void;
   /** Everything up to this number has arrived. */
   onComplete?(through: number): void;
   /**
    * The client was away for too long: messages still arrive one by one, but changes of older ones
-   * may be missing. Load what is shown again.
+   * may be missing. Reload what is shown.
    */
   onStale?(): void;
-  /** The subscription has ended: the conversation cannot be read (any more). */
+  /** The subscription has ended: the conversation cannot be read, or no longer. */
   onEnd?(why: ErrorObject | 'revoked'): void;
 }
 
@@ -67,10 +62,10 @@ export interface FeedHost {
 }
 
 /**
- * One conversation of a client: delivers messages, over whichever connection they arrive, in order
- * and once (docs/realtime.md#catching-up). Invariants: `position` never goes back; `onMessage` has
- * received exactly the messages up to it, none twice. Every connection sends the conversation's
- * messages in order from `position` or earlier, so none is left out.
+ * One conversation of a client: delivers messages in order and once, over any connection
+ * (docs/realtime.md#catching-up). Invariants: `position` never goes back; `onMessage` has received
+ * exactly the messages up to it, none twice. Every connection sends the conversation's messages in
+ * order from `position` or earlier, so none is left out.
  */
 export class ConversationFeed {
   readonly id: string;
@@ -87,7 +82,7 @@ export class ConversationFeed {
   #completeThrough = 0;
   #purgedThrough = 0;
 
-  /** `position`: the number after which messages are wanted; undefined until it is known. */
+  /** `position` is the number after which messages are wanted; undefined until it is known. */
   constructor(id: string, position: number | undefined, handlers: ConversationHandlers, host: FeedHost) {
     this.id = id;
     this.#position = position;
@@ -184,7 +179,7 @@ export class ConversationFeed {
     this.handlers.onUpdate?.(message);
   }
 
-  /** The seal is missing if the end was read again, after a resume. */
+  /** The seal is missing if the end was reread after a resume. */
   #finish({ id, body, streaming_state, stream: seal }: Message): void {
     const text = this.#writing.get(id);
     this.#writing.delete(id);
@@ -214,7 +209,7 @@ export class ConversationFeed {
     if (this.#written.has(messageId)) return;
     let text = this.#writing.get(messageId);
     if (text === undefined) {
-      // It began before the subscription: its snapshot is still to come.
+      // It began before the subscription: its snapshot follows.
       text = new StreamText({ attempt: piece.attempt, body: '' }, false);
       this.#keepWriting(messageId, text);
     }
@@ -255,8 +250,8 @@ export class ConversationFeed {
 }
 
 /**
- * Events without a resource, such as typing, are always new. What belongs to a message has times of
- * its own.
+ * Returns whether the event is news. Events without a resource, such as typing, always are. Parts
+ * of a message have times of their own.
  */
 export function isNewsOf(seen: DeliveredVersions, { event, at, data }: EventFrame): boolean {
   if ('id' in data && typeof data.id === 'string') return seen.isNews(data.id, at, event);
@@ -277,11 +272,11 @@ const MAX_EARLY = 1_000;
 const MAX_WRITING = 100;
 
 /**
- * Remembers the last version of each resource that was passed on, so that a change that arrives
- * again or late is recognised (docs/realtime.md#catching-up). It keeps the latest two thousand
- * resources, because a socket may live for months: after a break at most a thousand messages and a
- * thousand changes arrive (otherwise the server sends `resync`). Versions are the server's times,
- * which sort as text.
+ * Remembers the last version of each resource that was passed on, to recognize repeated and late
+ * changes (docs/realtime.md#catching-up). It keeps the latest two thousand resources, because a
+ * socket may live for months: after a break at most a thousand messages and a thousand changes
+ * arrive (otherwise the server sends `resync`). Versions are the server's times, which sort as
+ * text.
  */
 export class DeliveredVersions {
   readonly #versions = new Map<string, { readonly version: string; readonly as: string }>();
@@ -291,8 +286,8 @@ export class DeliveredVersions {
   }
 
   /**
-   * Returns true if this version is new, and remembers it. `as` separates events that share
-   * resource and time.
+   * Returns true for a new version and remembers it. `as` separates events with the same resource
+   * and time.
    */
   isNews(thing: string, version: string, as = ''): boolean {
     const last = this.#versions.get(thing);

@@ -11,10 +11,7 @@ import type {
 import type { INBOX_FILTERS, INBOX_ORDERS, InboxSummary } from '../protocol/resources/inbox.ts';
 import { type Fetch, pagesOf, queryOf } from './pages.ts';
 
-/**
- * The query of List Conversations. All but `q`, `type`, `audience` and single values require
- * version 1.2.harbor.
- */
+/** The query: all but `q`, `type`, `audience` and single values require version 1.2.harbor. */
 export interface ConversationFilter {
   /** `activity`: the conversation with the newest message first. `created` by default. */
   readonly order?: (typeof INBOX_ORDERS)[number];
@@ -38,9 +35,7 @@ export interface ConversationFilter {
   readonly include?: readonly ConversationInclude[];
 }
 
-/**
- * A page of conversations. `as_of` is when the walk began; what moved up since comes with events.
- */
+/** A page of conversations. `as_of` is when the walk began; later activity comes with events. */
 export type ConversationPage = List<Conversation> & { readonly as_of?: string };
 
 /** The conversations that the caller may read. */
@@ -51,7 +46,7 @@ export class Conversations {
     this.#fetch = fetch;
   }
 
-  /** Yields pages; each is requested when it is asked for. */
+  /** Yields pages, each requested when asked for. */
   list(filter: ConversationFilter = {}): AsyncGenerator<ConversationPage, void, undefined> {
     return pagesOf<Conversation>(this.#fetch, PATH, { ...filter });
   }
@@ -61,14 +56,14 @@ export class Conversations {
   }
 
   /**
-   * Returns counts over all conversations; `inbox.updated` brings them when they change. Requires
-   * version 1.2.harbor.
+   * Returns counts over all conversations, as later `inbox.updated` do. Requires version
+   * 1.2.harbor.
    */
   summary(): Promise<InboxSummary> {
     return this.#fetch<InboxSummary>(`${PATH}/summary`);
   }
 
-  /** Starts a conversation; a direct message that exists is returned. */
+  /** Starts a conversation, or returns an existing direct message. */
   create(body: CreateConversationBody): Promise<Conversation> {
     return this.#fetch<Conversation>(PATH, { method: 'POST', body });
   }

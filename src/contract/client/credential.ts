@@ -39,8 +39,7 @@ export class Credential {
   }
 
   /**
-   * Marks this token as useless. No-op for a credential that cannot be renewed, or if another token
-   * has replaced it.
+   * Marks this token as useless, unless the credential cannot be renewed or the token was replaced.
    */
   expired(token = this.#token): void {
     if (this.renewable && token === this.#token) this.#token = undefined;
@@ -57,7 +56,7 @@ export class Credential {
   }
 }
 
-/** Checks the characters that a header may have; fetch would throw for any other at every try. */
+/** Checks the characters, because fetch would throw for those that no header may have. */
 function requireToken(token: unknown): string {
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
   const shown = typeof token === 'string' ? 'a string that is empty or has blanks' : String(token);

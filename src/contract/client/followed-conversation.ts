@@ -13,12 +13,12 @@ export interface FollowerOptions {
 }
 
 /**
- * One subscription, with its own position in a stream that it may share with others. If the stream
- * is further ahead, the messages in between are fetched over REST, and new ones wait for them.
+ * One subscription, with its own position in a stream that others may share. If the stream is
+ * ahead, the messages in between are fetched over REST, and new ones wait for them.
  */
 export class FollowedConversation extends ConversationFeed {
   readonly backlog: number;
-  /** Messages that arrived since the current page was requested; undefined if none are missing. */
+  /** Messages since the request for the current page; undefined if none are missing. */
   #held: EventFrame[] | undefined;
   /** The current page does not reach up to the held messages. */
   #outrun = false;
@@ -42,17 +42,15 @@ export class FollowedConversation extends ConversationFeed {
     if (this.position !== undefined && !this.isBehind) super.complete(through);
   }
 
-  /**
-   * The stream has left messages out, or they were too many to hold: only another page has them.
-   */
+  /** The stream left messages out, or they were too many to hold: only another page has them. */
   outrun(): void {
     this.#held = [];
     this.#outrun = true;
   }
 
   /**
-   * Fetches missing messages. Every page is requested after everything that had arrived by then, so
-   * it has what is not held. Rejects as `pageAfter` does; the subscription is then as far behind as
+   * Fetches missing messages. Every page is requested after everything that had arrived, so it has
+   * what is not held. Rejects as `pageAfter` does; the subscription is then as far behind as
    * before.
    */
   async catchUp(pageAfter: (sequence: number) => Promise<Page>, isOver: () => boolean): Promise<void> {
@@ -71,10 +69,7 @@ export class FollowedConversation extends ConversationFeed {
   }
 }
 
-/**
- * An error that a handler throws is the application's: it surfaces as one, and the stream and other
- * subscriptions miss nothing.
- */
+/** An error of a handler is uncaught: the stream and other subscriptions miss nothing. */
 function isolated(handlers: ConversationHandlers): ConversationHandlers {
   const entries = Object.entries(handlers as object).filter(([, handler]) => typeof handler === 'function');
   const guarded = entries.map(([name, handler]: [string, (value: unknown) => void]) => {

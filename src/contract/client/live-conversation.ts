@@ -19,13 +19,12 @@ import type { AttachmentInput, UploadOptions } from './upload.ts';
 
 export type ConversationEvents = {
   /**
-   * `messages`, `typingActors`, `presence`, `reads` or `hasOlder` has changed. Once for all changes
-   * of a moment.
+   * `messages`, `typingActors`, `presence`, `reads` or `hasOlder` changed: one call for one moment.
    */
   readonly change: readonly [];
   /** Any other event of the conversation, such as `draft.created` and `participant.added`. */
   readonly event: readonly [frame: EventOf];
-  /** The conversation cannot be read (any more); its messages are dropped. */
+  /** The conversation cannot be read, or no longer; its messages are dropped. */
   readonly end: readonly [why: ErrorObject | 'revoked'];
 };
 
@@ -36,7 +35,7 @@ export interface ConversationOptions {
 
 /** The query of List Participants. */
 export interface MemberFilter {
-  /** Former members too, for instance; by default those who are members. */
+  /** Current members by default. */
   readonly membership?: readonly (typeof MEMBERSHIPS)[number][];
   /** 25 by default, 100 at most. */
   readonly limit?: number;
@@ -54,15 +53,15 @@ export interface ConversationHost {
 }
 
 /**
- * A conversation as a page shows it: its newest messages, which follow what happens, older ones
- * when they are asked for, and local echoes of what is being sent. It is subscribed to first and
- * loaded afterwards, so nothing falls between.
+ * A conversation as a page shows it: its newest messages, kept current, older ones on request, and
+ * local echoes of messages that are being sent. It is subscribed to before it is loaded, so nothing
+ * is missed in between.
  */
 export class LiveConversation {
   readonly id: string;
   /**
-   * Resolves when the newest messages are there. Rejects as Client.fetch does; `loadOlder` then
-   * tries again.
+   * Resolves when the newest messages are loaded. Rejects as Client.fetch does; `loadOlder`
+   * retries.
    */
   readonly opened: Promise<void>;
   readonly #host: ConversationHost;
@@ -79,7 +78,7 @@ export class LiveConversation {
   #loading: Promise<unknown> = Promise.resolve();
   #sending: Promise<unknown> = Promise.resolve();
   #markedRead = 0;
-  /** Cancels the wait before `typing` may be declared again; undefined while it may. */
+  /** Cancels the wait before the next `typing`; undefined while it may be declared. */
   #stopDeclaring: (() => void) | undefined;
   #isChanged = false;
   #isClosed = false;
@@ -129,10 +128,7 @@ export class LiveConversation {
     });
   }
 
-  /**
-   * In order: the messages of the server, then local echoes. The same array until something
-   * changes.
-   */
+  /** The server's messages, then local echoes, in order. The same array until something changes. */
   get messages(): readonly TimelineMessage[] {
     return this.#timeline.messages;
   }
@@ -147,12 +143,12 @@ export class LiveConversation {
     return [...this.#typing.keys()];
   }
 
-  /** Presence by id of the actor, as far as it is known. */
+  /** Known presence, by id of the actor. */
   get presence(): ReadonlyMap<string, PresenceStatus> {
     return this.#presence;
   }
 
-  /** The number of the last message that each actor has read, by its id, as far as it is known. */
+  /** The last message number that each actor is known to have read, by its id. */
   get reads(): ReadonlyMap<string, number> {
     return this.#reads;
   }
@@ -166,8 +162,8 @@ export class LiveConversation {
   }
 
   /**
-   * Loads the page before the oldest message that is shown; resolves with `hasOlder`. Rejects as
-   * Client.fetch does.
+   * Loads the page before the oldest message; resolves with `hasOlder`. Rejects as Client.fetch
+   * does.
    */
   loadOlder(): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -187,8 +183,8 @@ export class LiveConversation {
    * Sends a message, which is shown at once as `pending` under its `client_message_id`, until the
    * server has it (`sent`) or has definitely refused it (`failed`). The request is repeated after
    * lost connections; the message is sent once. Messages are sent one after another, in the order
-   * of the calls. Rejects as Client.send does; the rejection may be ignored, since `messages` shows
-   * it too.
+   * of the calls. Rejects as Client.send does; the rejection may be ignored, because `messages`
+   * shows it too.
    */
   send(body: string | SendMessageBody, options: CallOptions = {}): Promise<ChatMessage> {
     const request = typeof body === 'string' ? { body } : body;
@@ -208,8 +204,8 @@ export class LiveConversation {
   }
 
   /**
-   * Call it at each keystroke; `false` when the text was removed. The server is asked every three
-   * seconds at most.
+   * Call it at each keystroke, with `false` for a removed text. Asks the server every three seconds
+   * at most.
    */
   typing(isTyping = true): void {
     const isDeclared = this.#stopDeclaring !== undefined;
@@ -226,8 +222,8 @@ export class LiveConversation {
   }
 
   /**
-   * Moves the caller's read position forward, to the newest message by default. Rejects as
-   * Client.request does.
+   * Moves the read position forward, to the newest message by default. Rejects as Client.request
+   * does.
    */
   async markRead(sequence = this.#timeline.last?.sequence ?? 0): Promise<void> {
     if (sequence <= this.#markedRead) return;
@@ -241,35 +237,30 @@ export class LiveConversation {
     }
   }
 
-  /**
-   * Moves the read position back before a message, which is unread again with all behind it.
-   * Requires version 1.2.harbor.
-   */
+  /** Marks a message and all after it unread again. Requires version 1.2.harbor. */
   async markUnread(sequence: number): Promise<void> {
     await this.#host.fetch(`${this.#path}/actions/mark-unread`, { method: 'POST', body: { sequence } });
     this.#markedRead = Math.min(this.#markedRead, sequence - 1);
   }
 
-  /** Adds a reaction of the caller's. Requires version 1.2.harbor. Rejects as Client.fetch does. */
+  /** Adds the caller's reaction. Requires version 1.2.harbor. Rejects as Client.fetch does. */
   react(messageId: string, emoji: string): Promise<void> {
     return this.#react('PUT', messageId, emoji);
   }
 
-  /** Takes a reaction of the caller's back. Rejects as Client.fetch does. */
+  /** Removes the caller's reaction. Rejects as Client.fetch does. */
   unreact(messageId: string, emoji: string): Promise<void> {
     return this.#react('DELETE', messageId, emoji);
   }
 
-  /**
-   * Uploads a file for an attachment of a message that is then sent. Rejects as Client.upload does.
-   */
+  /** Uploads a file for an attachment of a later message. Rejects as Client.upload does. */
   upload(file: Blob & { readonly name?: string }, options: UploadOptions = {}): Promise<AttachmentInput> {
     return this.#host.upload(file, options);
   }
 
   /**
-   * Yields pages of the members, in the order in which they joined. Requires version 1.2.harbor.
-   * Rejects as Client.fetch does.
+   * Yields pages of members in the order of joining. Requires version 1.2.harbor. Rejects as
+   * Client.fetch does.
    */
   members(filter: MemberFilter = {}): AsyncGenerator<List<Participant>, void, undefined> {
     return pagesOf<Participant>(this.#host.fetch, `${this.#path}/participants`, { ...filter });
@@ -359,7 +350,7 @@ export class LiveConversation {
     this.#typing.delete(actorId);
   }
 
-  /** Changes may be missing: reads again what is shown, or its newest part if that is much. */
+  /** Changes may be missing: rereads what is shown, or its newest part if that is much. */
   #reload(): void {
     const again = this.#inTurn(async () => {
       const { first, last } = this.#timeline;
@@ -390,7 +381,7 @@ export class LiveConversation {
     return this.#host.rest.messages(this.id, range, limit);
   }
 
-  /** One page after another, because each begins where the one before ended. */
+  /** Loads one page after another, because each begins where the previous one ended. */
   #inTurn<T>(load: () => Promise<T>): Promise<T> {
     const loaded = this.#loading.then(load);
     this.#loading = handled(loaded);
@@ -407,14 +398,12 @@ export class LiveConversation {
   }
 }
 
-/** Resolves in any case; the rejection is no longer unhandled. */
+/** Resolves in any case, and handles the rejection. */
 function handled(promise: Promise<unknown>): Promise<unknown> {
   return promise.catch(() => {});
 }
 
-/**
- * Readers end an indicator themselves this long after the last `start` (docs/realtime.md#events).
- */
+/** Readers end an indicator this long after the last `start` (docs/realtime.md#events). */
 const TYPING_MS = 8_000;
 const DECLARE_TYPING_MS = 3_000;
 const MOST_RELOADED = 300;

@@ -7,7 +7,7 @@ export type Fetch = <T>(path: string, options?: FetchOptions) => Promise<T>;
 /** Values of a query; those of a list are sent under `name[]`. */
 export type QueryValues = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** Yields the pages of a list, one request each, made when the page is asked for. */
+/** Yields the pages of a list, each requested when asked for. */
 export async function* pagesOf<T>(
   fetch: Fetch,
   path: string,

@@ -10,8 +10,8 @@ export class Pauses {
   }
 
   /**
-   * Always waits `leastMs`, which the server asked for, and then up to `ms`. Rejects with the
-   * signal's reason.
+   * Waits for `leastMs`, which the server asked for, then up to `ms`. Rejects with the signal's
+   * reason.
    */
   async wait({ leastMs, ms }: { leastMs: number; ms: number }, signal: AbortSignal): Promise<void> {
     if (leastMs > 0) await this.#pause(leastMs, signal, false);
@@ -42,8 +42,8 @@ export class Pauses {
 const FIRST_MS = 250;
 
 /**
- * The wait before the next try: a random time up to a bound that doubles ("full jitter"), so that
- * the clients of a lost node do not come back at the same moment.
+ * The wait before the next try: a random time below a doubling bound ("full jitter"), so that the
+ * clients of a lost node do not come back at the same moment.
  */
 export class Backoff {
   readonly #timing: Pick<Timing, 'random'>;

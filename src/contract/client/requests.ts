@@ -10,8 +10,7 @@ export const REQUESTS = ['typing', 'mark_read', 'presence'] as const satisfies r
 export type RequestOp = (typeof REQUESTS)[number];
 
 /**
- * The server refused a request over the socket, or (`error` null) the client has given up
- * connecting.
+ * The server refused a request over the socket, or (`error` null) the client gave up connecting.
  */
 export class RequestFailed extends Error {
   readonly error: ErrorObject | null;
@@ -29,8 +28,7 @@ export interface RequestsHost {
   readonly closing: AbortSignal;
   current(): Connection | undefined;
   /**
-   * False while the current connection is still catching up with a conversation that the client
-   * follows.
+   * False while the current connection is catching up with a conversation that the client follows.
    */
   isCaughtUp(conversationId: string): boolean;
 }
@@ -39,15 +37,15 @@ interface Pending {
   readonly op: RequestOp;
   readonly fields: { readonly conversation_id?: string };
   readonly settle: (answer: CommandAnswer) => void;
-  /** The connection that it was last sent on. */
+  /** The connection on which it was last sent. */
   sentOn: Connection | undefined;
 }
 
 /**
- * The application's requests, over whichever connection there is. A request that is made without a
- * connection, or whose connection ends before the answer, is sent on the next one: all of them may
- * be repeated. The presence that was declared last is declared again on each new connection,
- * because presence belongs to a connection.
+ * The application's requests, over any connection. A request without a connection, or whose
+ * connection ends before the answer, is sent on the next one: all may be repeated. The last
+ * declared presence is declared again on each new connection, because presence belongs to a
+ * connection.
  */
 export class Requests {
   readonly #host: RequestsHost;
@@ -93,12 +91,12 @@ export class Requests {
     }
   }
 
-  /** The server accepts typing only for a conversation that the socket is subscribed to. */
+  /** Typing must wait until the socket is subscribed to the conversation. */
   #isDue({ op, fields }: Pending): boolean {
     return op !== 'typing' || this.#host.isCaughtUp(fields.conversation_id ?? '');
   }
 
-  /** There will be no further connection. */
+  /** Ends the requests: no other connection follows. */
   end(): void {
     this.#isOver = true;
     for (const { settle } of [...this.#pending]) settle(REFUSED);
@@ -135,5 +133,5 @@ export class Requests {
 
 const REFUSED: CommandAnswer = { ok: false, error: null };
 
-/** Typing and read positions are of no interest much later. */
+/** Typing and read positions are useless much later. */
 const TIMEOUT_MS = 10_000;

@@ -24,7 +24,7 @@ export interface RestOptions {
 export interface RestHost {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
-  /** A try failed and is followed by another. */
+  /** A try failed, and another follows. */
   failed(error: ClientError): void;
 }
 
@@ -49,7 +49,7 @@ export interface FetchOptions extends CallOptions {
   readonly body?: object;
 }
 
-/** Requests over REST, with the client's credential, repeated where a repetition may help. */
+/** Requests over REST with the client's credential, repeated if that may help. */
 export class Rest {
   readonly #options: RestOptions;
   readonly #host: RestHost;
@@ -64,7 +64,7 @@ export class Rest {
   /**
    * Sends a message: tries until the server has accepted or definitely refused it. Every try has
    * the same `client_message_id` (made here unless the body has one), so the message is sent once.
-   * Rejects with RestRefused, as CallOptions say, or with ClientClosed.
+   * Rejects as `fetch` does.
    */
   send(conversationId: string, body: SendMessageBody, options: CallOptions): Promise<ChatMessage> {
     const parts = [
@@ -89,8 +89,8 @@ export class Rest {
   }
 
   /**
-   * Returns up to `limit` messages on one side of a number, with the sub-objects that events have;
-   * after it, oldest first.
+   * Returns up to `limit` messages on one side of a number, with the sub-objects of events; those
+   * after it oldest first.
    */
   async messages(
     conversationId: string,
@@ -107,18 +107,18 @@ export class Rest {
     return this.fetch<ChatMessage>(`/v1/messaging/messages/${encodeURIComponent(id)}?${this.#expanded}`);
   }
 
-  /** The sub-objects that events have, and the reactions, which have events of their own. */
+  /** The sub-objects of events, and the reactions, which have their own events. */
   get #expanded(): string {
     return `include[]=sender&include[]=attachments${this.#isAtLeast('1.2.harbor') ? '&include[]=reactions' : ''}`;
   }
 
-  /** Whether the version that is spoken has what came with another. */
+  /** Returns whether the spoken version is at least `since`. */
   #isAtLeast(since: Version): boolean {
     const version = versionNamed(this.#options.version);
     return version !== undefined && covers(version, since);
   }
 
-  /** The network is back: waiting tries are made now. */
+  /** Makes waiting tries now, because the network is back. */
   wake(): void {
     this.#pauses.wake();
   }
@@ -140,7 +140,7 @@ export class Rest {
           if (isTokenRefused ? isTokenFresh || !credential.renewable : !mayPass(error)) throw error;
           if (tries >= mostTries) throw error;
           this.#report(error);
-          // A refused token is replaced at once; if its successor is refused too, that is final.
+          // A refused token is replaced at once; a refused successor is final.
           isTokenFresh = isTokenRefused;
           if (isTokenRefused) continue;
           const leastMs = error instanceof Postponed ? error.retryAfterMs : 0;
@@ -153,7 +153,7 @@ export class Rest {
   }
 
   /**
-   * One request, within 30 s, because a connection whose other side has vanished may stay open for
+   * Makes one request within 30 s: a connection whose other side vanished may stay open for
    * minutes.
    */
   async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
@@ -184,7 +184,7 @@ export class Rest {
   }
 
   #report(error: unknown): void {
-    // The credential reports its own failures, once for all callers that wait for it.
+    // The credential reports its failures once for all callers that wait for it.
     if (error instanceof SourceFailed && error.reason === 'token_source') return;
     const thrown = error instanceof Error ? error : new Error(String(error));
     const shown = thrown instanceof RestRefused ? (thrown.error ?? thrown) : thrown;
@@ -214,8 +214,8 @@ class Postponed extends RestRefused {
 }
 
 /**
- * Errors that fetch throws are those of the network. A successful answer that is not Parley's JSON
- * comes from a proxy or sign-in page.
+ * Returns whether another try may succeed. fetch throws errors of the network; a successful answer
+ * that is not Parley's JSON comes from a proxy or sign-in page.
  */
 function mayPass(error: unknown): boolean {
   if (!(error instanceof RestRefused)) return true;
@@ -232,10 +232,7 @@ function reasonOf(error: unknown): ClientError['reason'] {
   return PASSING.has(error.status) || error.status === 503 ? 'server_busy' : 'server_error';
 }
 
-/**
- * Request Timeout, Too Early, Too Many Requests; also from proxies, whose answers have no error
- * object.
- */
+/** Request Timeout, Too Early, Too Many Requests; proxies send them without an error object. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
 function parsed(text: string): object | null {

@@ -11,22 +11,22 @@ export interface SharedFeedHost {
   isOpen(follower: FollowedConversation): boolean;
   fellBehind(follower: FollowedConversation): void;
   caughtUp(follower: FollowedConversation): void;
-  /** The caller may not read the messages that the subscription is missing. */
+  /** The caller may not read the messages that the subscription lacks. */
   refused(follower: FollowedConversation, error: ErrorObject): void;
   later(work: () => void): void;
 }
 
 /**
- * The stream of one conversation, shared by all subscriptions to it: a connection is asked for it
- * once. Invariants: every message up to `position` was passed to every follower that wants it and
- * is not behind; connections are asked for what comes after it.
+ * The stream of one conversation, requested once per connection for all subscriptions. Invariants:
+ * every message up to `position` was passed to every follower that wants it and is not behind;
+ * connections are asked for what comes after it.
  */
 export class SharedFeed {
   readonly id: string;
   readonly followers = new Set<FollowedConversation>();
-  /** A connection was asked for it. */
+  /** Whether a connection was asked for it. */
   isAsked = false;
-  /** A head that a heartbeat named. */
+  /** The head that a heartbeat named. */
   promised = 0;
   readonly #host: SharedFeedHost;
   #position: number | undefined;
@@ -38,8 +38,7 @@ export class SharedFeed {
   }
 
   /**
-   * The last number that arrived; before that, the number after which it is requested; undefined:
-   * from now on.
+   * The last number that arrived, else the one after which it is requested; undefined: from now on.
    */
   get position(): number | undefined {
     return this.#position;
@@ -50,7 +49,7 @@ export class SharedFeed {
     return this.#through;
   }
 
-  /** Calls none of its handlers before it returns. */
+  /** Calls no handler before it returns. */
   add(follower: FollowedConversation): void {
     this.followers.add(follower);
     if (!this.isAsked) this.#startAfter(follower.position);
@@ -81,14 +80,14 @@ export class SharedFeed {
     }
   }
 
-  /** Everything up to this number, or up to the head that a heartbeat named, has arrived. */
+  /** Notes that everything up to this number, or a heartbeat's head, has arrived. */
   caughtUp(sequence: number): void {
     this.#through = Math.max(sequence, this.promised, this.#through);
     this.begin(this.#through);
     for (const follower of this.followers) follower.complete(this.#through);
   }
 
-  /** The stream leaves out the messages up to this number: they are fetched. */
+  /** Fetches messages up to this number, which the stream leaves out. */
   skipTo(head: number): void {
     this.#position = Math.max(head, this.#position ?? 0);
     for (const follower of this.followers) {
@@ -112,9 +111,7 @@ export class SharedFeed {
     return position !== undefined && this.#position !== undefined && position < this.#position;
   }
 
-  /**
-   * The follower has everything: it also receives the beginning of texts that are being streamed.
-   */
+  /** Adds a complete follower: it also gets the beginning of texts that are being streamed. */
   #line(follower: FollowedConversation): void {
     const other = [...this.followers].find((one) => one !== follower && !one.isBehind);
     for (const snapshot of other?.snapshots() ?? []) follower.write(snapshot);

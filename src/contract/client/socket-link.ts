@@ -28,9 +28,7 @@ export interface LinkOptions {
 export type ReadyFrame = Extract<ServerFrame, { type: 'ready' }>;
 
 export interface LinkListener {
-  /**
-   * This connection is the current one from now on; `ready` has the server's position at that time.
-   */
+  /** This connection is now the current one; `ready` has the server's position at that time. */
   attached(connection: Connection, ready: ReadyFrame): void;
   /** From the current connection, and from the previous one until it is closed. */
   received(connection: Connection, frame: Incoming): void;
@@ -39,17 +37,16 @@ export interface LinkListener {
   /** `phase` may have changed. */
   changed(): void;
   /**
-   * Connecting failed, or the current connection was lost. The credential itself reports failures
-   * of the token's source.
+   * Connecting failed, or the connection was lost. The credential reports its source's failures.
    */
   failed(error: ClientError): void;
-  /** It will not connect again. */
+  /** The client will not connect again. */
   finished(end: ConnectionEnd): void;
 }
 
 /**
- * Keeps a client connected: tries again as the close code says (docs/realtime.md#close-codes),
- * moves to another connection before a node closes the current one, and keeps the credential fresh.
+ * Keeps a client connected: retries by close code (docs/realtime.md#close-codes), moves to another
+ * connection before a node closes the current one, and keeps the credential fresh.
  */
 export class SocketLink {
   readonly #options: LinkOptions;
@@ -57,11 +54,11 @@ export class SocketLink {
   readonly #backoff: Backoff;
   #opening: Connection | undefined;
   #current: Connection | undefined;
-  /** The previous connection, which is kept until the current one has caught up. */
+  /** The previous connection, kept until the current one has caught up. */
   #leaving: Connection | undefined;
   /** Cancels the next try. */
   #stopWaiting: (() => void) | undefined;
-  /** The wait is our own and may be cut short, unlike one that the server asked for. */
+  /** Whether the wait is our own and may be cut short, unlike one that the server asked for. */
   #mayWake = false;
   #attempts = 0;
   /** Successive failures to leave the current connection. */
@@ -103,8 +100,7 @@ export class SocketLink {
   }
 
   /**
-   * The network is back, or the page is visible: the next try is made now, unless the server asked
-   * for the wait.
+   * Tries now, as the network is back or the page visible, unless the server asked for the wait.
    */
   wake(): void {
     if (this.#stopWaiting === undefined || !this.#mayWake || this.#over) return;
@@ -112,7 +108,7 @@ export class SocketLink {
     this.open();
   }
 
-  /** Everything has arrived: the previous connection is no longer needed. */
+  /** Closes the previous connection, because everything has arrived. */
   settled(): void {
     this.#backoff.reset();
     this.#leaving?.close();
@@ -177,7 +173,7 @@ export class SocketLink {
     if (connection === this.#current) this.#current = undefined;
     if (this.#over) return;
     this.#goOn(end, isMove);
-    // There is no other node: this one waits for the client before it stops.
+    // There is no other node, and this one waits for the client before it stops.
     if (isMove && ++this.#failedMoves % MAX_MOVES === 0) this.reopen();
     this.#listener.changed();
   }
@@ -204,7 +200,7 @@ export class SocketLink {
     this.#stopWaiting = this.#options.timing.after(ms, () => this.open());
   }
 
-  /** Retries until it has worked, or the server closes the socket for it. */
+  /** Retries until it succeeds, or the server closes the socket for it. */
   #refresh(connection: Connection): void {
     const { credential, timing } = this.#options;
     if (!credential.renewable) return;

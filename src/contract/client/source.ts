@@ -3,7 +3,7 @@ import type { Timing } from './timing.ts';
 /** A function of the application that returns the URL or the token. */
 export type Source = () => string | Promise<string>;
 
-/** `cause` is what the function threw, or why its result was refused. */
+/** `cause` is the thrown value, or why the result was refused. */
 export class SourceFailed extends Error {
   readonly reason: 'token_source' | 'url_source';
 
@@ -14,10 +14,7 @@ export class SourceFailed extends Error {
   }
 }
 
-/**
- * Returns the source's result after `check`, which throws for an unusable one. Rejects with
- * SourceFailed.
- */
+/** Returns the source's result if `check` does not throw. Rejects with SourceFailed. */
 export function askSource(
   reason: SourceFailed['reason'],
   source: Source,
@@ -35,10 +32,7 @@ export function askSource(
 
 const PATIENCE_MS = 10_000;
 
-/**
- * The events of a page after which another try is worthwhile: the network is back, or the page is
- * visible.
- */
+/** The events of a page that make another try worthwhile: the network is back, or it is visible. */
 export interface PageEvents {
   addEventListener(type: string, listener: () => void): void;
   removeEventListener(type: string, listener: () => void): void;

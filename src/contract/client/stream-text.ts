@@ -10,16 +10,16 @@ type Reset = Pick<MessageReset, 'attempt' | 'keep'>;
 type Snapshot = Omit<MessageSnapshot, 'message_id'>;
 
 /**
- * The text of one message while it is streamed. Invariant: while `whole`, `body` is exactly what
- * the writer had written at some moment of `attempt`; after a piece is missing it stays unchanged
- * until a snapshot or the finished message arrives. Offsets and lengths are in UTF-16 units.
+ * The text of one message while it is streamed. Invariant: while `whole`, `body` is exactly the
+ * writer's text at some moment of `attempt`; after a piece is missing it stays unchanged until a
+ * snapshot or the finished message arrives. Offsets and lengths are in UTF-16 units.
  */
 export class StreamText {
   #attempt: number;
   #body: string;
   #whole: boolean;
 
-  /** `whole` false: it began somewhere in the middle. */
+  /** `whole` is false if it began in the middle. */
   constructor({ attempt, body }: Snapshot, whole = true) {
     this.#attempt = attempt;
     this.#body = body;
@@ -38,7 +38,7 @@ export class StreamText {
     return this.#whole;
   }
 
-  /** Returns true if `body` has changed; so do the others. */
+  /** Returns true if `body` changed, as the others do. */
   delta({ attempt, offset, text }: Delta): boolean {
     if (attempt < this.#attempt || !this.#whole) return false;
     if (attempt > this.#attempt || offset > this.#body.length) return this.#lose();
@@ -51,7 +51,7 @@ export class StreamText {
 
   reset({ attempt, keep }: Reset): boolean {
     if (attempt <= this.#attempt) return false;
-    // What an attempt in between removed is not known.
+    // The text that a skipped attempt removed is unknown.
     const follows = attempt === this.#attempt + 1 && this.#whole && keep <= this.#body.length;
     if (!follows && keep > 0) return this.#lose();
     const shorter = keep < this.#body.length;
@@ -63,7 +63,7 @@ export class StreamText {
 
   snapshot({ attempt, body }: Snapshot): boolean {
     if (attempt < this.#attempt) return false;
-    // Older than what arrived over the other connection meanwhile.
+    // Older than the text that arrived over the other connection meanwhile.
     if (attempt === this.#attempt && this.#whole && this.#body.startsWith(body)) return false;
     const changed = body !== this.#body;
     this.#attempt = attempt;
@@ -72,7 +72,7 @@ export class StreamText {
     return changed;
   }
 
-  /** Whether the pieces form exactly the text that was sealed. */
+  /** Returns whether the pieces form exactly the sealed text. */
   matches(seal: StreamSeal): boolean {
     return this.#whole && this.#attempt === seal.attempt && isSealed(this.#body, seal);
   }
@@ -88,8 +88,8 @@ export function isSealed(body: string, { length, sha256: expected }: StreamSeal)
 }
 
 /**
- * SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. Written by hand, because the browser's is
- * asynchronous and absent on pages without TLS.
+ * Returns the SHA-256 (FIPS 180-4) of a text's UTF-8 bytes, in hex. Written by hand, because the
+ * browser's is asynchronous and absent on pages without TLS.
  */
 export function sha256(text: string): string {
   const bytes = padded(new TextEncoder().encode(text));
@@ -121,7 +121,7 @@ function mix(state: Uint32Array, words: Uint32Array): void {
 
 type Eight = readonly [number, number, number, number, number, number, number, number];
 
-/** One bit, zeros, and the length in bits, up to whole blocks. */
+/** Appends one bit, zeros and the length in bits, up to whole blocks. */
 function padded(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(64 * Math.ceil((bytes.length + 9) / 64));
   whole.set(bytes);

@@ -10,7 +10,7 @@ export type SentMessage = Message & {
   readonly key: string;
 };
 
-/** The local echo of a message that is being sent, or was refused. */
+/** The local echo of a message that is being sent or was refused. */
 export interface LocalMessage {
   readonly delivery: 'pending' | 'failed';
   readonly key: string;
@@ -29,7 +29,7 @@ export interface LocalMessage {
 
 export type TimelineMessage = SentMessage | LocalMessage;
 
-/** What a timeline has to know of the caller. */
+/** The caller, as a timeline needs it. */
 export interface TimelineHost {
   /** Undefined until the first connection. */
   actor(): Actor | undefined;
@@ -38,17 +38,17 @@ export interface TimelineHost {
 /**
  * The messages of a conversation as a page shows them: those of the server by number, then local
  * echoes in the order of their sending. Events for the team carry no `client_message_id`, so an own
- * message that arrives before the answer to its request takes the place of the oldest echo with the
- * same text; the answer, which has the id, confirms or corrects that. Invariant: once every answer
- * has arrived, each message is shown once.
+ * message that arrives before the answer to its request replaces the oldest echo with the same
+ * text; the answer, which has the id, confirms or corrects that. Invariant: once every answer has
+ * arrived, each message is shown once.
  */
 export class Timeline {
   readonly #host: TimelineHost;
   #sent: SentMessage[] = [];
   #echoes: LocalMessage[] = [];
-  /** Echoes whose place was taken, by the id of the message that took it. */
+  /** Replaced echoes, by the id of the message that replaced them. */
   readonly #taken = new Map<string, LocalMessage>();
-  /** Changes of messages that a page which is being loaded may have in an older state. */
+  /** Changes of messages that the page being loaded may have in an older state. */
   #held: Map<string, Message> | undefined;
   /** The same of reactions. */
   #heldReactions = new Map<string, readonly ReactionCount[]>();
@@ -96,7 +96,7 @@ export class Timeline {
     else this.#held?.set(message.id, message);
   }
 
-  /** Sets the text so far of a message that is being streamed. */
+  /** Sets the text so far of a streamed message. */
   write({ messageId, body }: StreamingText): void {
     const index = this.#sent.findIndex(({ id }) => id === messageId);
     if (this.#sent[index]?.streaming_state !== 'streaming') return;
@@ -104,9 +104,7 @@ export class Timeline {
     this.#all = undefined;
   }
 
-  /**
-   * Sets the reactions to a message. `mine` is in answers; an event names the first actors alone.
-   */
+  /** Sets a message's reactions. `mine` is in answers; an event names only the first actors. */
   react(messageId: string, reactions: readonly (ReactionCount | MessageReaction)[]): void {
     const index = this.#sent.findIndex(({ id }) => id === messageId);
     const known = this.#sent[index];
@@ -125,10 +123,7 @@ export class Timeline {
     this.#all = undefined;
   }
 
-  /**
-   * Adds a page that `load` fetches, with the changes that arrive while it does. Rejects as `load`
-   * does.
-   */
+  /** Adds the page from `load`, with changes that arrive meanwhile. Rejects as `load` does. */
   async load(load: () => Promise<readonly Message[]>): Promise<void> {
     this.#held ??= new Map();
     const held = this.#held;
@@ -175,7 +170,7 @@ export class Timeline {
     this.#all = undefined;
   }
 
-  /** The server has accepted the message of an echo. */
+  /** Marks the message of an echo as accepted. */
   acknowledge(key: string, message: Message): void {
     this.#release((echo, id) => (echo.key === key) !== (id === message.id));
     const echo = this.#echoes.find((one) => one.key === key);
@@ -190,7 +185,7 @@ export class Timeline {
     this.#taken.delete(message.id);
   }
 
-  /** The server has refused the message of an echo. */
+  /** Marks the message of an echo as refused. */
   fail(key: string, error: Error): void {
     this.#release((echo) => echo.key === key);
     this.#echoes = this.#echoes.map((echo) =>
@@ -222,16 +217,13 @@ export class Timeline {
     return low;
   }
 
-  /**
-   * States complete each other: events have neither `client_message_id` nor `reply_to`, which
-   * answers have.
-   */
+  /** States complete each other: unlike answers, events lack `client_message_id` and `reply_to`. */
   #replace(index: number, message: Message): void {
     const known = this.#sent[index]!;
     if (message.updated_at < known.updated_at) return;
     this.#sent[index] = {
       ...message,
-      // What has been streamed since is not in a state of equal age.
+      // A state of equal age lacks the text streamed since.
       body: message.updated_at === known.updated_at ? known.body : message.body,
       sender: message.sender ?? known.sender,
       attachments: message.attachments ?? known.attachments,
@@ -243,7 +235,7 @@ export class Timeline {
     };
   }
 
-  /** Returns the echo whose place this message takes. */
+  /** Returns the echo that this message replaces. */
   #claim(message: Message): LocalMessage | undefined {
     const own = message.client_message_id;
     const echo =
@@ -267,7 +259,7 @@ export class Timeline {
     this.#all = undefined;
   }
 
-  /** Gives echoes their place back that a message of another request took. */
+  /** Restores echoes that the message of another request replaced. */
   #release(isWrong: (echo: LocalMessage, messageId: string) => boolean): void {
     for (const [id, echo] of this.#taken) {
       if (!isWrong(echo, id)) continue;

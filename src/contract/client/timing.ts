@@ -1,4 +1,4 @@
-/** Time and chance, which tests replace. Milliseconds. */
+/** Time and randomness, which tests replace. In milliseconds. */
 export interface Timing {
   /** Calls `work` once; the returned function cancels it. */
   after(ms: number, work: () => void): () => void;

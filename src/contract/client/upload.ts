@@ -5,15 +5,13 @@ import type { Fetch } from './pages.ts';
 import { RestRefused } from './rest.ts';
 import type { Timing } from './timing.ts';
 
-/** What a message carries of an uploaded file. */
+/** An uploaded file in the body of a message. */
 export type AttachmentInput = NonNullable<SendMessageBody['attachments']>[number];
 
 export interface UploadOptions extends CallOptions {
   /** The file's own name by default. */
   readonly filename?: string;
-  /**
-   * Called as bytes leave, and at the end. Platforms without XMLHttpRequest report the end alone.
-   */
+  /** Called as bytes leave and at the end; without XMLHttpRequest only at the end. */
   onProgress?(progress: UploadProgress): void;
 }
 
@@ -37,7 +35,7 @@ export interface XhrLike {
 
 export type XhrConstructor = new () => XhrLike;
 
-/** Returns undefined where the platform has none, as in Node. */
+/** Returns undefined if the platform has none, as in Node. */
 export function platformXhr(): XhrConstructor | undefined {
   return (globalThis as { readonly XMLHttpRequest?: XhrConstructor }).XMLHttpRequest;
 }
@@ -53,9 +51,9 @@ export interface UploadHost {
 }
 
 /**
- * Uploads a file, and returns the attachment to send it with. A URL takes the bytes once, so each
- * of three tries asks for its own. Rejects with RestRefused, with the error of the network, as
- * CallOptions say, or with ClientClosed.
+ * Uploads a file and returns its attachment. A URL takes the bytes once, so each of three tries
+ * requests its own. Rejects with RestRefused, with the error of the network, as CallOptions say, or
+ * with ClientClosed.
  */
 export async function upload(
   host: UploadHost,
@@ -104,7 +102,7 @@ async function putByFetch(
   if (!response.ok) throw new RestRefused(response.status, null);
 }
 
-/** fetch reports no progress of what it sends. */
+/** Used because fetch reports no progress of sending. */
 function putByXhr(
   Request: XhrConstructor,
   { method, url, headers }: UploadUrl,
