@@ -42,13 +42,9 @@ export interface App {
   readonly runsOn: RunsOn;
   /** Every endpoint of the API. Documents and tests are derived from it. */
   readonly routes: readonly Route[];
-  /**
-   * Makes `/readyz` fail, so that balancers send no more connections here. Changes nothing else.
-   */
+  /** Makes only `/readyz` fail, so that balancers send no more connections here. */
   leave(): void;
-  /**
-   * Serves new connections with the present TLS files; logs an error and changes nothing if bad.
-   */
+  /** Serves new connections with the present TLS files; bad ones change nothing and are logged. */
   renewCertificate(): void;
   /** Stops accepting requests, completes those in flight, and stops all parts in reverse order. */
   close(): Promise<void>;

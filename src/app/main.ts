@@ -1,6 +1,4 @@
-/**
- * `start` (default), `admin`, `tail`. A failure before the gateway is up is reported in one line.
- */
+/** `start` (default), `admin`, `tail`. Failures before the gateway is up take one line. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, loadConfig } from '../platform/config.ts';
@@ -108,9 +106,7 @@ async function follow(args: readonly string[]): Promise<number> {
 /** Time that sockets, jobs, database and embedded Postgres may take to end after the drain. */
 const STOPPING_MS = 20_000;
 const PARENT_CHECK_MS = 500;
-/**
- * npm repeats a signal that the process group got, as from Ctrl-C: within this time it is the same.
- */
+/** npm repeats a signal that the process group got (Ctrl-C): within this time it is the same. */
 const SAME_SIGNAL_MS = 1_000;
 
 interface StopOptions {

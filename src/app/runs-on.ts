@@ -5,9 +5,7 @@ import type { Config } from '../platform/config.ts';
 import { placeOf } from '../platform/db/connection/connection-options.ts';
 import type { Data } from './data.ts';
 
-/**
- * This node's environment for the log line of its start: hosts, versions, paths, never a secret.
- */
+/** The node's environment for the log line of its start: hosts, versions, paths, no secret. */
 export interface RunsOn {
   readonly database: string;
   readonly engine: string;

@@ -161,10 +161,7 @@ function withDashedValues(args: readonly string[], options: Readonly<Record<stri
   return joined;
 }
 
-/**
- * Reports a value without its option's name, probably meant for the first required option that is
- * missing.
- */
+/** Reports a value without a name, probably meant for the first missing required option. */
 function unnamedValue(args: readonly string[], name: string, options: Command<unknown>['options']): string {
   const named = new Set(args.map((arg) => arg.split('=')[0]));
   const value = args.find((arg, i) => !arg.startsWith('-') && !/^--[^=]+$/.test(args[i - 1] ?? '')) ?? '';

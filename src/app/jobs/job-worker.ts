@@ -30,9 +30,7 @@ const CONCURRENCY = 4;
  */
 const POLL_EVERY_MS = 60_000;
 
-/**
- * Least milliseconds between two wake-ups by the watch, as a job of an unknown task may be left.
- */
+/** Least milliseconds between wake-ups by the watch, as a job of an unknown task may be left. */
 const WOKEN_EVERY_MS = 2_000;
 
 /** Milliseconds until the workers look again for a due job that none of them took. */

@@ -105,10 +105,7 @@ export class OutboxWorker {
     }
   }
 
-  /**
-   * Begins every handler before it returns: the transaction's caller relies on their synchronous
-   * part.
-   */
+  /** Begins every handler before it returns: callers rely on their synchronous part. */
   #committed(rows: readonly OutboxRow[]): void {
     for (const row of rows) {
       this.#options.inFlight.begin(row.id);

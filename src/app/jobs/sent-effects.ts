@@ -138,9 +138,7 @@ export class SentEffects {
     await Promise.all(this.#recording);
   }
 
-  /**
-   * Returns whether the events reached every node; local readers have them by then. Never rejects.
-   */
+  /** Returns whether every node got the events; local readers have them by then. Never rejects. */
   async #publish(messages: readonly CommittedMessage[]): Promise<boolean> {
     const { engine, metrics } = this.#options;
     const sent = messages.map((message) =>

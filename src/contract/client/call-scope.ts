@@ -7,9 +7,7 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/**
- * Aborts on the caller's signal, after its time, or with the client. `end` must follow the call.
- */
+/** Aborts on the caller's signal, after its time, or with the client. Call `end` afterwards. */
 export class CallScope {
   readonly #controller = new AbortController();
   readonly #releases: (() => void)[] = [];

@@ -237,9 +237,7 @@ export class Client extends Api {
     return feed;
   }
 
-  /**
-   * Requests everything missed from the new connection, in one request if the server supports it.
-   */
+  /** Requests everything missed, in one request if the connection's server supports it. */
   #attach(connection: Connection, { cursor, actor }: ReadyFrame): void {
     this.#actor = actor;
     const feeds = [...this.#feeds.values()];

@@ -7,17 +7,12 @@ import { SYSTEM_TIMING, type Timing } from './timing.ts';
 import { platformXhr, type XhrConstructor } from './upload.ts';
 
 export interface ConnectOptions {
-  /**
-   * The server's URL (`https://chat.example`). Functions are called for each connection and
-   * request.
-   */
+  /** The server's URL (`https://chat.example`). Functions run for each connection and request. */
   readonly url: string | Source;
   readonly account: string;
   /** An API key or token that is never replaced. Excludes `getToken`. */
   readonly token?: string;
-  /**
-   * Returns a valid token. Called first, before a token expires, and when the last one is refused.
-   */
+  /** Returns a valid token. Called first, before a token expires, and after a refusal. */
   readonly getToken?: Source;
   /** Value of Service-Version. */
   readonly version?: string;

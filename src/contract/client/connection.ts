@@ -166,10 +166,7 @@ function parsed(text: string): Incoming | ReplyFrame | undefined {
   }
 }
 
-/**
- * The close code, sent and reported here, after a frame that is not JSON: such a link is not
- * trusted.
- */
+/** The close code, sent and reported, after a frame that is not JSON: the link is not trusted. */
 const UNREADABLE = 3000;
 
 const LOST: CommandAnswer = { ok: false, error: null };
@@ -195,10 +192,7 @@ interface AfterClose {
   readonly waitMs: number;
 }
 
-/**
- * Returns the client's next step after an end, by code, else by band
- * (docs/realtime.md#close-codes).
- */
+/** Returns the client's next step after an end, by code or band (docs/realtime.md#close-codes). */
 export function afterClose({ code, reason }: ConnectionEnd): AfterClose {
   const next = BY_CODE.get(code) ?? CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
   return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };

@@ -35,14 +35,9 @@ export interface ConversationHandlers {
    * and only the body of the update is the text.
    */
   onStreamEnd?(written: { readonly messageId: string; readonly matched: boolean }): void;
-  /**
-   * Any other event of the conversation: drafts, participants, typing. Durable events arrive once.
-   */
+  /** Any other event: drafts, participants, typing. Durable events arrive once. */
   onEvent?(frame: EventOf): void;
-  /**
-   * Messages up to this number are gone (`messages.purged`): drop them. Requires version
-   * 1.2.harbor.
-   */
+  /** Drop messages up to this number (`messages.purged`). Requires version 1.2.harbor. */
   onPurged?(through: number): void;
   /** Everything up to this number has arrived. */
   onComplete?(through: number): void;
@@ -285,10 +280,7 @@ export class DeliveredVersions {
     return this.#versions.has(thing);
   }
 
-  /**
-   * Returns true for a new version and remembers it. `as` separates events with the same resource
-   * and time.
-   */
+  /** Returns true for a new version and remembers it. `as` separates events with equal times. */
   isNews(thing: string, version: string, as = ''): boolean {
     const last = this.#versions.get(thing);
     if (last !== undefined && (version < last.version || (version === last.version && as === last.as))) {

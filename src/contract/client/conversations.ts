@@ -55,10 +55,7 @@ export class Conversations {
     return this.#fetch<Conversation>(`${PATH}/${encodeURIComponent(id)}${queryOf({ include })}`);
   }
 
-  /**
-   * Returns counts over all conversations, as later `inbox.updated` do. Requires version
-   * 1.2.harbor.
-   */
+  /** Returns counts over all conversations, like `inbox.updated`. Requires version 1.2.harbor. */
   summary(): Promise<InboxSummary> {
     return this.#fetch<InboxSummary>(`${PATH}/summary`);
   }

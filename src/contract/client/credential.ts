@@ -38,9 +38,7 @@ export class Credential {
     return this.#pending;
   }
 
-  /**
-   * Marks this token as useless, unless the credential cannot be renewed or the token was replaced.
-   */
+  /** Marks this token as useless, unless the credential is fixed or the token was replaced. */
   expired(token = this.#token): void {
     if (this.renewable && token === this.#token) this.#token = undefined;
   }

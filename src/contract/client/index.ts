@@ -1,6 +1,4 @@
-/**
- * The SDK: Parley's socket protocol (and the few REST calls beside it) for browsers and Node 22.
- */
+/** The SDK: Parley's socket protocol (and its few REST calls) for browsers and Node 22. */
 
 export type { Actor } from '../protocol/resources/actor.ts';
 export type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';

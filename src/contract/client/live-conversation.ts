@@ -18,9 +18,7 @@ import type { Timing } from './timing.ts';
 import type { AttachmentInput, UploadOptions } from './upload.ts';
 
 export type ConversationEvents = {
-  /**
-   * `messages`, `typingActors`, `presence`, `reads` or `hasOlder` changed: one call for one moment.
-   */
+  /** `messages`, `typingActors`, `presence`, `reads` or `hasOlder` changed, once for a moment. */
   readonly change: readonly [];
   /** Any other event of the conversation, such as `draft.created` and `participant.added`. */
   readonly event: readonly [frame: EventOf];
@@ -59,10 +57,7 @@ export interface ConversationHost {
  */
 export class LiveConversation {
   readonly id: string;
-  /**
-   * Resolves when the newest messages are loaded. Rejects as Client.fetch does; `loadOlder`
-   * retries.
-   */
+  /** Resolves once the newest are loaded. Rejects as Client.fetch does; `loadOlder` retries. */
   readonly opened: Promise<void>;
   readonly #host: ConversationHost;
   readonly #pageSize: number;
@@ -162,8 +157,7 @@ export class LiveConversation {
   }
 
   /**
-   * Loads the page before the oldest message; resolves with `hasOlder`. Rejects as Client.fetch
-   * does.
+   * Loads the page before the oldest message; resolves with `hasOlder`, rejects as Client.fetch.
    */
   loadOlder(): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -221,10 +215,7 @@ export class LiveConversation {
     void handled(this.#host.request('typing', { conversation_id: this.id, state }));
   }
 
-  /**
-   * Moves the read position forward, to the newest message by default. Rejects as Client.request
-   * does.
-   */
+  /** Moves the read position forward (default: newest message). Rejects as Client.request does. */
   async markRead(sequence = this.#timeline.last?.sequence ?? 0): Promise<void> {
     if (sequence <= this.#markedRead) return;
     const before = this.#markedRead;

@@ -9,10 +9,7 @@ export class Pauses {
     this.#timing = timing;
   }
 
-  /**
-   * Waits for `leastMs`, which the server asked for, then up to `ms`. Rejects with the signal's
-   * reason.
-   */
+  /** Waits for the server's `leastMs`, then up to `ms`. Rejects with the signal's reason. */
   async wait({ leastMs, ms }: { leastMs: number; ms: number }, signal: AbortSignal): Promise<void> {
     if (leastMs > 0) await this.#pause(leastMs, signal, false);
     await this.#pause(ms, signal, true);

@@ -9,9 +9,7 @@ import type { Timing } from './timing.ts';
 export const REQUESTS = ['typing', 'mark_read', 'presence'] as const satisfies readonly Op[];
 export type RequestOp = (typeof REQUESTS)[number];
 
-/**
- * The server refused a request over the socket, or (`error` null) the client gave up connecting.
- */
+/** The server refused a socket request, or (`error` null) the client gave up connecting. */
 export class RequestFailed extends Error {
   readonly error: ErrorObject | null;
 
@@ -27,9 +25,7 @@ export interface RequestsHost {
   /** Aborts when the client is closed. */
   readonly closing: AbortSignal;
   current(): Connection | undefined;
-  /**
-   * False while the current connection is catching up with a conversation that the client follows.
-   */
+  /** False while the connection is catching up with a conversation that the client follows. */
   isCaughtUp(conversationId: string): boolean;
 }
 

@@ -152,10 +152,7 @@ export class Rest {
     }
   }
 
-  /**
-   * Makes one request within 30 s: a connection whose other side vanished may stay open for
-   * minutes.
-   */
+  /** Makes one request within 30 s: a vanished peer may leave a connection open for minutes. */
   async #try({ method, path, body, idempotencyKey }: Call, parent: AbortSignal): Promise<unknown> {
     const { origin, account, version, credential, fetch, timing } = this.#options;
     const [base, token] = await Promise.all([origin(), credential.current()]);

@@ -37,9 +37,7 @@ export class SharedFeed {
     this.#host = host;
   }
 
-  /**
-   * The last number that arrived, else the one after which it is requested; undefined: from now on.
-   */
+  /** The last number that arrived, else the one to request after; undefined for from now on. */
   get position(): number | undefined {
     return this.#position;
   }

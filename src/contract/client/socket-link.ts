@@ -36,9 +36,7 @@ export interface LinkListener {
   cursorRefused(): void;
   /** `phase` may have changed. */
   changed(): void;
-  /**
-   * Connecting failed, or the connection was lost. The credential reports its source's failures.
-   */
+  /** Connecting failed, or the connection was lost. The credential reports its own failures. */
   failed(error: ClientError): void;
   /** The client will not connect again. */
   finished(end: ConnectionEnd): void;
@@ -99,9 +97,7 @@ export class SocketLink {
     this.#listener.changed();
   }
 
-  /**
-   * Tries now, as the network is back or the page visible, unless the server asked for the wait.
-   */
+  /** Tries now, as the network is back or the page visible, but keeps a wait from the server. */
   wake(): void {
     if (this.#stopWaiting === undefined || !this.#mayWake || this.#over) return;
     this.#stopWaiting();

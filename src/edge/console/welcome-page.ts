@@ -46,9 +46,7 @@ function tryIt({ tail, send }: NonNullable<Welcome['commands']>): Html {
 <pre tabindex="0"><code>${send}</code></pre>`;
 }
 
-/**
- * `/demo`: three people of the demo account side by side. demo.js makes everything that changes.
- */
+/** `/demo`: three people of the demo account side by side. demo.js makes all that changes. */
 export function demoPage(links: readonly NavLink[]): Document {
   return htmlPage({
     title: 'Demo',

@@ -51,9 +51,9 @@ interface Resumed {
 const AT_ONCE = 32;
 
 /**
- * What the op `resume` sends after its reply (docs/realtime.md#catching-up): the missed messages
- * and changes of each conversation, the actor's own feed, then `resumed`. When a node stops,
- * thousands of sockets resume at once and have much in common, so reads are gathered
+ * Sends what follows the reply to `resume` (docs/realtime.md#catching-up): the missed messages and
+ * changes of each conversation, the actor's own feed, then `resumed`. When a node stops, thousands
+ * of sockets resume at once and have much in common, so reads are gathered
  * (platform/db/connection/gathered-reads.ts).
  */
 export class Resume {
@@ -164,10 +164,7 @@ export class Resume {
     return missed;
   }
 
-  /**
-   * Returns undefined if there is nothing to join: the right is gone, or the session is subscribed
-   * already.
-   */
+  /** Returns undefined if there is nothing to join: no right, or subscribed already. */
   async #join(session: Session, one: Resumed): Promise<Joined | undefined> {
     const { streams } = this.#options;
     if (one.isKnown) {

@@ -164,9 +164,7 @@ const WRITE = statement<
     ON CONFLICT (actor_id, node_id) DO UPDATE SET status = excluded.status, until = excluded.until`,
 });
 
-/**
- * Removes this node's expired rows, and all rows of ended nodes; one that returns rewrites them.
- */
+/** Removes this node's expired rows and all rows of ended nodes; a returning node rewrites its. */
 const SWEEP = statement<[nodeId: string]>({
   name: 'sweep-presences',
   text: `

@@ -20,10 +20,7 @@ import { ConversationPresence, type Declared } from './conversation-presence.ts'
 
 export interface PresenceOptions {
   readonly engine: Pick<Engine, 'nodeId' | 'publish'>;
-  /**
-   * How long an actor counts as present after its last socket closed, and a node's last report
-   * counts.
-   */
+  /** How long an actor counts after its last socket closed, and a node's last report counts. */
   readonly holdMs: number;
   /** Sends an event to the team's readers here; returns false if the conversation has none. */
   readonly deliver: (conversationId: string, event: EphemeralFrame | PieceFrame) => boolean;

@@ -50,9 +50,7 @@ export function spokenIn({ version, query }: Pick<UpgradeRequest, 'version' | 'q
 const PARAMETERS = ['version', 'account', 'ticket'] as const;
 type Query = { [name in (typeof PARAMETERS)[number]]?: string };
 
-/**
- * Allows the host's own origin with either scheme: behind a TLS proxy a node does not know its own.
- */
+/** Allows the host's origin with either scheme: behind a TLS proxy a node does not know its own. */
 function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOrigins, 'allows'>): void {
   if (origin === undefined || allowed.allows(origin)) return;
   if (origin === URL.parse(`https://${host}`)?.origin || origin === URL.parse(`http://${host}`)?.origin)

@@ -46,10 +46,7 @@ export class Heartbeats {
     });
   }
 
-  /**
-   * Returns whole milliseconds of a clock that never goes back: objects hold small integers
-   * unboxed.
-   */
+  /** Returns whole milliseconds of a clock that never goes back; objects hold these unboxed. */
   nowMs(): number {
     return Math.floor(performance.now());
   }

@@ -44,10 +44,7 @@ export class Revocation {
   readonly #options: RevocationOptions;
   readonly #stopListening: () => void;
   readonly #loop: Loop;
-  /**
-   * What to check of a session: one conversation or everything. Sessions named by a change are
-   * first.
-   */
+  /** Checks due by session: one conversation or everything. Those that a change named go first. */
   readonly #due = new Map<Session, string>();
   readonly #swept = new Map<Session, string>();
   /** Sessions whose rights could not be read. */
@@ -120,7 +117,7 @@ export class Revocation {
 
   /** Paced, so that a sweep of ten thousand sessions does not block the event loop. */
   async #run(): Promise<void> {
-    // Lets this turn's frames go first, and gathers the subjects that one change names.
+    // This turn's frames go first, and one change often names several subjects.
     await nextTurn();
     for (;;) {
       const batch = take(this.#due, BATCH);
@@ -221,9 +218,7 @@ export class Revocation {
   }
 }
 
-/**
- * Tells the client that its subscription ended because the conversation is forbidden or deleted.
- */
+/** Tells the client that its subscription ended: its conversation is forbidden or deleted. */
 export function sendRevoked(
   session: Session,
   conversationId: string,

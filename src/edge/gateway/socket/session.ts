@@ -225,10 +225,7 @@ export class Session implements Reader, Timed {
     return this.#clientLimits.takeRequest(this.#host.limits, this.#now);
   }
 
-  /**
-   * Counts a frame malformed or out of place; too many close the socket
-   * (docs/realtime.md#requests).
-   */
+  /** Counts a bad frame; too many close the socket (docs/realtime.md#requests). */
   countFault(): void {
     if (this.#clientLimits?.addFault(this.#host.limits, this.#now) === true) this.close('protocol_error');
   }
@@ -427,10 +424,7 @@ export class Session implements Reader, Timed {
     for (const topic of this.#wire.getTopics()) this.#wire.unsubscribe(topic);
   }
 
-  /**
-   * Also called when the socket is gone, as a dropped one may go before it is closed here.
-   * Idempotent.
-   */
+  /** Idempotent: a dropped socket may go before it is closed here. */
   #leaveStreams(): void {
     const { streams } = this.#host;
     for (const conversationId of this.conversationIds) streams.leave(conversationId, this);

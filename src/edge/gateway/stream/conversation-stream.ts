@@ -56,10 +56,7 @@ export class ConversationStream {
   /** `updatedAtUs` of the last change delivered, by resource. */
   readonly #versions = new Map<string, number>();
   #delivered: number;
-  /**
-   * Each audience's last visible message and its delivery; before the stream opened, the team's
-   * only.
-   */
+  /** Each audience's last visible message and its delivery; before opening, the team's only. */
   readonly #moved: Record<Reader['audience'], Moved>;
   #changes = 0;
   #known: number;
@@ -93,10 +90,7 @@ export class ConversationStream {
     return this.#delivered;
   }
 
-  /**
-   * Counts delivered events other than new messages; until it grows, reads of delivered numbers
-   * hold.
-   */
+  /** Counts events other than new messages; while equal, reads of delivered numbers stay valid. */
   get changes(): number {
     return this.#changes;
   }

@@ -216,9 +216,7 @@ class EphemeralChannel {
     this.#options.broadcast('ephemeral', frame);
   }
 
-  /**
-   * Not called for every event: checking a thousand readers costs as much as some hundred sends.
-   */
+  /** Not for every event: checking a thousand readers costs as much as some hundred sends. */
   #look(bytes: number): void {
     const nowMs = performance.now();
     this.#bytesSince += bytes;

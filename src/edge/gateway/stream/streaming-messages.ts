@@ -49,9 +49,7 @@ export class StreamingMessages {
     }
   }
 
-  /**
-   * Takes a piece from the engine. It is dropped if readers lack its message or the text has ended.
-   */
+  /** Takes a piece from the engine. Drops it if readers lack its message or its text ended. */
   onPiece(frame: PieceFrame): void {
     const { messageId, position } = frame;
     const text = this.#texts.get(messageId);

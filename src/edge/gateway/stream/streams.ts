@@ -86,10 +86,7 @@ export class Streams {
     for (const { stream } of this.#conversations.values()) stream?.journal.eraseAll();
   }
 
-  /**
-   * Returns an audience's last head and its time; undefined if no socket here reads the
-   * conversation.
-   */
+  /** Returns an audience's last head and its time; undefined if no socket here reads it. */
   moved(conversationId: string, audience: ReaderAudience): Moved | undefined {
     return this.#conversations.get(conversationId)?.stream?.moved(audience);
   }
