@@ -9,12 +9,12 @@ import { statement } from '../../platform/db/connection/statement.ts';
 
 export interface Audited {
   readonly accountId: string;
-  /** Null for what concerns the account as a whole. */
+  /** Null if the action concerns the account as a whole. */
   readonly conversationId: string | null;
-  /** The acting actor; null if there is none in particular. */
+  /** The acting actor, or null if there is none in particular. */
   readonly actorId: string | null;
   readonly action: AuditAction;
-  /** JSON without texts of messages, names and addresses: ids stand for them. */
+  /** JSON with ids instead of texts of messages, names and addresses. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function audit(tx: Tx, { accountId, details = {}, ...of }: Audited)
     .execute();
 }
 
-/** Records what the caller has done to its account as a whole. */
+/** Records an action of the caller that concerns its account as a whole. */
 export function auditAccount(
   tx: Tx,
   { accountId, actor }: Principal,
@@ -43,7 +43,6 @@ export function auditAccount(
   return audit(tx, { accountId, conversationId: null, actorId: actor.id, action, details });
 }
 
-/** A row of the audit with its actor. */
 export interface AuditRow {
   readonly id: string;
   readonly conversation_id: string | null;
@@ -59,12 +58,12 @@ export interface AuditFilters {
   readonly action: string | undefined;
 }
 
-/** Returns the audit of a conversation, newest first. */
+/** Returns a page, newest first. */
 export function readConversationAudit(db: Db, conversationId: string, page: KeysetPage): Promise<AuditRow[]> {
   return OF_CONVERSATION.readPage(db, [conversationId], page);
 }
 
-/** Returns the audit of an account and of all its conversations, newest first. */
+/** Returns a page of the account's audit, including all its conversations, newest first. */
 export function readAccountAudit(
   db: Db,
   accountId: string,
@@ -76,8 +75,8 @@ export function readAccountAudit(
 }
 
 /**
- * Requires that the account has, or had, the conversation: its audit outlives it. Throws ApiError
- * `parameter_invalid` (param conversation_id).
+ * Throws ApiError `parameter_invalid` (param conversation_id) unless the account has, or had, the
+ * conversation: its audit outlives it.
  */
 export async function requireAudited(db: Db, accountId: string, conversationId: string): Promise<void> {
   const [known] = await db.query(READ_AUDITED, accountId, conversationId);

@@ -4,7 +4,6 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { AuditCheckpoint, AuditErasure, AuditHead, AuditLink } from './chain.ts';
 import type { Signed } from './signing-key.ts';
 
-/** A row that is not in the chain yet. */
 export interface UnsealedRow {
   readonly id: string;
   readonly conversation_id: string | null;
@@ -23,28 +22,27 @@ export interface SealedRow extends UnsealedRow {
   readonly erasure: Signed<AuditErasure> | null;
 }
 
-/** An account with rows that are not sealed. */
 export interface PendingChain {
   readonly account_id: string;
-  /** The age of the first of them; null for rows from before the chain, which are not late. */
+  /** The age of the oldest of them; null for rows from before the chain, which are not late. */
   readonly seconds: number | null;
 }
 
-/** Returns `limit` accounts at most, in the order of their ids, that follow `after`. */
+/** Returns up to `limit` accounts that follow `after`, in the order of their ids. */
 export function readPendingChains(db: Querier, after: string, limit: number): Promise<PendingChain[]> {
   return db.query(READ_PENDING, after, limit);
 }
 
 export interface ChainEnd {
-  /** Null: nothing is sealed yet. As the row has it: its signature is not checked. */
+  /** As stored: its signature is not checked. Null if nothing is sealed yet. */
   readonly head: Signed<AuditHead> | null;
   /** By Postgres' clock. */
   readonly now: string;
 }
 
 /**
- * Locks the chain, so that no other node seals, purges or erases in it until the transaction ends.
- * `wait` false: returns undefined at once if another one has the lock.
+ * Locks the chain: no other node seals, purges or erases in it until the transaction ends. With
+ * `wait` false, returns undefined at once if another node has the lock.
  */
 export async function lockChain(
   tx: Tx,
@@ -54,20 +52,20 @@ export async function lockChain(
   const lock = wait ? LOCK_CHAIN : TRY_CHAIN;
   const [found] = await tx.query(lock, accountId);
   if (found !== undefined) return found;
-  // Where another one has the lock, an insert would wait for it.
+  // If another node has the lock, an insert would wait for it.
   if (!wait && (await tx.query(FIND_CHAIN, accountId)).length > 0) return undefined;
   await tx.query(CREATE_CHAIN, accountId);
   const [created] = await tx.query(lock, accountId);
   return created;
 }
 
-/** The same without the lock. */
+/** Does the same without the lock. */
 export async function readHead(db: Querier, accountId: string): Promise<ChainEnd> {
   const [row] = await db.query(READ_HEAD, accountId);
   return row!;
 }
 
-/** Returns the links behind the number `after`, in the order of the chain. */
+/** Returns the links after the number `after`, in the order of the chain. */
 export async function readLinks(
   db: Querier,
   accountId: string,
@@ -77,7 +75,7 @@ export async function readLinks(
   return (await db.query(READ_LINKS, accountId, after, limit)).map(toLink);
 }
 
-/** In the order of the chain. */
+/** Returns the checkpoints in the order of the chain. */
 export async function readCheckpoints(
   db: Querier,
   accountId: string,
@@ -86,10 +84,7 @@ export async function readCheckpoints(
   return rows.map(({ checkpoint }) => checkpoint);
 }
 
-/**
- * Returns how old the oldest link is that is not of a conversation under legal hold, in seconds;
- * null if there is none.
- */
+/** Returns the age of the oldest link without legal hold, in seconds, or null if there is none. */
 export async function readAuditAge(db: Querier, accountId: string): Promise<number | null> {
   const [row] = await db.query(READ_AGE, accountId);
   return row?.age ?? null;
@@ -105,7 +100,7 @@ export function toLink({ salt, details_hash, hash, ...row }: SealedRow): AuditLi
   };
 }
 
-// One step for each account, since the table of all others may be long.
+// One step for each account, since the table may be long.
 /** SQL: whether `readPendingChains` would find any. */
 export const HAS_UNSEALED = 'EXISTS (SELECT FROM audit_events WHERE number IS NULL)';
 
@@ -181,9 +176,9 @@ const READ_AGE = statement<[accountId: string], { age: number }>({
 });
 
 /**
- * Passes the chain of an account to `write`, one JSON object for each line of the file that
- * `verifyExport` reads: what it is, the checkpoints and links in the order of the chain, the head.
- * Rows that are not sealed yet are not in it.
+ * Passes the chain of an account to `write`, one JSON object a line, as `verifyExport` reads it: a
+ * header, the checkpoints and links in the order of the chain, the head. Unsealed rows are left
+ * out.
  */
 export function exportAudit(
   database: Database,

@@ -2,12 +2,9 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
 import type { Signed } from './signing-key.ts';
 
-/**
- * The chain of an account's audit (docs/decisions.md#the-audit-is-one-chain-an-account): what is
- * hashed, and what is signed. Sealing and verifying share this file, and it needs no database.
- */
+/** What is hashed and what is signed, for sealing and verifying alike; it needs no database. */
 
-/** An audit event in its place of the chain, as an export has it. */
+/** An audit event at its place in the chain, as an export contains it. */
 export interface AuditLink {
   readonly object: 'audit_link';
   /** From 1 on, without gaps. */
@@ -18,18 +15,18 @@ export interface AuditLink {
   readonly action: string;
   readonly actor_id: string | null;
   readonly conversation_id: string | null;
-  /** `{}` once they are erased. */
+  /** `{}` once the details are erased. */
   readonly details: Readonly<Record<string, unknown>>;
   /**
-   * Base64url of 32 random bytes, so that details cannot be guessed from their hash; null once the
-   * details are erased.
+   * Base64url of 32 random bytes, so that details cannot be guessed from their hash; null if
+   * erased.
    */
   readonly salt: string | null;
   /** Hex of SHA-256 over the salt and the canonical JSON of the details. */
   readonly details_hash: string;
   /** Hex of SHA-256 over the link before and every field of this one but `details` and `salt`. */
   readonly hash: string;
-  /** Present if the details were erased. */
+  /** Null unless the details were erased. */
   readonly erasure: Signed<AuditErasure> | null;
 }
 
@@ -42,7 +39,7 @@ export interface AuditHead {
   readonly signed_at: string;
 }
 
-/** Stands in the place of links that were purged, whose last one had this hash. */
+/** Replaces links that were purged; the last of them had this hash. */
 export interface AuditCheckpoint {
   readonly object: 'audit_checkpoint';
   readonly account_id: string;
@@ -52,7 +49,6 @@ export interface AuditCheckpoint {
   readonly signed_at: string;
 }
 
-/** States that the details of a link were erased by the service. */
 export interface AuditErasure {
   readonly object: 'audit_erasure';
   readonly account_id: string;
@@ -60,14 +56,14 @@ export interface AuditErasure {
   readonly signed_at: string;
 }
 
-/** What the first link follows. */
+/** The hash that the first link follows. */
 export const GENESIS = '0'.repeat(64);
 
 export function hashDetails(salt: Buffer, details: object): string {
   return createHash('sha256').update(salt).update(canonicalJson(details)).digest('hex');
 }
 
-/** `previous`: the hash of the link before. */
+/** `previous` is the hash of the link before. */
 export function hashLink(
   previous: string,
   accountId: string,

@@ -7,18 +7,17 @@ import type { Signed, SigningKey } from './signing-key.ts';
 
 export interface AuditPurge {
   readonly accountId: string;
-  /** Events that are older, by Postgres' clock. */
+  /** Only events that are older are deleted, by Postgres' clock. */
   readonly days: number;
-  /** Most events to delete in this transaction. */
+  /** The number of events to delete in this transaction, at most. */
   readonly limit: number;
 }
 
 /**
- * Deletes the oldest sealed events of an account (docs/contract.md#audit), but for those of
- * conversations under legal hold. A signed checkpoint takes the place of each run of links, so that
- * the rest verifies. Returns how many events were deleted: with fewer than `limit` there are no
- * more. Waits for the lock of the chain. Rejects if an event was tampered with: a checkpoint would
- * hide it.
+ * Deletes the oldest sealed events of an account (docs/contract.md#audit), except those of
+ * conversations under legal hold. A signed checkpoint replaces each run of links, so that the rest
+ * verifies. Returns how many events were deleted: fewer than `limit` if there are no more. Waits
+ * for the lock of the chain. Rejects if an event was tampered with: a checkpoint would hide it.
  */
 export async function purgeAudit(
   tx: Tx,
@@ -33,7 +32,7 @@ export async function purgeAudit(
   for (const run of runsOf(links)) {
     const first = run[0]!.number;
     const last = run.at(-1)!.number;
-    // Checkpoints that reach to this run become a part of its own.
+    // Checkpoints that are adjacent to this run become part of its own.
     const earlier = await takeOwnCheckpoint(tx, signingKey, accountId, { last: first - 1 });
     const later = await takeOwnCheckpoint(tx, signingKey, accountId, { first: last + 1 });
     requireOwnLinks(run, accountId, earlier?.hash ?? (await hashOf(tx, accountId, first - 1)));
@@ -51,10 +50,9 @@ export async function purgeAudit(
 }
 
 /**
- * Erases the details of events and their salts; the chain verifies without them, and a signed note
- * in each event states that the service did it. Events of conversations under legal hold are left
- * out. Returns how many were erased. Holds the lock of the chain until the transaction ends, so it
- * is called last.
+ * Erases the details of events and their salts, except under legal hold; the chain verifies without
+ * them, and a signed note in each event states that the service did it. Returns how many were
+ * erased. Holds the lock of the chain until the transaction ends, so it is called last.
  */
 export async function blankDetails(
   tx: Tx,
@@ -89,9 +87,7 @@ export async function blankDetails(
 
 const ERASE_BATCH = 1_000;
 
-/**
- * Throws if the checkpoint is not one that this deployment has signed: it must not be signed again.
- */
+/** Throws if this deployment has not signed the checkpoint: it must not be signed again. */
 async function takeOwnCheckpoint(
   tx: Tx,
   { trusted }: SigningKey,
@@ -110,7 +106,6 @@ async function takeOwnCheckpoint(
   throw new Error('a checkpoint of the audit is not one that a known key has signed');
 }
 
-/** Returns the hash of the link with this number, which is still in the table. */
 async function hashOf(tx: Tx, accountId: string, number: number): Promise<string> {
   if (number === 0) return GENESIS;
   const [link] = await readLinks(tx, accountId, number - 1, 1);
@@ -128,7 +123,7 @@ function requireOwnLinks(run: readonly AuditLink[], accountId: string, before: s
   }
 }
 
-/** Returns the runs of numbers without gaps. */
+/** Splits the links into runs of consecutive numbers. */
 function runsOf(links: readonly AuditLink[]): AuditLink[][] {
   const runs: AuditLink[][] = [];
   for (const link of links) {
@@ -162,8 +157,8 @@ const TAKE_CHECKPOINT_AFTER = statement<
     RETURNING checkpoint`,
 });
 
-// The conversations are locked against a hold, here and below: one that is set at the same time
-// either comes first or finds nothing.
+// The conversations are locked against a hold, here and below: a concurrent hold either comes first
+// or finds nothing.
 const READ_ERASABLE = statement<
   [
     accountId: string,
@@ -217,10 +212,9 @@ const DELETE_LINKS = statement<[accountId: string, days: number, limit: number],
     RETURNING ${LINK_COLUMNS}`,
 });
 
-/** Which events' details are erased; what is absent does not narrow. */
+/** Selects the events whose details are erased; an absent field does not narrow. */
 export interface ErasedEvents {
   readonly conversationId?: string;
-  /** The actor that acted. */
   readonly actorId?: string;
   readonly eventIds?: readonly string[];
 }

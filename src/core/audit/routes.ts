@@ -12,8 +12,7 @@ import { readHead } from './chain-store.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /**
- * The audit of the account as a whole (docs/contract.md#audit); that of one conversation is among
- * its routes.
+ * The audit of the whole account (docs/contract.md#audit); a conversation's is among its routes.
  */
 export function auditRoutes(database: Database, signingKey: SigningKey): Route[] {
   return [

@@ -28,15 +28,13 @@ export interface SealerOptions {
 
 /**
  * Appends the rows of the audit to the chain of their account, behind the commits that wrote them.
- * Every node has one; the lock of a chain decides which of them seals
- * (docs/decisions.md#the-audit-is-one-chain-an-account).
+ * Every node has a sealer; the lock of a chain decides which of them seals.
  */
 export class Sealer {
   readonly #options: SealerOptions;
   readonly #loop: Loop;
   /**
-   * Where the next round begins, so that accounts that cannot be sealed do not keep it from the
-   * others.
+   * Where the next round begins, so that accounts that cannot be sealed do not starve the others.
    */
   #after = '';
   /** Accounts whose head was logged within a day. */
@@ -56,7 +54,6 @@ export class Sealer {
     options.watch.add({ name: 'audit', condition: HAS_UNSEALED, onDue: () => this.wake() });
   }
 
-  /** Begins a round now. */
   wake(): void {
     this.#loop.wake();
   }
@@ -71,7 +68,7 @@ export class Sealer {
     const isWhole = this.#after === '' && chains.length < MAX_CHAINS;
     this.#after = chains.length < MAX_CHAINS ? '' : chains.at(-1)!.account_id;
     const oldest = Math.max(0, ...chains.map(({ seconds }) => seconds ?? 0));
-    // A part of the accounts shows that rows are late, never that none are.
+    // A part of the accounts can show that rows are late, but not that none are.
     if (isWhole || oldest > ALARMING_S) metrics.auditUnsealedSeconds.set(oldest);
     let rows = 0;
     for (const chain of chains) if (!signal.aborted) rows += await this.#seal(chain, signal);
@@ -79,8 +76,8 @@ export class Sealer {
   }
 
   /**
-   * Returns how many rows it sealed. A failure concerns only its own account, whose rows stay and
-   * are tried again.
+   * Returns how many rows it sealed. A failure affects only its account, whose rows are tried
+   * again.
    */
   async #seal(chain: PendingChain, signal: AbortSignal): Promise<number> {
     const { database, signingKey, metrics } = this.#options;
@@ -112,7 +109,7 @@ export class Sealer {
   }
 
   /**
-   * Logs are often kept apart from the database: a head in them shows later that history was not
+   * Logs are often kept apart from the database: a head in them proves later that history was not
    * rewritten.
    */
   #logHead(head: Signed<AuditHead>): void {
@@ -136,10 +133,9 @@ export interface Sealed {
 }
 
 /**
- * Seals up to `limit` rows of an account, in the order in which they were inserted. All of them are
- * committed; those that a transaction has yet to commit follow later. Returns undefined if another
- * node is at it. Rejects if the head is not one that this deployment has signed: what was tampered
- * with must not be signed again.
+ * Seals up to `limit` committed rows of an account, in the order of insertion; rows that are not
+ * committed yet follow later. Returns undefined if another node is sealing the account. Rejects if
+ * this deployment has not signed the head: tampered data must not be signed again.
  */
 export async function sealRows(
   tx: Tx,
@@ -150,7 +146,7 @@ export async function sealRows(
   const chain = await lockChain(tx, accountId, { wait: false });
   if (chain === undefined) return undefined;
   requireOwnHead(chain.head, accountId, signingKey.trusted);
-  // A statement of its own, behind the lock: it sees what the node before has sealed.
+  // A separate statement after the lock: it sees what the previous node has sealed.
   const rows = await tx.query(READ_UNSEALED, accountId, limit);
   if (rows.length === 0) return { rows: 0, head: undefined };
   const seals = sealsOf(accountId, chain, rows);
@@ -176,7 +172,7 @@ export async function sealRows(
   return { rows: rows.length, head };
 }
 
-/** Throws unless the head, if there is one, was signed by a trusted key for this account. */
+/** Throws unless the head is null or was signed by a trusted key for this account. */
 export function requireOwnHead(
   head: Signed<AuditHead> | null,
   accountId: string,
@@ -242,7 +238,7 @@ const SAVE_SEALS = statement<
     RETURNING e.id`,
 });
 
-/** Its place in the chain, and what was hashed for it. */
+/** The place of a row in the chain, and what was hashed for it. */
 interface Seal {
   readonly id: string;
   readonly number: number;

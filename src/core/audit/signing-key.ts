@@ -13,10 +13,7 @@ import { join } from 'node:path';
 import { canonicalJson } from '../../contract/protocol/canonical-json.ts';
 import { syncDirectory } from '../../platform/db/sync-directory.ts';
 
-/**
- * What is signed: `object` says what it is, so that no signed document passes for one of another
- * kind.
- */
+/** A document to sign. `object` names its kind, so that it cannot pass for one of another kind. */
 export interface Signable {
   readonly object: string;
 }
@@ -24,7 +21,7 @@ export interface Signable {
 export interface Signature {
   /** The first 16 hex digits of the SHA-256 of the public key. */
   readonly key_id: string;
-  /** Base64url of its 32 bytes. */
+  /** Base64url of 32 bytes. */
   readonly public_key: string;
   /** Base64url of the ed25519 signature of the canonical JSON (RFC 8785) of all other fields. */
   readonly signature: string;
@@ -38,7 +35,7 @@ export type Verdict = 'valid' | 'invalid' | 'unknown_key';
 export class TrustedKeys {
   readonly #keys: ReadonlyMap<string, KeyObject>;
 
-  /** `publicKeys`: base64 of 32 bytes each. Throws an Error of one line for one that is none. */
+  /** `publicKeys`: base64 of 32 bytes each. Throws an Error of one line if one is invalid. */
   constructor(publicKeys: readonly string[]) {
     this.#keys = new Map(publicKeys.map(readPublicKey).map((key) => [idOf(key), key]));
   }
@@ -47,7 +44,7 @@ export class TrustedKeys {
     return [...this.#keys.keys()];
   }
 
-  /** A document of any shape, as it was read from a file or a row. */
+  /** Accepts a document of any shape, as read from a file or a row. */
   verify(document: object): Verdict {
     const { signature, ...content } = document as Partial<Signature>;
     const key = this.#keys.get(String(content.key_id));
@@ -61,35 +58,29 @@ export class TrustedKeys {
 export interface SigningKeyOptions {
   /**
    * A private ed25519 key as PEM or as base64 of its seed, or null for the one in the data
-   * directory, made if there is none.
+   * directory, which is created if absent.
    */
   readonly key: string | null;
-  /** Former public keys, which are trusted as well. */
+  /** Former public keys, which are still trusted. */
   readonly oldKeys: readonly string[];
   readonly dataDir: string;
 }
 
-/**
- * The key that signs for this deployment (docs/operations.md#the-audit-key), which is never in the
- * database.
- */
+/** The key that signs for this deployment (docs/operations.md#the-audit-key). */
 export class SigningKey {
   readonly id: string;
-  /** Base64url of its 32 bytes. */
+  /** Base64url of 32 bytes. */
   readonly publicKey: string;
-  /** Its own public key and the former ones. */
+  /** The public key of this key and the former ones. */
   readonly trusted: TrustedKeys;
   readonly #key: KeyObject;
 
-  /**
-   * Rejects with an Error of one line that says what to do if there is no key and none can be kept.
-   */
+  /** Rejects with an Error of one line, with advice, if there is no key and none can be stored. */
   static async open({ key, oldKeys, dataDir }: SigningKeyOptions): Promise<SigningKey> {
     const privateKey = key === null ? await keyOfDirectory(dataDir) : readPrivateKey(key, 'PARLEY_AUDIT_KEY');
     return new SigningKey(privateKey, oldKeys);
   }
 
-  /** Use `SigningKey.open`. */
   private constructor(key: KeyObject, oldKeys: readonly string[]) {
     const publicKey = createPublicKey(key);
     this.#key = key;
@@ -99,8 +90,7 @@ export class SigningKey {
   }
 
   /**
-   * Returns the document with its signature. Its values are JSON: what is undefined would not
-   * survive being stored.
+   * Returns the document with its signature. Its values must be JSON: undefined is lost in storage.
    */
   sign<Document extends Signable>(document: Document): Signed<Document> {
     const content = { ...document, key_id: this.id, public_key: this.publicKey };
@@ -112,8 +102,7 @@ export class SigningKey {
 export const KEY_FILE = 'audit-key.pem';
 
 /**
- * Nodes that share the directory and start together end with the same key: the file appears whole,
- * once.
+ * Nodes that share the directory and start together get the same key: the file appears whole, once.
  */
 async function keyOfDirectory(dataDir: string): Promise<KeyObject> {
   const path = join(dataDir, KEY_FILE);
@@ -151,7 +140,7 @@ async function makeKey(dataDir: string, path: string): Promise<string> {
       await file.close();
     }
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
-      // Another node was first: its key is everyone's.
+      // Another node was first: every node uses its key.
       if (error.code !== 'EEXIST') throw error;
     });
   } finally {
@@ -161,7 +150,7 @@ async function makeKey(dataDir: string, path: string): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-/** `source`: where it stands, for the message of the Error that this throws. */
+/** `source` says where the text comes from, for the message of the Error that this throws. */
 function readPrivateKey(text: string, source: string): KeyObject {
   try {
     // A PEM in an environment file often has its line ends written as \n.
@@ -190,7 +179,7 @@ function readPublicKey(text: string): KeyObject {
   }
 }
 
-/** Reads base64 and base64url. */
+/** Accepts base64 and base64url. */
 function bytesOf(text: string): Buffer {
   const bytes = Buffer.from(text.trim(), 'base64');
   if (bytes.length !== KEY_BYTES) throw new Error('not a key');
@@ -209,5 +198,5 @@ function textOf(publicKey: KeyObject): string {
 }
 
 const KEY_BYTES = 32;
-/** What stands before the seed of an ed25519 key in PKCS #8 (RFC 8410). */
+/** The bytes before the seed of an ed25519 key in PKCS #8 (RFC 8410). */
 const PKCS8_OF_SEED = Buffer.from('302e020100300506032b657004220420', 'hex');

@@ -6,15 +6,12 @@ import { verifyExport } from './verify.ts';
 
 export interface VerifyFileOptions {
   readonly file: string;
-  /** Of heads that were kept. */
+  /** A file of heads that were kept. */
   readonly headFile: string | undefined;
   readonly publicKeys: readonly string[] | undefined;
 }
 
-/**
- * Verifies an export (verify.ts) and says what was shown. Rejects with the first thing that does
- * not hold.
- */
+/** Verifies an export and returns what this proves. Rejects with the first violation. */
 export async function verifyFile({ file, headFile, publicKeys }: VerifyFileOptions): Promise<object> {
   const heads = headFile === undefined ? [] : readHeads(await readFile(headFile, 'utf8'), headFile);
   const keptKeys = heads.flatMap(publicKeyOf);
@@ -47,9 +44,7 @@ function linesOf(file: string): AsyncIterable<string> {
   return createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
 }
 
-/**
- * Reads answers of the API, and log lines with a head in `audit_head`; one object, or one a line.
- */
+/** Reads answers of the API and log lines with `audit_head`: one object, or one object a line. */
 function readHeads(text: string, file: string): object[] {
   const values =
     parsed(text) ?? text.split('\n').flatMap((line) => (line.trim() === '' ? [] : (parsed(line) ?? [null])));
@@ -68,7 +63,7 @@ function parsed(text: string): unknown[] | undefined {
   }
 }
 
-/** The keys that the export names itself: they show that it is whole, not who signed it. */
+/** Returns the keys that the export names itself: they prove that it is whole, not its signer. */
 async function publicKeysIn(file: string): Promise<string[]> {
   const keys = new Set<string>();
   for await (const line of linesOf(file)) {

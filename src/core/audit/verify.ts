@@ -10,9 +10,8 @@ import {
 import type { Signed, TrustedKeys } from './signing-key.ts';
 
 export interface VerifyOptions {
-  /** Of the file that `exportAudit` made. */
+  /** The lines of the file that `exportAudit` wrote. */
   readonly lines: AsyncIterable<string> | Iterable<string>;
-  /** The keys whose signatures count. */
   readonly trusted: TrustedKeys;
   /** Heads of the account that were kept elsewhere. */
   readonly heads?: readonly object[];
@@ -21,7 +20,7 @@ export interface VerifyOptions {
 export interface Verification {
   readonly account_id: string;
   readonly links: number;
-  /** Links in whose place there is a checkpoint. */
+  /** Links that a checkpoint replaced. */
   readonly purged: number;
   /** Links whose details were erased. */
   readonly erased: number;
@@ -32,12 +31,12 @@ export interface Verification {
   readonly heads_purged: number;
 }
 
-/** The first thing in an export that does not hold, as a sentence that names the row. */
+/** The first violation in an export, as a sentence that names the row. */
 export class TamperedError extends Error {}
 
 /**
  * Verifies an export without a database. Rejects with TamperedError if anything in it was changed,
- * moved, removed or added, or if it does not contain one of the kept heads.
+ * moved, removed or added, or if it lacks one of the kept heads.
  */
 export async function verifyExport({ lines, trusted, heads = [] }: VerifyOptions): Promise<Verification> {
   const chain = new ChainReader(trusted, heads);
@@ -54,7 +53,7 @@ function parse(text: string, line: number): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   } catch {
-    // Not JSON: the same refusal.
+    // Text that is not JSON is refused in the same way.
   }
   throw new TamperedError(`Line ${line} is not a JSON object.`);
 }
@@ -63,7 +62,7 @@ class ChainReader {
   readonly #trusted: TrustedKeys;
   readonly #heads: readonly Partial<AuditHead>[];
   #accountId: string | undefined;
-  /** The number and the hash of the last link, or of the last one in a checkpoint. */
+  /** The number and hash of the last link, or of the last link that a checkpoint replaced. */
   #number = 0;
   #hash = GENESIS;
   #head: Signed<AuditHead> | null = null;
@@ -209,7 +208,7 @@ class ChainReader {
     );
   }
 
-  /** Compares the link that was read with the kept heads of its number. */
+  /** Compares the current link with the kept heads of its number. */
   #compare(): void {
     for (const { number, hash } of this.#heads) {
       if (number !== this.#number) continue;
