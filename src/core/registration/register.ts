@@ -12,7 +12,7 @@ import { presentUser } from '../resources/user.ts';
 /** `PARLEY_REGISTRATION`: a number of accounts, beyond which registration is closed. */
 export type RegistrationPolicy = 'closed' | 'open' | number;
 
-/** Throws ApiError `registration_closed` where no one can register at all. */
+/** Throws ApiError `registration_closed` if nobody can register at all. */
 export function requireRegistration(policy: RegistrationPolicy): void {
   if (policy === 'closed') throw closed();
 }
@@ -48,10 +48,7 @@ export async function register(
 
 const KEY_NAME = 'First key';
 
-/**
- * Registrations take turns over all nodes, each with the count that the one before it has
- * committed.
- */
+/** Registrations take turns over all nodes: each counts what the one before it has committed. */
 async function requireRoom(tx: Tx, policy: RegistrationPolicy): Promise<void> {
   requireRegistration(policy);
   if (policy === 'open') return;
