@@ -2,33 +2,33 @@ import type { TSchema } from 'typebox';
 import type { TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { EventReads } from '../events/event-source.ts';
 
-/** What a payload of a webhook says of a resource, in the form of the newest version. */
+/** The data of a resource in the payload of a webhook, in the form of the newest version. */
 export interface EventData {
   readonly schema: TSchema;
   readonly value: object;
 }
 
 /**
- * Something that happened in an account and is no change that sockets are sent, such as the end of
- * a run or a mail that was received. It starts agents and goes to webhooks.
+ * An event of an account that sockets are not sent, such as the end of a run or a received mail. It
+ * starts agents and goes to webhooks.
  */
 export interface AccountEvent {
   readonly type: string;
   readonly accountId: string;
-  /** Null: it belongs to no conversation. */
+  /** Null if it belongs to no conversation. */
   readonly conversationId: string | null;
-  /** The resource that it is about. It happens once to a resource. */
+  /** The resource that it is about. It happens once for a resource. */
   readonly resourceId: string;
-  /** Its id, where the event itself is a resource. */
+  /** The id of the event, if it is a resource itself. */
   readonly eventId?: string;
   readonly at: string;
   /** Actor id. */
   readonly by: string | null;
   /** The run that caused it. */
   readonly runId: string | null;
-  /** Of the request that caused it. */
+  /** The trace of the request that caused it. */
   readonly trace?: TraceContext | undefined;
-  /** What a run is told of it; null: it starts none. */
+  /** The input of the run that it starts, or null if it starts none. */
   readonly input: object | null;
   /** Returns undefined if the resource is gone. */
   data(): Promise<EventData | undefined>;

@@ -25,15 +25,14 @@ const OF_CORE: readonly EventSource[] = [
 ];
 
 /**
- * Returns the sources of every durable event (contract/protocol/socket/events.ts), in the order in
- * which readers catch up. Publishing (app/jobs/sent-effects.ts) and catch-up
- * (edge/gateway/catch-up/changes.ts) both use them.
+ * Returns the sources of every durable event, in the order in which readers catch up. Publishing
+ * (app/jobs/sent-effects.ts) and catch-up (edge/gateway/catch-up/changes.ts) both use them.
  */
 export function eventSources(): readonly EventSource[] {
   return [...OF_CORE, ...installed().flatMap(({ events = [] }) => events)];
 }
 
-/** Returns undefined for an event of a feature that is left out. */
+/** Returns undefined for an event of a feature that is not installed. */
 export function sourceOf(event: ChangeEventName): EventSource | undefined {
   return eventSources().find(({ events }) => events.includes(event));
 }

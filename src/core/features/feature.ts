@@ -40,16 +40,15 @@ import type { AccountEvent, ReadEventData } from './account-event.ts';
 import type { Holdings } from './holdings.ts';
 
 /**
- * The one face of a folder of features/: everything that the rest of a node has of it. A node
- * without the feature is one without its face in the list (app/features.ts). Each field says what
- * is the case where no feature has it.
+ * Everything that the rest of a node uses of a folder of features/. A node without the feature
+ * lacks it in the list (app/features.ts). Each field says what holds if no feature has it.
  */
 export interface Feature {
   /** Sources of durable events; events without one are not published. */
   readonly events?: readonly EventSource[];
   /**
    * Reads the data of account events again, by their type; `*` stands for the types that
-   * applications name. Nothing is delivered of a type without one.
+   * applications name. Events of a type without an entry are not delivered.
    */
   readonly eventData?: Readonly<Record<string, ReadEventData>>;
   /** Outbox topics whose rows become account events, for the proof of completeness. */
@@ -57,33 +56,32 @@ export interface Feature {
   readonly holdings?: Holdings;
   /** Its name in `settings`, for triggers that leave notes only where a node has the feature. */
   readonly setting?: string;
-  /** Reads a mail for the model of a run that the mail started; without it the run has its id. */
+  /** Reads a mail for the model of a run that it started; without it the run gets the mail's id. */
   mailContent?(db: Db, id: string): Promise<MailContent | undefined>;
-  /** Returns the digest that waits for a user; without it there is none. */
+  /** Returns the digest that waits for a user, or undefined. */
   digestOf?(db: Db, userId: string): Promise<Digest | undefined>;
-  /** Returns digests that wait, the oldest first; a command lists them. */
+  /** Returns the digests that wait, oldest first, for a command that lists them. */
   waitingDigests?(db: Db, limit: number): Promise<readonly WaitingDigest[]>;
-  /** Begins to remove an account, which running nodes complete; without it no account can be. */
+  /** Starts removing an account, which running nodes complete; without it there is no removal. */
   readonly accountRemoval?: AccountRemoval;
   /** Checks an export offline. */
   verifyExport?(file: string, keys: TrustedKeys): Promise<object>;
-  /** Providers of models that this node may ask, for the log line of its start. */
   providers?(config: Config): readonly string[];
   /** Adds its part to the demo account. */
   readonly demo?: DemoParts;
   /**
-   * Opens its part of a node. Called before anything can write into the outbox; what is opened here
-   * is closed behind the handlers of the outbox.
+   * Opens its part of a node, before anything can write into the outbox; it is closed after the
+   * handlers of the outbox.
    */
   open(node: NodeParts): Opened | Promise<Opened>;
 }
 
-/** What a node has before anything can be sent. */
+/** The parts of a node that exist before anything can be sent. */
 export interface NodeParts {
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Parts register in the order in which they start. */
+  /** Parts are registered in the order in which they start. */
   readonly disposer: Disposer;
   readonly urls: { readonly public: string };
   /** Decides which hosts this node may connect to. */
@@ -104,9 +102,9 @@ export interface NodeParts {
 
 export interface Opened {
   readonly effects?: Effects;
-  /** Reads again what listens to events (core/accounts/listeners.ts), at first before the start. */
+  /** Reads again what listens to events (core/accounts/listeners.ts), first before the start. */
   renew?(): Promise<void>;
-  /** Opens what writes messages or is called over HTTP. */
+  /** Opens the parts that write messages or are called over HTTP. */
   join(core: Core): Joined | Promise<Joined>;
 }
 
@@ -115,46 +113,43 @@ export interface Core {
   readonly timeline: Timeline;
   readonly writePath: WritePath;
   readonly lockedWrites: LockedWrites;
-  /** Every endpoint of the node, once all features have joined. */
+  /** Returns every endpoint of the node, once all features have joined. */
   routes(): readonly Route[];
-  /** Hands an account event to every feature. `isRepeated`: it may have been handed before. */
+  /** Passes an account event to every feature. `isRepeated`: it may have been passed before. */
   happened(event: AccountEvent, isRepeated: boolean): Promise<void>;
 }
 
 export interface Joined {
-  /** By the endpoints of the core that they stand behind in the table. */
+  /** Keyed by the endpoint of the core that they follow in the table. */
   readonly routes?: Readonly<Partial<Record<RoutePlace, readonly Route[]>>>;
   readonly publicRoutes?: PublicRoutes;
-  /** Handlers of its outbox topics. */
+  /** Handlers of the feature's outbox topics. */
   readonly handlers?: readonly TopicHandler[];
-  /** Handlers of its tasks of the job queue. */
+  /** Handlers of the feature's tasks in the job queue. */
   readonly jobs?: readonly TopicHandler[];
-  /** Removes what is old; called every hour. */
+  /** Removes old data; called every hour. */
   tidy?(): Promise<void>;
   /** Called once the API can be called. */
   serve?(serving: { readonly http: Http; readonly server: HttpServer }): void;
   /** Called once the node serves connections. */
   listen?(): Promise<void>;
-  /** New connections are secured with this certificate. */
+  /** Secures new connections with this certificate. */
   renewCertificate?(certificate: TlsTexts): void;
-  /** Begins nothing more; what is under way has `ms`. */
+  /** Starts nothing more; work under way has `ms` to finish. */
   drain?(ms: number): Promise<void>;
 }
 
 export type RoutePlace = 'audit' | 'messages' | 'attachments' | 'settings';
 
-/**
- * What follows from what was committed. Called before the outbox row is deleted, and perhaps again
- * for the same row.
- */
+/** The effects of commits. Called before the outbox row is deleted, so possibly twice for a row. */
 export interface Effects {
-  /** Of messages that are in the timeline. Returns undefined where there is nothing to wait for. */
+  /** For messages in the timeline. Returns undefined if there is nothing to wait for. */
   sent?(messages: readonly SentMessage[], isRepeated: boolean): Promise<void> | undefined;
-  /** Of complete messages: those that were sent, and those whose streaming has ended. */
+  /** For complete messages: those that were sent, and those whose streaming has ended. */
   completed?(messages: readonly SentMessage[]): Promise<void>;
-  /** Of new notifications, in groups of one account each; returns as `sent` does. */
+  /** For new notifications, in groups of one account each; returns as `sent` does. */
   notified?(groups: readonly (readonly NotificationRow[])[]): Promise<void> | undefined;
-  /** Of changes that all have the same event, with what was published of them. */
+  /** For changes that all have the same event, with what was published of them. */
   published?(
     events: readonly DomainEvent[],
     changes: readonly Change<ChangeEventName>[],
@@ -168,11 +163,10 @@ export interface Effects {
   happened?(event: AccountEvent, isRepeated: boolean): Promise<void>;
 }
 
-/** A message, with the trace of the request that sent it if known. */
+/** A message, with the trace of the request that sent it, if known. */
 export type SentMessage = MessageWithParts &
   Pick<CommittedMessage, 'rosterVersion'> & { readonly trace?: TraceContext | undefined };
 
-/** A mail that somebody sent. */
 export interface MailContent {
   readonly from_name: string | null;
   readonly from_address: string | null;
@@ -184,9 +178,9 @@ export interface MailContent {
 /** A mail about unseen notifications that waits for its transport. */
 export interface Digest {
   readonly id: string;
-  /** Returns undefined where nothing of it is unseen. */
+  /** Returns undefined if nothing in it is unseen. */
   write(): Promise<MailText | undefined>;
-  /** Removes from the digest what its mail had. */
+  /** Removes from the digest what its mail contained. */
   settle(tx: Tx): Promise<void>;
 }
 
@@ -199,28 +193,28 @@ export interface WaitingDigest {
 export interface AccountRemoval {
   /** Throws if a conversation of the account is under legal hold. */
   check(tx: Tx, accountId: string): Promise<void>;
-  /** Checks as well. */
+  /** Throws as `check` does. */
   begin(tx: Tx, accountId: string): Promise<AccountRow>;
 }
 
 /** A mail without its addresses. */
 export interface MailText {
-  /** On one line. */
+  /** A single line. */
   readonly subject: string;
   readonly text: string;
   readonly html: string;
 }
 
-/** What features add to the demo account; without them it has ids that name nothing. */
+/** The parts that features add to the demo account; without them it has ids that name nothing. */
 export interface DemoParts {
   agent?(tx: Tx, agent: DemoAgent): Promise<{ readonly id: string; readonly actorId: string }>;
   /** Attaches the tools to an agent that has none. */
   attachTools?(tx: Tx, agentId: string): Promise<void>;
   /** Adds an inbox; rejects if its address is taken. */
   inbox?(tx: Tx, inbox: DemoMailbox): Promise<{ readonly id: string }>;
-  /** A mail of a conversation was written. */
+  /** Called after a mail of a conversation was written. */
   mailed?(tx: Tx, conversationId: string, last: DemoMails): Promise<void>;
-  /** A run was written that has ended. */
+  /** Called after a run that has ended was written. */
   ended?(tx: Tx, runId: string): Promise<void>;
 }
 

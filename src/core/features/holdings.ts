@@ -3,43 +3,41 @@ import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { Downloads, StoredFile } from '../resources/attachment.ts';
 
 /**
- * What a feature holds of conversations, messages, persons and accounts: how it goes, and how it is
+ * What a feature stores about conversations, messages, persons and accounts: how it is removed and
  * exported. Retention, redaction, erasure and removal walk the holdings of all features; each
  * function runs in the transaction of its caller and bounds its own work.
  */
 export interface Holdings {
   /**
-   * Removes what belongs to messages that were deleted. Returns the keys of the files that nothing
-   * refers to any more.
+   * Removes what belongs to deleted messages. Returns the keys of the files that are now
+   * unreferenced.
    */
   purgeMessages?(tx: Tx, conversationId: string, messageIds: readonly string[]): Promise<readonly string[]>;
   /** Removes up to `limit` rows of a conversation that is removed as a whole. */
   purgeConversation?(tx: Tx, conversationId: string, limit: number): Promise<RemovedRows>;
   /** Removes up to `limit` rows of an account that are older than its policy. */
   readonly expire?: Readonly<Partial<Record<Expiring, Expire>>>;
-  /** Returns how old the oldest of each kind is, in seconds; null: there is none. */
+  /** Returns the age of the oldest row of each kind, in seconds, or null if there is none. */
   readAges?(db: Db, accountId: string): Promise<Readonly<Partial<Record<Expiring, number | null>>>>;
   /** Forgets files whose content is removed. */
   forgetFiles?(tx: Tx, keys: readonly string[]): Promise<void>;
-  /** Ends all work of an account. Returns whether a node has yet to end some. */
+  /** Ends all work of an account. Returns whether a node still has to end some. */
   endWorkOf?(tx: Tx, accountId: string): Promise<boolean>;
-  /** Ends all work of a conversation that was deleted by this actor. May be called again. */
+  /** Ends all work of a conversation that this actor deleted. May be called again. */
   endWorkIn?(database: Database, conversation: DeletedConversation): Promise<void>;
   /** Returns the copies of a message whose content is removed. */
   copiesOf?(tx: Tx, messageId: string): Promise<Copies>;
-  /** Removes the texts of a message from what may have read it. */
+  /** Removes the texts of a message from work that may have read it. */
   withdrawTexts?(tx: Tx, content: WithdrawnContent, texts: readonly string[]): Promise<WithdrawnTexts>;
-  /** Ends the work that may have read a message. Returns whether a node has yet to end some. */
+  /** Ends the work that may have read a message. Returns whether a node still has to end some. */
   endReaders?(tx: Tx, by: string, ids: readonly string[]): Promise<boolean>;
-  /** Removes everything that work which has ended wrote. Returns the notifications that changed. */
+  /** Removes everything that ended work wrote. Returns the notifications that changed. */
   withdrawReaders?(tx: Tx, ids: readonly string[]): Promise<readonly string[]>;
-  /** Removes what a person alone has, with its profile. */
+  /** Removes what belongs to this person alone, with its profile. */
   forgetPerson?(tx: Tx, userId: string): Promise<void>;
-  /**
-   * Removes what is known of a person from everything else, in transactions that can be repeated.
-   */
+  /** Removes the data of a person from everything else, in transactions that can be repeated. */
   erasePerson?(database: Database, person: ErasedPerson): Promise<void>;
-  /** What exports contain, by the noun of its file. */
+  /** The lines of exports, by the noun of their file. */
   readonly exportsOfPerson?: Readonly<Record<string, ExportLines<ExportedPerson>>>;
   readonly exportsOfConversation?: Readonly<Record<string, ExportLines<{ readonly id: string }>>>;
 }
@@ -50,9 +48,9 @@ export type Expire = (tx: Tx, accountId: string, days: number, limit: number) =>
 
 export interface RemovedRows {
   readonly rows: number;
-  /** Those of `rows` that are runs. */
+  /** How many of `rows` are runs. */
   readonly runs: number;
-  /** Of the files that nothing refers to any more. */
+  /** The keys of the files that are now unreferenced. */
   readonly keys: readonly string[];
 }
 
@@ -74,7 +72,7 @@ export interface WithdrawnContent {
   readonly conversationId: string;
   /** The ids of the message, of its attachments and its copies. */
   readonly ids: readonly string[];
-  /** ISO 8601: when the message was written. What had ended by then cannot contain it. */
+  /** ISO 8601: when the message was written. Work that had ended by then cannot contain it. */
   readonly since: string;
 }
 
@@ -82,7 +80,7 @@ export interface WithdrawnTexts {
   /** The resources and the notifications that changed. */
   readonly ids: readonly string[];
   readonly notificationIds: readonly string[];
-  /** What may have read the message and had not ended. */
+  /** The work that may have read the message and had not ended. */
   readonly openIds: readonly string[];
 }
 
@@ -92,9 +90,9 @@ export interface ErasedPerson {
   readonly id: string;
   /** Name and addresses. */
   readonly names: readonly string[];
-  /** Those of the names that are long enough to be found within texts. */
+  /** The names that are long enough to be found within texts. */
   readonly texts: readonly string[];
-  /** The messages that the person wrote go as well. */
+  /** Whether the messages that the person wrote are removed as well. */
   readonly removesMessages: boolean;
   readonly signal: AbortSignal;
 }
@@ -113,8 +111,8 @@ export type ExportLines<About> = (
 ) => AsyncIterable<readonly object[]>;
 
 export interface ExportFiles {
-  /** Stands for the store of files where resources are presented. */
+  /** Replaces the store of files where resources are presented. */
   readonly downloads: Downloads;
-  /** Has the archive contain the file. Returns its path there. */
+  /** Adds the file to the archive. Returns its path there. */
   refer(file: Pick<StoredFile, 'key'>): string;
 }
