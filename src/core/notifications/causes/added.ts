@@ -7,9 +7,9 @@ import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { senderType } from './notify.ts';
 
 /**
- * Notifies a user of being added to a conversation (`chat.added`). Handles PARTICIPANT_ADDED and
- * may be called again for the same row. Only users are notified, if they are still participants,
- * have not muted the conversation and did not add themselves (docs/contract.md#notifications).
+ * Notifies a user of being added to a conversation (`chat.added`), if still a participant that has
+ * not muted the conversation and did not add itself (docs/contract.md#notifications). Handles
+ * PARTICIPANT_ADDED and may be called again for the same row.
  */
 export async function notifyAdded(database: Database, added: ParticipantAdded): Promise<void> {
   const [joining] = await database.query(READ_JOINING, added.participant_id, added.by);
@@ -35,13 +35,12 @@ function addedNotification({ participant_id, at }: ParticipantAdded, joining: Jo
   };
 }
 
-/** A user that was added to a conversation. */
 interface JoiningRow {
   readonly account_id: string;
   readonly recipient_id: string;
   readonly conversation_id: string;
   readonly title: string | null;
-  /** The actor that added the recipient; null if there is none. */
+  /** The actor that added the recipient, or null if there is none. */
   readonly by_id: string | null;
   readonly by_type: Actor['type'] | null;
   readonly by_name: string | null;

@@ -12,10 +12,10 @@ import { senderType } from './notify.ts';
 const CATEGORY = 'conversation.assigned';
 
 /**
- * Notifies the user that a conversation was assigned to, or the members of the group that can read
- * it (`conversation.assigned`), but not the actor that assigned it, and withdraws what earlier
- * assignees were notified of. Handles CONVERSATION_ASSIGNED, in any order and more than once: the
- * present assignment alone has effects.
+ * Notifies the user to whom a conversation was assigned, or the members of the group that can read
+ * it (`conversation.assigned`), except the assigning actor, and withdraws the notifications of
+ * earlier assignees. Handles CONVERSATION_ASSIGNED, in any order and more than once: only the
+ * present assignment has effects.
  */
 export async function notifyAssigned(database: Database, assigned: ConversationAssigned): Promise<void> {
   await database.transaction((tx) => followAssignment(tx, assigned));
@@ -25,7 +25,7 @@ async function followAssignment(
   tx: Tx,
   { conversation_id: id, by, at }: ConversationAssigned,
 ): Promise<void> {
-  // Locked, so that the handler of a later assignment comes after this one, or this one sees it.
+  // Locked, so that the handler of a later assignment either runs after this one or is seen here.
   const [present] = await tx.query(LOCK_ASSIGNMENT, id, by);
   if (present?.assigned_at !== at) return;
   await enqueueUpdated(tx, await withdrawOthersOfSubject(tx, id, CATEGORY, at));
@@ -83,7 +83,7 @@ const LOCK_ASSIGNMENT = statement<[conversationId: string, by: string | null], A
     WHERE c.id = $1 FOR SHARE OF c`,
 });
 
-// Members that have muted the conversation are left out.
+// Excludes members that have muted the conversation.
 const READ_GROUP = statement<[groupActorId: string, conversationId: string], { id: string }>({
   name: 'read-group-to-notify',
   text: `

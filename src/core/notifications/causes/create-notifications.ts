@@ -12,8 +12,7 @@ import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 import { senderType } from './notify.ts';
 
 /**
- * Checks what Create Notifications demands of its body. Throws ApiError `validation_failed` (a
- * category of Parley) or `missing_field` (one half of a resource).
+ * Throws ApiError `validation_failed` (a category of Parley) or `missing_field` (half a resource).
  */
 export function checkNotifications(body: CreateNotificationsBody): void {
   const { category, resource_type: type, resource_id: id } = body;
@@ -23,9 +22,9 @@ export function checkNotifications(body: CreateNotificationsBody): void {
 }
 
 /**
- * Create Notifications (docs/contract.md#producing-notifications): notifies every recipient, or
- * none. Returns the notifications in the order of `recipient_ids`. Throws ApiError
- * `validation_failed` (a deactivated recipient) or `resource_not_found`.
+ * Create Notifications (docs/contract.md#producing-notifications): notifies all recipients or none.
+ * Returns the notifications in the order of `recipient_ids`. Throws ApiError `validation_failed` (a
+ * deactivated recipient) or `resource_not_found`.
  */
 export async function createNotifications(
   tx: Tx,
@@ -46,14 +45,14 @@ export async function createNotifications(
     resource: await readResource(tx, accountId, body),
     message_id: null,
     agent_run_id: null,
-    // Every request is a cause of its own: a repetition is found by its Idempotency-Key.
+    // Every request is a cause of its own: a repetition is detected by its Idempotency-Key.
     cause: { key: newId('notification'), at: rows[0]!.at },
   });
   const byRecipient = new Map((await readNotifications(tx, made)).map((row) => [row.recipient_id, row]));
   return recipients.flatMap((id) => byRecipient.get(id) ?? []);
 }
 
-/** The category of Parley's own that producers share. */
+/** The only category of Parley that producers may use. */
 const BROADCAST = 'system.broadcast';
 
 async function readRecipients(tx: Tx, accountId: string, ids: readonly string[]): Promise<string[]> {

@@ -19,11 +19,11 @@ export interface MentionSources {
 }
 
 /**
- * Follows an edit that changed the mentions of a sent message, by what the message says now:
- * participants that it mentions for the first time are notified as by a new mention, also where
- * they have notifications of it as of any message; those that it does not mention any more keep it
- * as an ordinary message, and where they have muted the conversation it is dismissed. Handles
- * MESSAGE_EDITED; may be called again, and in any order.
+ * Follows an edit that changed the mentions of a sent message, by its current mentions. Newly
+ * mentioned participants are notified as by a new mention, even if they have notifications of it as
+ * an ordinary message. Participants that are no longer mentioned keep it as an ordinary message; if
+ * they have muted the conversation, it is dismissed. Handles MESSAGE_EDITED; may be called again,
+ * and in any order.
  */
 export async function followMentions(
   { database, directory }: MentionSources,
@@ -77,7 +77,7 @@ async function mention(
     tx,
     raised.map(({ id, recipient_id: stream }) => ({ event: 'notification.created', id, stream })),
   );
-  // The id of each is that of the notifications which are written with the message.
+  // Each gets the id of the notification that would have been written with the message.
   await notifyUsers(tx, recipients, {
     account_id: message.account_id,
     category: 'chat.mention',

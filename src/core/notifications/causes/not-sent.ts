@@ -6,8 +6,7 @@ import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 
 /**
  * Notifies the author that a scheduled message was not sent (docs/contract.md#scheduled-messages),
- * in the name of the system: `system.broadcast`. Handles SCHEDULE_NOT_SENT and may be called again
- * for the same row.
+ * as the system: `system.broadcast`. Handles SCHEDULE_NOT_SENT; may be called again for a row.
  */
 export async function notifyNotSent(database: Database, { message_id }: NotSent): Promise<void> {
   const [unsent] = await database.query(READ_UNSENT, message_id);
@@ -24,14 +23,13 @@ function notification({ title, body, ...message }: UnsentRow): NewNotification {
     sender_id: null,
     sender_type: 'system',
     resource: { type: 'entity', id: message.conversation_id },
-    // One notification a message: an author gets no other notification of their own message.
+    // This is the only notification that an author gets of their own message.
     message_id: message.id,
     agent_run_id: null,
     cause: { key: message.id, at: message.notified_at },
   };
 }
 
-/** A scheduled message that was not sent. */
 interface UnsentRow {
   readonly id: string;
   readonly account_id: string;
@@ -39,11 +37,11 @@ interface UnsentRow {
   readonly author_id: string;
   readonly body: string | null;
   readonly title: string | null;
-  /** When it ended. */
+  /** When the schedule ended. */
   readonly notified_at: string;
 }
 
-// Authors that are no users of the account get no notifications.
+// Excludes authors that are not users of the account.
 const READ_UNSENT = statement<[messageId: string], UnsentRow>({
   name: 'read-unsent-message',
   text: `

@@ -8,8 +8,8 @@ import type {
 import type { MessageRow } from '../../resources/message.ts';
 
 /**
- * Works out the notifications of a message before its commit. A text that is streaming is notified
- * of at its end (app/jobs/sent-effects.ts).
+ * Plans the notifications of a message before its commit. A streaming text is notified of at its
+ * end (app/jobs/sent-effects.ts).
  */
 export const planNotifications: PlanNotifications = (message, sender, facts) => {
   if (message.streaming_state === 'streaming') return undefined;
@@ -20,13 +20,12 @@ export const planNotifications: PlanNotifications = (message, sender, facts) => 
   };
 };
 
-/** What the rule below looks at. */
 type Notifying = Pick<MessageRow, 'kind' | 'mentions' | 'author_id'>;
 
 /**
- * The notifications of a message (docs/contract.md#notifications): one for every participant that
- * is an active user, except the author; a mention becomes `chat.mention` and overrides the mute.
- * Agents and customers get none, and system messages (`system_event`) cause none.
+ * One notification for every participant that is an active user, except the author; a mention
+ * becomes `chat.mention` and overrides the mute (docs/contract.md#notifications). Agents and
+ * customers get none, and system messages (`system_event`) cause none.
  */
 function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts): PlannedNotification[] {
   if (row.kind === 'system_event') return [];
@@ -60,9 +59,8 @@ function categoryOf(row: Notifying, sender: Actor | null): PlannedNotification['
   return sender?.type === 'agent' ? 'agent.alert' : 'system.broadcast';
 }
 
-/** The title of the notification of a message. */
 export function titleOf(sender: Actor | null, { title }: ConversationFacts, isMention: boolean): string {
-  // The message has no author: it comes from the conversation itself.
+  // A message without an author comes from the conversation itself.
   if (sender === null) return title ?? 'Announcement';
   const name = sender.name ?? 'Someone';
   const where = title === null ? '' : ` in ${title}`;

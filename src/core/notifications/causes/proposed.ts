@@ -12,10 +12,9 @@ import { notifyAble, withdrawWork } from './waiting-work.ts';
 const CATEGORY = 'draft.proposed';
 
 /**
- * Notifies the users that can approve a customer reply of its draft (`draft.proposed`), once it is
- * written, follows its edits, and withdraws the notifications when the draft was decided. Handles
- * the draft events of RESOURCES_CHANGED, in any order and more than once: the draft's state
- * decides.
+ * Notifies the users that can approve a draft once it is written (`draft.proposed`), follows its
+ * edits, and withdraws the notifications when it is decided. Handles the draft events of
+ * RESOURCES_CHANGED, in any order and more than once: the state of the draft decides.
  */
 export async function draftsChanged(database: Database, changes: readonly Change[]): Promise<void> {
   for (const { event, id } of changes) {
@@ -25,7 +24,7 @@ export async function draftsChanged(database: Database, changes: readonly Change
 }
 
 async function followDraft(tx: Tx, id: string): Promise<void> {
-  // Locked, so that the handler of a decision comes after this one, or this one sees the decision.
+  // Locked, so that the handler of a decision either runs after this one or is seen here.
   const [draft] = await tx.query(LOCK_DRAFT, id);
   if (draft === undefined) return;
   if (!draft.is_open) {

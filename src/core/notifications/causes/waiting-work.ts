@@ -8,26 +8,23 @@ import { withdrawOfSubject } from '../feed/withdraw-store.ts';
 /** Work that waits for a person (docs/contract.md#work-that-waits). */
 export interface WaitingWork {
   readonly notification: NewNotification;
-  /** The title for admins that are not in the conversation: it says nothing of what is in there. */
+  /** The title for admins outside the conversation: it reveals nothing of its content. */
   readonly titleOutside: string;
-  /** The conversation in which a person has to act, or null. */
+  /** The conversation in which a person has to act, or null if there is none. */
   readonly conversationId: string | null;
-  /** The permissions that acting takes. */
+  /** The permissions required to act. */
   readonly permissions: readonly string[];
-  /** The actor that caused it, which is not notified, or null. */
+  /** The actor that caused it and is not notified, or null. */
   readonly by: string | null;
-  /**
-   * The actor for which it was begun, which comes before others where recipients are limited; null:
-   * none.
-   */
+  /** The actor for which it was begun, first where recipients are limited, or null. */
   readonly beganFor: string | null;
 }
 
 /**
  * Notifies the users that can act: the members of the conversation that may write in it and hold
- * the permissions, but for those that have muted it. Where no member can act, admins of the account
- * are notified, since otherwise the work would wait unseen. Without a conversation all users with
- * the permissions are. MAX_RECIPIENTS bounds the last two. May be called again.
+ * the permissions, except those that have muted it. If no member can act, admins of the account are
+ * notified, since otherwise the work would wait unseen. Without a conversation all users with the
+ * permissions are. MAX_RECIPIENTS bounds the last two. May be called again.
  */
 export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   const { notification, titleOutside, conversationId, permissions, by, beganFor } = work;
@@ -59,17 +56,14 @@ export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   await notify(admins, { ...notification, title: titleOutside, body: null });
 }
 
-/**
- * Withdraws the notifications of work that does not wait any more. `subject`: the message or run
- * that it was about.
- */
+/** Withdraws the notifications of work that no longer waits. `subject` is its message or run. */
 export async function withdrawWork(tx: Tx, subject: string, category: string): Promise<void> {
   await enqueueUpdated(tx, await withdrawOfSubject(tx, subject, category));
 }
 
 const MAX_RECIPIENTS = 100;
 
-/** Returns active users with a role of type `admin`, `limit` at most, or null for all. */
+/** Returns active users with a role of type `admin`: up to `limit`, or all if it is null. */
 export async function readAdmins(db: Db, accountId: string, limit: number | null): Promise<string[]> {
   const rows = await db.query(READ_ADMINS, accountId, limit);
   return rows.map(({ id }) => id);
@@ -82,7 +76,7 @@ function grants(permissions: string): string {
   return `(r.type = 'admin' OR r.permissions @> ${permissions}::text[])`;
 }
 
-/** Muted members can act, and are not notified. */
+/** Muted members can act, but are not notified. */
 const READ_ABLE_MEMBERS = statement<
   [conversationId: string, permissions: readonly string[]],
   { id: string; muted: boolean }
@@ -98,7 +92,7 @@ const READ_ABLE_MEMBERS = statement<
 const USERS = `users u JOIN actors a ON a.id = u.id AND ${ACTIVE_USER} JOIN roles r ON r.id = a.role_id
     WHERE u.account_id = $1`;
 
-/** `$3`, where it is one of them, comes before the others. */
+/** `$3` comes first if it is one of them. */
 const READ_ABLE_USERS = statement<
   [accountId: string, permissions: readonly string[], first: string | null, limit: number],
   { id: string }

@@ -2,24 +2,21 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 
-/** A page of a feed in which a person is erased, from behind an id. */
+/** A page of a feed from which a person is erased. */
 export interface ErasedFeed {
   readonly recipientId: string;
   readonly after: string;
   /** The person, whose notifications lose their previews. */
   readonly senderId: string;
-  /**
-   * A regular expression of Postgres for the person's name where titles have it, or null if the
-   * name is not known.
-   */
+  /** A regular expression of Postgres for the person's name in titles, or null if it is unknown. */
   readonly name: string | null;
   readonly replacement: string;
 }
 
 /**
- * Replaces a person's name in the titles of a page of a feed, and clears the previews of what it
- * wrote, but for conversations under legal hold. Returns the last id of the page, undefined behind
- * the end, and the changed ids.
+ * Replaces a person's name in the titles of a page of a feed and clears the previews of its
+ * messages, except in conversations under legal hold. Returns the last id of the page (undefined at
+ * the end) and the changed ids.
  */
 export async function eraseFromFeed(
   tx: Tx,
@@ -29,10 +26,7 @@ export async function eraseFromFeed(
   return { last: row!.last, changed: row!.changed ?? [] };
 }
 
-/**
- * Deletes notifications of a recipient, but for those about conversations under legal hold. Returns
- * how many.
- */
+/** Deletes a recipient's notifications, except about held conversations. Returns how many. */
 export async function deleteFeed(tx: Tx, recipientId: string, limit: number): Promise<number> {
   const [row] = await tx.query(DELETE_FEED, recipientId, limit);
   return row!.deleted;
@@ -40,7 +34,7 @@ export async function deleteFeed(tx: Tx, recipientId: string, limit: number): Pr
 
 const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = n.resource_id AND h.legal_hold = 'held')`;
 
-// No hold of these conversations is set until the transaction ends.
+// No hold is set on these conversations until the transaction ends.
 const NOT_HELD_NOW = `about AS MATERIALIZED (
       SELECT c.id, c.legal_hold FROM conversations c
       WHERE c.id IN (SELECT resource_id FROM due) ORDER BY c.id FOR SHARE

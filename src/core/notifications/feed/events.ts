@@ -4,10 +4,7 @@ import { type NotificationRow, notificationEvent, readNotifications } from '../.
 import { reachesSockets, readSettings } from '../settings/settings.ts';
 import { missedNotifications, readChanged } from './store.ts';
 
-/**
- * Notifications on their recipients' own feeds. New ones are published by the code that inserts
- * them (notify.ts).
- */
+/** Notifications on their recipients' own feeds. The code that inserts new ones publishes them. */
 export const notificationEvents = eventSource({
   events: ['notification.created', 'notification.updated'],
   async read({ database }, changes) {

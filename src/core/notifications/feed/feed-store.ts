@@ -18,7 +18,7 @@ import {
 } from '../../resources/encoded-rows.ts';
 import { type FeedRow, NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/notification.ts';
 
-/** Filters of a feed (docs/contract.md#notifications); without `status`: all but the dismissed. */
+/** Filters of a feed (docs/contract.md#notifications); without `status`, all but the dismissed. */
 export interface FeedFilters {
   readonly status?: string | undefined;
   readonly category?: string | undefined;
@@ -26,7 +26,7 @@ export interface FeedFilters {
   readonly senderTypes?: readonly string[] | undefined;
 }
 
-/** The notifications of one recipient, newest first: a page of their keys, or of the whole rows. */
+/** Reads one recipient's feed, newest first: a page of keys, or of whole rows. */
 export async function readFeedKeys(...place: FeedPlace): Promise<RowKey[]> {
   return parseKeys(await readFeed(FEED.keys, place));
 }
@@ -35,7 +35,7 @@ export async function readFeedRows(...place: FeedPlace): Promise<FeedRow[]> {
   return (await readFeed(FEED.rows, place)).map(unpack);
 }
 
-/** Returns the current rows, in no order; deleted ones are left out. */
+/** Returns the current rows in no order, without deleted ones. */
 export async function readFeedRowsById(
   database: Database,
   recipientId: string,
@@ -45,8 +45,8 @@ export async function readFeedRowsById(
 }
 
 /**
- * Yields all notifications of a recipient, dismissed ones too, oldest first, without their
- * previews: those are texts of others.
+ * Yields a recipient's whole feed, dismissed rows too, oldest first, without previews: those are
+ * texts of others.
  */
 export async function* readWholeFeed(db: Db, recipientId: string): AsyncIterable<object[]> {
   for (let after = ''; ; ) {
@@ -81,7 +81,7 @@ function readFeed<Row extends object>(
   return filtered.readPage(database, [recipientId, ...values], page);
 }
 
-/** Counted on request and never stored, so it cannot differ from the feed. */
+/** Counted on request and never stored, so that it cannot differ from the feed. */
 export async function readSummary(db: Db, recipientId: string): Promise<NotificationSummary> {
   const [counts] = await db.query(COUNT, recipientId);
   return { object: 'notification_summary', ...counts! };
@@ -103,9 +103,8 @@ type FilterValues = [
 ];
 
 /**
- * The columns of a row as one JSON array: pg's cost is per field, and a page has hundreds.
- * (Measured with pages of 20: 150 µs a page in pg's code as columns, 80 µs as an array, and 25 µs
- * more in Postgres.)
+ * The columns of a row as one JSON array: pg's cost is per field, and a page has hundreds. Measured
+ * with pages of 20: 150 µs in pg as columns; 80 µs as an array, plus 25 µs in Postgres.
  */
 type Fields = [
   id: string,
@@ -174,10 +173,10 @@ function feedLists<Row extends object>(
 ): FeedLists<Row> {
   const feed = { ...shape, from: 'notifications n', key: [['n.id', 'text']] } as const;
   return {
-    // A statement of its own: conditions that may be null let the planner expect one row of any
-    // feed, so that reading and sorting all of it looks as cheap as the index in order.
+    // A separate statement: conditions that may be null let the planner expect one row of any feed,
+    // so that reading and sorting all of it looks as cheap as the index in order.
     plain: keysetList({ ...feed, name, where: `n.recipient_id = $1 AND ${SHOWN}` }),
-    // Filters that are not given are null: one statement for all combinations.
+    // Absent filters are null: one statement for all combinations.
     filtered: keysetList({
       ...feed,
       name: `${name}-filtered`,

@@ -10,11 +10,10 @@ export interface ReadingOptions {
 }
 
 /**
- * Marks a user's notifications of the messages that it has read, and those about the conversation
- * itself, as read. Handles CONVERSATION_READ and may be called again for the same row. It works
- * behind the commit of the read position, newest messages first, in transactions of
- * MESSAGES_AT_ONCE. A number that is still being written is waited for, since its message would
- * bring an unread notification from behind the position.
+ * Marks a user's notifications of the messages that it has read, and about the conversation itself,
+ * as read. Handles CONVERSATION_READ and may be called again for the same row. It works after the
+ * commit of the read position, newest messages first, in transactions of MESSAGES_AT_ONCE. It waits
+ * for a number that is still being written, whose message would bring an unread notification.
  */
 export async function markConversationRead(
   { database, timeline }: ReadingOptions,
@@ -35,8 +34,8 @@ export async function markConversationRead(
     const hasHole = last - next > moved.numbers;
     if (hasHole && settledThrough !== last) {
       await timeline.settle({ conversationId, after: next, upTo: last });
-      // Looked at again in any case: a number may have been committed between this look and that of
-      // the timeline.
+      // Read again in any case: a number may have been committed between this read and that of the
+      // timeline.
       settledThrough = last;
       continue;
     }
@@ -47,8 +46,8 @@ export async function markConversationRead(
 
 /**
  * Marks notifications that were made after their messages were read. Called whenever notifications
- * were not committed together with their message: a reader can have moved its position in between.
- * Either this finds the position, or the handler of CONVERSATION_READ finds the notification.
+ * were not committed together with their message, since a reader can have moved its position in
+ * between: either this finds the position, or the handler of CONVERSATION_READ the notification.
  */
 export async function markReadAlready(options: ReadingOptions, messageIds: readonly string[]): Promise<void> {
   for (const { recipient_id, conversation_id, sequence } of await readReadAlready(
@@ -60,5 +59,5 @@ export async function markReadAlready(options: ReadingOptions, messageIds: reado
   }
 }
 
-/** The events of a transaction, 600 bytes each, stay well below the limit of a socket's buffer. */
+/** Keeps the events of a transaction, 600 bytes each, well below the limit of a socket's buffer. */
 const MESSAGES_AT_ONCE = 500;

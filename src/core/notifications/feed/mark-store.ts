@@ -14,7 +14,7 @@ export async function lockNotification(
   return row;
 }
 
-/** Moves a locked row to another state. The time at which it first reached a state is kept. */
+/** Moves a locked row to another state, keeping the time at which it first reached a state. */
 export async function moveOne(
   tx: Tx,
   { recipient_id, id }: NotificationRow,
@@ -24,16 +24,16 @@ export async function moveOne(
   return row!;
 }
 
-/** The rows that `moveAll` moves: `limit` rows in these states, the newest first. */
+/** The rows that `moveAll` moves: up to `limit` rows in these states, newest first. */
 export interface Batch {
   readonly from: readonly Notification['status'][];
   readonly to: Notification['status'];
-  /** Only rows older than this id, or null for all. */
+  /** Only rows older than this id, or all if null. */
   readonly before: string | null;
   readonly limit: number;
 }
 
-/** Returns the rows that it moved, in no particular order. */
+/** Returns the moved rows, in no particular order. */
 export function moveAll(
   tx: Tx,
   recipientId: string,
@@ -42,10 +42,7 @@ export function moveAll(
   return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
 }
 
-/**
- * The messages of a conversation that a recipient has read: after `after`, up to and including
- * `through`.
- */
+/** The messages that a recipient has read, from after `after` through `through`. */
 export interface ReadRange {
   readonly recipientId: string;
   readonly conversationId: string;
@@ -57,22 +54,22 @@ export interface MovedByReading {
   /** The notifications that became `read`. */
   readonly ids: readonly string[];
   /**
-   * How many of the range's last numbers were looked at; fewer than the range has where it is
-   * longer, or has holes.
+   * How many of the range's last numbers were examined: fewer than the range if it is longer or has
+   * holes.
    */
   readonly numbers: number;
   /** The lowest of them, or null. */
   readonly first: number | null;
   /**
-   * Whether the messages are from before the recipient's first day in the conversation: it has none
-   * of older ones.
+   * Whether the messages precede the recipient's first day in the conversation, and so have no
+   * notifications for it.
    */
   readonly isBeforeJoining: boolean;
 }
 
 /**
- * Marks the notifications of the last messages of a range as read, of `limit` messages, and those
- * about the conversation itself.
+ * Marks the notifications of the last `limit` messages of a range as read, and those about the
+ * conversation itself.
  */
 export async function moveRead(
   tx: Tx,
@@ -91,10 +88,7 @@ export interface ReadAlready {
   readonly sequence: number;
 }
 
-/**
- * Returns the recipients that have read these messages, and whose notifications are not marked as
- * read.
- */
+/** Returns the recipients that have read these messages but have unread notifications of them. */
 export function readReadAlready(db: Db, messageIds: readonly string[]): Promise<ReadAlready[]> {
   return db.query(FIND_READ_ALREADY, messageIds);
 }
@@ -106,7 +100,7 @@ const LOCK = statement<[recipientId: string, id: string], NotificationRow>({
     WHERE recipient_id = $1 AND id = $2 FOR UPDATE`,
 });
 
-// Moves rows to the state $2, at the row's time in `due`. Reading implies seeing.
+// Moves rows to the state $2 at the time that `due` has for them. Reading implies seeing.
 const MOVE = `
     UPDATE notifications n SET status = $2,
       seen_at = CASE WHEN $2 IN ('seen', 'read') THEN coalesce(n.seen_at, due.at) ELSE n.seen_at END,
@@ -139,9 +133,9 @@ const MOVE_ALL = statement<
     RETURNING n.id`,
 });
 
-// The ids of a message's notifications are made again from it, so the feed is not searched. They
-// are an array and not a join: where a row was changed while the lock was waited for, Postgres
-// tests it again, and lost it in a join with a UNION.
+// The ids are derived from the messages again, so the feed is not searched. They are an array, not
+// a join: Postgres tests a row again that was changed while it waited for the lock, and lost it in
+// a join with a UNION.
 const MOVE_READ = statement<
   [
     recipientId: string,

@@ -15,9 +15,9 @@ import type { NotificationKey } from './notify-users.ts';
 
 /**
  * Applies a move of contract/protocol/states/notification-states.ts to a recipient's notification
- * and returns it. A move that was made already is a no-op and publishes nothing. Throws ApiError
+ * and returns it. A repeated move is a no-op and publishes nothing. Throws ApiError
  * `resource_not_found`, also for another recipient's notification, or `resource_conflict`: a
- * dismissed notification cannot become seen or read any more.
+ * dismissed notification can no longer become seen or read.
  */
 export async function mark(
   tx: Tx,
@@ -36,9 +36,9 @@ export async function mark(
 /**
  * Moves all of a recipient's notifications to a status, except those that have it or are past it,
  * newest first. It works in transactions of MARK_ALL_BATCH: notifications that arrive meanwhile
- * stay as they are, and a call that fails half-way is completed by repeating it. `finish` makes the
- * answer within the last transaction. Beyond MAX_MARK_ALL the rest is left for another call, which
- * the answer's count shows.
+ * stay as they are, and a repeated call completes one that failed half-way. `finish` makes the
+ * answer within the last transaction. What exceeds MAX_MARK_ALL is left for another call, as the
+ * answer's count shows.
  */
 export async function markAll<Reply>(
   database: Database,
@@ -59,12 +59,12 @@ export async function markAll<Reply>(
       return { rows, answer: isLast ? { reply: await finish(tx) } : undefined };
     });
     if (answer !== undefined) return answer.reply;
-    // The next batch starts after the rows that are done, so it does not scan them again.
+    // The next batch starts after the rows that are done, so that it does not scan them again.
     before = rows.map(({ id }) => id).sort()[0]!;
   }
 }
 
-/** The batch's events, 600 bytes each, stay well below the limit of a socket's buffer. */
+/** Keeps the events of a batch, 600 bytes each, well below the limit of a socket's buffer. */
 export const MARK_ALL_BATCH = 500;
 export const MAX_MARK_ALL = 100_000;
 
@@ -73,7 +73,7 @@ const MOVE_TO = { seen: 'see', read: 'read', dismissed: 'dismiss' } as const sat
   NotificationMove
 >;
 
-/** `notification.updated` follows the commit, for every socket of the recipients. */
+/** Publishes `notification.updated` after the commit, to every socket of the recipients. */
 export function enqueueUpdated(tx: Tx, keys: readonly NotificationKey[]): Promise<void> {
   const event = 'notification.updated';
   return enqueueChanged(

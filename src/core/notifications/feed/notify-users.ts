@@ -5,7 +5,7 @@ import { NOTIFIED_IN_TIME_MS, type NotificationRow } from '../../resources/notif
 
 /**
  * A notification that is not made from a message (core/messages/timeline/planned-notifications.ts),
- * before Postgres has made its ids and times.
+ * before Postgres makes its ids and times.
  */
 export interface NewNotification {
   readonly account_id: string;
@@ -29,12 +29,9 @@ export interface NewNotification {
   readonly cause: Cause;
 }
 
-/** The same cause again makes the same notification. */
+/** The same cause makes the same notification again. */
 export interface Cause {
-  /**
-   * Names the cause among everything that notifies a recipient: the message's id if it is about
-   * one.
-   */
+  /** Identifies the cause for a recipient: the message's id if it is about one. */
   readonly key: string;
   /** When it became true: a time that Postgres has stored with the cause. */
   readonly at: string;
@@ -42,9 +39,9 @@ export interface Cause {
 
 export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;
 
-// A row that is late carries its transaction, because readers that resume may have passed its id
-// already (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary
-// key. The conditions on actors stand outside, since the planner otherwise scans the index of the
+// A late row carries its transaction, because readers that resume may have passed its id already
+// (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary key.
+// The conditions on actors stand outside, since otherwise the planner scans the index of the
 // directory, which has the same ones.
 const INSERT = statement<[notification: string, recipientIds: readonly string[]], NotificationKey>({
   name: 'insert-notifications',
@@ -65,11 +62,10 @@ const INSERT = statement<[notification: string, recipientIds: readonly string[]]
 });
 
 /**
- * Notifies users of one cause, which is not a message in the timeline: those are notified of with
- * the message (core/messages/timeline/planned-notifications.ts). Recipients that are no active
- * users of the account are left out. Each is notified once, however often this is called for the
- * cause. `notification.created` follows the commit. Returns the keys of the notifications that are
- * new.
+ * Notifies users of one cause, which is not a message in the timeline: that is done with the
+ * message (core/messages/timeline/planned-notifications.ts). Recipients that are not active users
+ * of the account are left out. Each is notified once per cause, however often this is called.
+ * `notification.created` follows the commit. Returns the keys of the new notifications.
  */
 export async function notifyUsers(
   tx: Tx,
@@ -81,7 +77,7 @@ export async function notifyUsers(
   const subject = columns.message_id ?? columns.agent_run_id ?? resource_id;
   const row = JSON.stringify({ ...columns, priority, resource_type, resource_id, subject, ...cause });
   const made: NotificationKey[] = [];
-  // In one order, so that two transactions with the same recipients cannot deadlock.
+  // In a fixed order, so that two transactions with the same recipients cannot deadlock.
   const recipients = [...new Set(recipientIds)].sort();
   for (let start = 0; start < recipients.length; start += RECIPIENTS_AT_ONCE) {
     const some = recipients.slice(start, start + RECIPIENTS_AT_ONCE);

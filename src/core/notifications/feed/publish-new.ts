@@ -9,9 +9,9 @@ export interface Publication {
 }
 
 /**
- * Publishes `notification.created` for the notifications of a message, but for recipients that keep
- * the category off their sockets. Where no user of the account keeps any off, which is cached, the
- * events are published before this returns. The promises reject if publishing failed on some node.
+ * Publishes `notification.created` for the notifications of a message, except to recipients that
+ * keep the category off their sockets. If no user of the account does, which is cached, the events
+ * are published before this returns. The promises reject if publishing failed on some node.
  */
 export function publishNew(
   { engine, settings }: Publication,

@@ -11,8 +11,7 @@ import { withdrawOfMessage } from './withdraw-store.ts';
 
 /**
  * Updates the notifications of a message to its current state: an edit changes their previews, a
- * deletion withdraws them. Handles MESSAGE_EDITED and MESSAGE_DELETED; may be called again, and in
- * any order.
+ * deletion withdraws them. Handles MESSAGE_EDITED and MESSAGE_DELETED, repeatedly and in any order.
  */
 export async function refreshNotifications(
   database: Database,
@@ -46,7 +45,7 @@ export function writePreviews(
   return tx.query(WRITE_PREVIEWS, messageId, conversationId, body);
 }
 
-// The ids are made again from the message. Every recipient is, or was, a participant.
+// The ids are derived from the message again. Every recipient is, or was, a participant.
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],
   NotificationKey

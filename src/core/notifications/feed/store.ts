@@ -6,12 +6,12 @@ import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/noti
 import { IS_MEMBER } from '../../resources/participant.ts';
 import type { NotificationKey } from './notify-users.ts';
 
-/** Characters of an id up to the end of its time. */
+/** The length of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
 
 /**
- * Sets the body of the notifications of a category that were made for this subject
- * (notify-users.ts). Returns those whose body changed.
+ * Sets the body of a category's notifications for this subject (notify-users.ts). Returns the
+ * changed ones.
  */
 export function writePreviewsOfSubject(
   tx: Tx,
@@ -22,7 +22,7 @@ export function writePreviewsOfSubject(
   return tx.query(WRITE_PREVIEWS_OF_SUBJECT, subject, category, body);
 }
 
-/** What a notification that is not about a message is made of. */
+/** What identifies a notification that is not about a message. */
 export interface NotificationCause {
   readonly key: string;
   /** ISO 8601. */
@@ -30,15 +30,12 @@ export interface NotificationCause {
   readonly recipient_id: string;
 }
 
-/** Clears the bodies of the notifications of these causes. Returns those whose body was cleared. */
+/** Clears the bodies of the notifications of these causes. Returns the changed ones. */
 export async function clearBodies(tx: Tx, causes: readonly NotificationCause[]): Promise<NotificationKey[]> {
   return causes.length === 0 ? [] : tx.query(CLEAR_BODIES, JSON.stringify(causes));
 }
 
-/**
- * Deletes the notifications of messages that are gone. `at` is the moment from which their ids are
- * made. Returns how many there were.
- */
+/** Deletes the notifications of removed messages. Their ids derive from `at`. Returns how many. */
 export async function deleteNotificationsOf(
   tx: Tx,
   conversationId: string,
@@ -49,18 +46,15 @@ export async function deleteNotificationsOf(
   return row!.deleted;
 }
 
-/**
- * Deletes what participants of a conversation were notified of besides its messages. Returns how
- * many there were.
- */
+/** Deletes a conversation's notifications that are not about its messages. Returns how many. */
 export async function deleteNotificationsAbout(tx: Tx, conversationId: string): Promise<number> {
   const [row] = await tx.query(DELETE_ABOUT, conversationId);
   return row!.deleted;
 }
 
 /**
- * Deletes notifications of the account's users that are that old, `limit` at most, but not those
- * about held conversations. Returns how many. No hold of theirs is set until the transaction ends.
+ * Deletes up to `limit` notifications of the account's users that are this old, except about held
+ * conversations, on which no hold is set until the transaction ends. Returns how many.
  */
 export async function deleteOldNotifications(
   tx: Tx,
@@ -72,10 +66,7 @@ export async function deleteOldNotifications(
   return row!.deleted;
 }
 
-/**
- * Returns how old the account's oldest notification is, in seconds, but for those about held
- * conversations.
- */
+/** Returns the age in seconds of the oldest notification that is not about a held conversation. */
 export async function readNotificationAge(db: Db, accountId: string): Promise<number | null> {
   const [row] = await db.query(READ_AGE, accountId);
   return row!.age;
@@ -93,13 +84,10 @@ export function readChanged(
   return db.query(READ_CHANGED, recipientIds, xid, began);
 }
 
-/**
- * SQL: the new preview, for members. What is written after a member has left is not for it: its
- * preview is cleared.
- */
+/** SQL: the new preview for members. A former member may not see what is written later: null. */
 export const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
 
-// The notifications of admins outside of the conversation have no preview and get none.
+// The notifications of admins outside the conversation have no preview and get none.
 const WRITE_PREVIEWS_OF_SUBJECT = statement<
   [subject: string, category: string, body: string | null],
   NotificationKey
@@ -183,8 +171,8 @@ const READ_AGE = statement<[accountId: string], { age: number | null }>({
 });
 
 /**
- * SQL: the notifications that readers of a feed may have missed, which are disjoint: those that
- * changed or were made late, and the new ones, which are found by their ids
+ * SQL: the notifications that readers of a feed may have missed, as disjoint sets: those that
+ * changed or were made late, and the new ones, found by their ids
  * (docs/decisions.md#new-notifications-are-found-by-their-ids).
  */
 export function missedNotifications(recipient: string, { xid, began }: Record<keyof Since, string>): string {

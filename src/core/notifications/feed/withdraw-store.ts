@@ -4,7 +4,7 @@ import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { NotificationKey } from './notify-users.ts';
 
 /**
- * Withdraws the notifications of a deleted message. Each function here returns what it withdrew.
+ * Withdraws the notifications of a deleted message. Every function here returns what it withdrew.
  */
 export function withdrawOfMessage(
   tx: Tx,
@@ -14,17 +14,17 @@ export function withdrawOfMessage(
   return tx.query(WITHDRAW_OF_MESSAGE, messageId, conversationId);
 }
 
-/** Withdraws what participants of a conversation were notified of, `limit` at most. */
+/** Withdraws up to `limit` notifications of participants of a conversation. */
 export function withdrawAbout(tx: Tx, conversationId: string, limit: number): Promise<NotificationKey[]> {
   return tx.query(WITHDRAW_ABOUT, conversationId, limit);
 }
 
-/** Withdraws the notifications of a category that were made for this subject (notify-users.ts). */
+/** Withdraws the notifications of a category for this subject (notify-users.ts). */
 export function withdrawOfSubject(tx: Tx, subject: string, category: string): Promise<NotificationKey[]> {
   return tx.query(WITHDRAW_OF_SUBJECT, subject, category);
 }
 
-/** Like `withdrawOfSubject`, but for those of the cause that became true at this time. */
+/** Withdraws as `withdrawOfSubject` does, but only those whose cause became true at this time. */
 export function withdrawOthersOfSubject(
   tx: Tx,
   subject: string,
@@ -35,8 +35,8 @@ export function withdrawOthersOfSubject(
 }
 
 /**
- * SQL: clears and dismisses the notifications that `which`, FROM and WHERE, finds as `o`. They are
- * locked in the order of the primary key.
+ * SQL: clears and dismisses the notifications that `which` (FROM and WHERE) finds as `o`, locked in
+ * the order of the primary key.
  */
 function withdrawing(which: string, limit = ''): string {
   return `

@@ -5,17 +5,16 @@ import {
 } from '../../../contract/protocol/resources/notification-settings.ts';
 
 /**
- * Returns whether `at` lies in the hours: whether a clock of their timezone shows a time from
- * `from` to before `to`, on a day on which they begin, or after midnight on the day after. An hour
- * that clocks skip in spring is not there, so hours that end within it end where it was. In the
- * hour that clocks repeat in autumn, hours that begin or end there begin with the first and end
- * with the second time, without a gap.
+ * Returns whether a clock of the hours' timezone shows a time from `from` to before `to` at `at`,
+ * on a day on which they begin, or after midnight on the day after. The hour that clocks skip in
+ * spring does not exist: hours that end within it end where it was. In the hour that clocks repeat
+ * in autumn, hours begin at the first and end at the second occurrence of a time, without a gap.
  */
 export function isWithin(hours: DoNotDisturb, at: Date): boolean {
   const { timezone } = hours;
   const offset = offsetAt(timezone, at, 0);
   if (shows(hours, at, offset)) return true;
-  // The same instants by the clocks on the other side of a change that repeats them.
+  // The same instants by the clock before or after a change that repeats them.
   const before = offsetAt(timezone, at, -LONGEST_CHANGE_MS);
   const isSecondTime = before > offset && offsetAt(timezone, at, offset - before) === before;
   if (isSecondTime && shows(hours, at, before)) return true;
@@ -24,11 +23,11 @@ export function isWithin(hours: DoNotDisturb, at: Date): boolean {
   return isFirstTime && shows(hours, at, after);
 }
 
-/** No clocks are changed by more than two hours. */
+/** No timezone changes its clocks by more than two hours. */
 const LONGEST_CHANGE_MS = 2 * 60 * 60 * 1_000;
 const DAY_MINUTES = 24 * 60;
 
-/** Whether a clock with this offset shows a time within the hours. */
+/** Returns whether a clock with this offset shows a time within the hours. */
 function shows({ from, to, days }: DoNotDisturb, at: Date, offset: number): boolean {
   const local = new Date(at.getTime() + offset);
   const minutes = local.getUTCHours() * 60 + local.getUTCMinutes();
@@ -48,7 +47,7 @@ function minutesOf(time: string): number {
   return Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 }
 
-/** Milliseconds by which a clock of the timezone is ahead of UTC, `shiftMs` after `at`. */
+/** Returns the milliseconds by which the timezone is ahead of UTC, `shiftMs` after `at`. */
 function offsetAt(timezone: string, at: Date, shiftMs: number): number {
   // Clocks show whole seconds.
   const seconds = Math.floor((at.getTime() + shiftMs) / 1_000) * 1_000;
@@ -58,10 +57,7 @@ function offsetAt(timezone: string, at: Date, shiftMs: number): number {
   return Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) - seconds;
 }
 
-/**
- * Making a format takes 50 us, using it 2. There are some 600 timezones, in whatever case their
- * users wrote them.
- */
+/** Making a format takes 50 us, using it 2. There are about 600 timezones, each in any case. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 const MAX_CLOCKS = 1_000;
 

@@ -33,7 +33,7 @@ const MAX_CACHED = 50_000;
 
 /**
  * Cache of the settings of users (docs/contract.md#notification-settings), and of the accounts in
- * which a user keeps a category off its sockets: in any other account a send looks no further.
+ * which a user keeps a category off its sockets: in other accounts a send needs no settings.
  */
 export class SettingsOfUsers {
   readonly #users: RevocableCache<NotificationSettings>;
@@ -62,7 +62,6 @@ export class SettingsOfUsers {
     return this.#users.get(userId);
   }
 
-  /** Returns the settings of these users, by their ids. */
   async settingsOf(userIds: readonly string[]): Promise<ReadonlyMap<string, NotificationSettings>> {
     const settings = await Promise.all(userIds.map((id) => this.of(id)));
     return new Map(userIds.map((id, index) => [id, settings[index]!]));
@@ -74,7 +73,7 @@ export class SettingsOfUsers {
   }
 }
 
-/** Whether `notification.created` of this category reaches the sockets of a user, at any time. */
+/** Returns whether `notification.created` of this category ever reaches the sockets of a user. */
 export function reachesSockets(
   { categories }: Pick<NotificationSettings, 'categories'>,
   category: string,
@@ -83,8 +82,8 @@ export function reachesSockets(
 }
 
 /**
- * Whether a notification of this category may reach its user on this channel at that time: the
- * category has the channel, and the user is neither muted nor within its do-not-disturb hours.
+ * Returns whether a notification may reach its user on this channel at that time: the category has
+ * the channel, and the user is neither muted nor within its do-not-disturb hours.
  */
 export function mayInterrupt(
   settings: Pick<NotificationSettings, 'categories' | 'mute_until' | 'do_not_disturb'>,
@@ -104,8 +103,8 @@ export async function readOwnSettings(db: Db, userId: string): Promise<Notificat
 }
 
 /**
- * Returns the settings as their user sees them: a mute that has ended is none, so they can be sent
- * back as they are.
+ * Returns the settings as their user sees them: without a mute that has ended, to be sent back as
+ * is.
  */
 export async function showSettings(db: Db, userId: string): Promise<NotificationSettings> {
   const settings = await readOwnSettings(db, userId);
@@ -114,9 +113,9 @@ export async function showSettings(db: Db, userId: string): Promise<Notification
 }
 
 /**
- * Replaces the settings of a user; what the body leaves out has its default. Throws ApiError
- * `invalid_format` for an unknown timezone, and `validation_failed` for a `mute_until` that is not
- * within the next year.
+ * Replaces the settings of a user; absent fields get their defaults. Throws ApiError
+ * `invalid_format` (an unknown timezone) or `validation_failed` (a `mute_until` that is not within
+ * the next year).
  */
 export async function setSettings(
   tx: Tx,
@@ -151,7 +150,7 @@ export async function setSettings(
   return present(row);
 }
 
-/** Sets the settings of a user back to the defaults, for its erasure. */
+/** Resets the settings of a user to the defaults, for its erasure. */
 export async function forgetSettings(
   tx: Tx,
   user: { readonly id: string; readonly accountId: string },
@@ -168,8 +167,7 @@ function announceSettings(
 }
 
 /**
- * The subject of the changed-rights frame that announces new settings, of a user or of one in an
- * account.
+ * The subject of the changed-rights frame that announces new settings, of a user or in an account.
  */
 function settingsSubject(id: string): string {
   return `notification-settings:${id}`;
@@ -185,7 +183,6 @@ function present(row: SettingsRow | undefined): NotificationSettings {
   };
 }
 
-/** The settings of a user, as a row of Postgres. */
 export interface SettingsRow
   extends Pick<
     NotificationSettings,
@@ -200,7 +197,6 @@ export function readSettings(db: Querier, userIds: readonly string[]): Promise<S
   return db.query(READ_SETTINGS, userIds);
 }
 
-/** Returns whether a user of the account keeps a category off its sockets. */
 export async function hasOffSockets(db: Querier, accountId: string): Promise<boolean> {
   const [found] = await db.query(FIND_OFF_SOCKETS, accountId);
   return found !== undefined;
