@@ -3,14 +3,14 @@ import type { Principal } from '../../platform/access/principal.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { readNamedActors } from './actor.ts';
 
-/** In a filter by actors, the caller. */
+/** Stands for the caller in a filter by actors. */
 const ME = 'me';
 
 /**
  * Returns the ids of the actors that the parameter `param` of a list names, in its order: ids of
- * actors, agents and groups of the account, or `me`. Throws ApiError `parameter_invalid` for
- * anything else: an empty list would hide the mistake. `words`: what the list takes beside ids.
- * Customers do not learn which actors exist, so what they name is returned as it is, and matches
+ * actors, agents and groups of the account, or `me`. Throws ApiError `parameter_invalid` for other
+ * values: an empty list would hide the mistake. `words` are values that the list accepts beside
+ * ids. Customers do not learn which actors exist: their ids are returned as they are, and match
  * nothing unless they are shown it.
  */
 export async function readActorFilter(

@@ -18,7 +18,7 @@ export async function readActors(db: Db, ids: readonly string[]): Promise<Readon
   return new Map(rows.map((row) => [row.id, presentActor(row)]));
 }
 
-/** An actor that a request names, with the columns that decide whether it fits there. */
+/** An actor that a request names, with the columns that decide whether it is allowed there. */
 export interface NamedActor {
   readonly id: string;
   readonly type: ActorType;
@@ -30,8 +30,7 @@ export interface NamedActor {
 /**
  * Returns the actors of the account by the ids that a caller gave: an actor's own id, or the id of
  * an agent or a group, which stands for its actor (docs/decisions.md#ids-that-stand-for-an-actor).
- * Ids without such an actor are left out, and so are those of other accounts. One query, whatever
- * the number of ids.
+ * Other ids, also those of other accounts, are left out. One query for all ids.
  */
 export async function readNamedActors(
   db: Db,
@@ -43,10 +42,7 @@ export async function readNamedActors(
   return new Map(rows.map(({ given, ...actor }) => [given, actor]));
 }
 
-/**
- * The FROM clause of a statement over named actors `a`, each beside its `given` id; `ids` is a
- * parameter.
- */
+/** The FROM clause for named actors `a`, each beside its `given` id; `ids` is a parameter. */
 export function namedActors(ids: `$${number}`): string {
   return `unnest(${ids}::text[]) AS given
       LEFT JOIN agent_definitions d ON d.id = given

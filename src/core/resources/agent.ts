@@ -14,7 +14,6 @@ import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { readRoles } from './role.ts';
 
-/** An agent as a row of Postgres. */
 export type AgentRow = Selectable<Schema['agent_definitions']>;
 
 /** The part of the ToolCatalogue (features/agents/tools/catalogue.ts) that the resource needs. */
@@ -45,18 +44,18 @@ export const AGENT_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof AgentRow)[];
 
-/** Returns an agent of any account; undefined if it was deleted. */
+/** Returns an agent of any account, or undefined if it was deleted. */
 export function readAgent(db: Db, id: string): Promise<AgentRow | undefined> {
   return db.kysely.selectFrom('agent_definitions').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Returns agents of any account, in no particular order; deleted ones are left out. */
+/** Returns agents of any account in no particular order, without deleted ones. */
 export async function readAgentsById(db: Db, ids: readonly string[]): Promise<AgentRow[]> {
   if (ids.length === 0) return [];
   return db.kysely.selectFrom('agent_definitions').selectAll().where('id', 'in', ids).execute();
 }
 
-/** Returns an agent of this account. Throws `resource_not_found` (param id). */
+/** Throws ApiError `resource_not_found` (param id). */
 export async function findAgent(db: Db, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(db, accountId, id).executeTakeFirst();
   if (row === undefined) throw agentNotFound();
@@ -64,9 +63,8 @@ export async function findAgent(db: Db, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns an agent of this account with a shared lock: it cannot change until the end of `tx`, and
- * hundreds of transactions can hold the lock without waiting for each other. Throws
- * `resource_not_found` (param id).
+ * Returns an agent of this account with a shared lock: it cannot change until `tx` ends, and
+ * hundreds of transactions can hold the lock at once. Throws `resource_not_found` (param id).
  */
 export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forShare().executeTakeFirst();
@@ -74,10 +72,7 @@ export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<
   return row;
 }
 
-/**
- * Returns an agent of this account, locked until the end of `tx`. Throws `resource_not_found`
- * (param id).
- */
+/** Returns an agent, locked until `tx` ends. Throws `resource_not_found` (param id). */
 export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
   const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
   if (row === undefined) throw agentNotFound();
@@ -86,9 +81,9 @@ export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<
 
 /**
  * Returns each row's resource with the requested expansions. Images take one query, and so do roles
- * if they were requested. `tools` are part of `config`, so requesting them includes it. Without a
- * catalogue the resources look as in the answer of Create Agent
- * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are null.
+ * if requested. Requesting `tools`, a part of `config`, includes it. Without a catalogue the
+ * resources look as in the answer of Create Agent (docs/contract.md#creating-an-agent):
+ * `trigger_config` and each entry's `tool` are null.
  */
 export async function expandAgents(
   db: Db,
@@ -153,7 +148,6 @@ function presentAgent(
   };
 }
 
-/** Returns the configuration of an agent (docs/contract.md#agents). */
 function presentConfig(
   row: AgentRow,
   expansions: {
@@ -173,7 +167,7 @@ function presentConfig(
   };
 }
 
-/** Returns null for agents that are started only by hand or by a chat. */
+/** Returns null for agents that are started only manually or by a chat. */
 function presentTrigger({ trigger_config: trigger }: AgentRow): TriggerConfig | null {
   if (trigger === null) return null;
   return {

@@ -5,7 +5,7 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type ApiKeyRow = Selectable<Schema['api_keys']>;
 
-/** A key with its actor's role and its status by the clock; without the hash of its secret. */
+/** A key with its actor's role and its current status, without the hash of its secret. */
 export interface ApiKeyProfile extends Omit<ApiKeyRow, 'account_id' | 'hash'> {
   readonly role_id: string | null;
   readonly status: ApiKey['status'];

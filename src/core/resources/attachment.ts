@@ -5,7 +5,7 @@ import { type EntityRow, presentEntity } from './entity.ts';
 
 interface AttachmentRow extends Omit<Required<Attachment>, 'object' | 'resource'> {
   readonly message_id: string;
-  /** The resource of an attachment of kind resource; null if it was deleted. */
+  /** The resource of an attachment of kind resource, or null if it was deleted. */
   readonly resource: EntityRow | null;
 }
 
@@ -13,7 +13,7 @@ type StoredAttachmentRow = AttachmentRow & { readonly s3_key: string | null };
 
 export interface StoredFile {
   readonly key: string;
-  /** The file name that the browser gets, or null for the key. */
+  /** The file name for the browser, or null for the key. */
   readonly filename: string | null;
   readonly contentType: string | null;
 }
@@ -21,14 +21,13 @@ export interface StoredFile {
 /** The part of an ObjectStore (core/attachments/storage.ts) that readers of messages need. */
 export interface Downloads {
   /**
-   * Returns a URL that serves the object's bytes for ten to fifteen minutes. URLs of one window of
-   * time are equal, so that readers' caches are effective. It does not check that the object
-   * exists.
+   * Returns a URL that serves the object for ten to fifteen minutes. URLs of one window of time are
+   * equal, so that readers' caches work. It does not check that the object exists.
    */
   presignDownload(file: StoredFile): Promise<string>;
 }
 
-/** Returns attachments by message, in their order; files have a signed URL. */
+/** Returns attachments by message, in their order; files get a signed URL. */
 export async function readAttachments(
   db: Db,
   files: Downloads,

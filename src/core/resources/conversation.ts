@@ -59,7 +59,7 @@ export function conversationColumns(alias: string): string {
   return CONVERSATION_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
 }
 
-/** Returns conversations by their ids, in no particular order; missing ones are left out. */
+/** Returns conversations by their ids in no particular order, without missing ones. */
 export function readConversationsById(db: Db, ids: readonly string[]): Promise<ConversationRow[]> {
   return db.query(READ_CONVERSATIONS, ids);
 }
@@ -71,16 +71,12 @@ interface OwnView {
   readonly unread: number;
   readonly lastReadSequence: number | null;
   readonly lastMessageAt: string | null;
-  /**
-   * When the reader's snooze ends; `infinity`: with a message. Null if the reader has not snoozed
-   * it, or no more.
-   */
+  /** When the reader's snooze ends: `infinity` if with a message, null if there is none now. */
   readonly snoozedUntil: string | null;
-  /** The reader is a customer that the team has blocked. */
+  /** Whether the reader is a customer that the team has blocked. */
   readonly blocked: boolean;
 }
 
-/** The requested sub-objects; absent ones are shown as null. */
 interface ConversationExpansions {
   readonly assignee?: Actor | null;
   readonly group?: MessagingGroup | null;
@@ -127,10 +123,7 @@ function presentConversation(
   };
 }
 
-/**
- * Returns the conversation as a customer sees it (docs/contract.md#customers): the team's workflow
- * is hidden.
- */
+/** Hides the team's workflow (docs/contract.md#customers). */
 function forCustomer(conversation: Conversation): Conversation {
   return {
     ...conversation,
@@ -147,7 +140,7 @@ function forCustomer(conversation: Conversation): Conversation {
   };
 }
 
-/** The viewer of conversations, as far as it affects their representation. A Principal is one. */
+/** The viewer of conversations, as far as the representation depends on it. A Principal is one. */
 export interface ConversationViewer {
   readonly customer: boolean;
   readonly actor: Pick<Actor, 'id'>;
@@ -160,8 +153,8 @@ export interface ExpandOptions {
 
 /**
  * Returns each row's resource by its id, as this viewer sees it, with exactly the requested
- * sub-objects: one query a kind of sub-object, whatever the number of rows. All rows belong to one
- * account. The caller has checked that the viewer may read them.
+ * sub-objects: one query a kind for all rows, which belong to one account. The caller has checked
+ * that the viewer may read them.
  */
 export async function expandConversations(
   db: Db,
@@ -263,10 +256,7 @@ function topicKey({ topic_type: type, topic_id: id }: ConversationRow): string |
   return type === null || id === null ? undefined : refKey({ type, id });
 }
 
-/**
- * Returns the members by conversation, in the order in which they were added. A customer sees only
- * itself.
- */
+/** Returns the members by conversation, in the order of joining. A customer sees only itself. */
 async function readParticipants(
   db: Db,
   viewer: ConversationViewer,
@@ -303,8 +293,8 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[]], ConversationRow>(
   text: `SELECT ${conversationColumns('c')} FROM conversations c WHERE c.id = ANY($1)`,
 });
 
-// Messages that waited outside the timeline count from when they entered it. A caller that is not a
-// participant has no read position, and so nothing unread. OFFSET 0: as in list.ts.
+// Messages that waited outside the timeline count from their entry into it. A caller that is not a
+// participant has no read position, so nothing unread. OFFSET 0: as in core/inbox/list-store.ts.
 const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnRow>({
   name: 'read-own-views-of-conversations',
   text: `

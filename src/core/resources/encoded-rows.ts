@@ -8,19 +8,19 @@ import type { Version } from '../../contract/protocol/versions.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 
-/** What the statement of a page returns instead of a row. */
+/** A row as the statement of a page returns it at first. */
 export interface RowKey {
   readonly id: string;
-  /** The row's `updated_at` as Postgres writes it: it grows with every change of the row. */
+  /** The row's `updated_at` as Postgres writes it, which grows with every change of the row. */
   readonly version: string;
 }
 
-/** The one row of an answer with keys: pg's cost is per row and per field. */
+/** The keys of a page in one row: pg's cost is per row and per field. */
 export interface GatheredKeys {
   readonly keys: string | null;
 }
 
-/** SQL: the key of a row of an alias, a column `key` of a subquery in the order of the page. */
+/** SQL: the key of a row of an alias, selected as `key` by a subquery in the order of the page. */
 export function rowKey(alias: string): string {
   return `${alias}.id || ' ' || ${alias}.updated_at`;
 }
@@ -32,13 +32,13 @@ export function parseKeys([row]: readonly GatheredKeys[]): RowKey[] {
   return row?.keys ? row.keys.split(',').map(parseKey) : [];
 }
 
-/** Ids and times have no comma, and ids no blank. */
+/** Ids and times contain no comma, and ids no blank. */
 export function parseKey(key: string): RowKey {
   const end = key.indexOf(' ');
   return { id: key.slice(0, end), version: key.slice(end + 1) };
 }
 
-/** Which representation of a row: it depends on these two, and on nothing else of the caller. */
+/** The form of a row, which depends on these two and on nothing else of the caller. */
 export interface Form {
   readonly version: Version;
   readonly customer: boolean;
@@ -48,25 +48,24 @@ export interface Form {
 export interface RowKind<Row, Links> {
   /** A label of the metrics. */
   readonly name: string;
-  /** Returns what the row alone decides, as JSON, with null for each sub-object. */
+  /** Returns the JSON that the row alone determines, with null for each sub-object. */
   readonly encode: (row: Row, form: Form) => string;
   /** The columns that name sub-objects. */
   readonly linksOf: (row: Row) => Links;
-  /** Whether the version changes whenever the JSON does. Other rows are not kept. */
+  /** Whether the version changes whenever the JSON does. Other rows are not cached. */
   readonly isVersioned: (row: Row) => boolean;
-  /** Returns the id of the resource whose content the row shows: its own, or that of a message. */
+  /** Returns the id of the resource whose content the row shows: the row's own, or a message's. */
   readonly subjectOf: (row: Row) => string;
 }
 
 /**
- * A large text of a row may be beside it: as the bytes of its JSON, with HELD_PLACE where the row
- * has the text.
+ * A large text of a row may be beside it, as the bytes of its JSON; the row then has HELD_PLACE.
  */
 export interface LargeText {
   readonly body_json?: Buffer | null;
 }
 
-/** No text of Postgres has a NUL. */
+/** Texts in Postgres cannot contain a NUL. */
 export const HELD_PLACE = '\0';
 
 interface Encoded<Links> extends LargeText {
@@ -78,16 +77,13 @@ export interface EncodedRow<Links, Key = RowKey> extends Encoded<Links> {
   readonly key: Key;
 }
 
-/**
- * One page of a list, in the ways in which it can be read. Each read is in the order of the page,
- * except `readRows`.
- */
+/** One page of a list and the ways to read it, all in the order of the page except `readRows`. */
 export interface RowPage<Row, Key> {
-  /** The same for requests of the same page. */
+  /** Equal for requests of the same page. */
   readonly name: string;
   readonly form: Form;
   readonly readKeys: () => Promise<readonly Key[]>;
-  /** Returns the current rows with these ids; deleted ones are left out. */
+  /** Returns the current rows with these ids, without deleted ones. */
   readonly readRows: (ids: readonly string[]) => Promise<readonly Row[]>;
   readonly readWhole: () => Promise<readonly Row[]>;
   readonly keyOf: (row: Row) => Key;
@@ -101,18 +97,18 @@ export interface EncodedRowsOptions {
 }
 
 /**
- * Keeps rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows). A
- * page that is read for the second time has its rows kept, and is read by its keys from then on.
- * Each read is one statement, unless rows are missing here. Keys come from Postgres each time, so
- * nothing here decides what a caller may read, and no old version is shown. `forget` removes what
- * must not stay in memory, on every node. While other nodes cannot announce that, nothing is kept.
+ * Caches rows as JSON for pages that show them again (docs/decisions.md#pages-from-encoded-rows).
+ * The second read of a page caches its rows, and later reads start from its keys. Each read is one
+ * statement, unless rows are missing here. Keys come from Postgres each time, so nothing here
+ * decides what a caller may read, and no old version is shown. `forget` removes what must not stay
+ * in memory, on every node. While other nodes cannot announce that, nothing is cached.
  */
 export class EncodedRows<Row extends RowKey & LargeText, Links> {
   readonly #kind: RowKind<Row, Links>;
   readonly #engine: EncodedRowsOptions['engine'];
   readonly #metrics: EncodedRowsOptions['metrics'];
   readonly #entries: LRUCache<string, Entry<Links>>;
-  /** The pages that were read lately, by name, and whether their rows were kept. */
+  /** The pages that were read recently, by name, and whether their rows were kept. */
   readonly #pages = new LRUCache<string, 'read' | 'kept'>({ max: MAX_PAGES });
   /** The ids of the entries that show the content of another resource. */
   readonly #idsOf = new Map<string, Set<string>>();
@@ -131,14 +127,13 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
     });
   }
 
-  /** Returns the rows of the page, in its order. */
   async read<Key extends RowKey>(page: RowPage<Row, Key>): Promise<readonly EncodedRow<Links, Key>[]> {
     const earlier = this.#pages.get(page.name);
     if (earlier === 'kept') return this.#readByKeys(page);
     return this.#readWhole(page, earlier !== undefined);
   }
 
-  /** Removes what shows the content of this resource. */
+  /** Removes every row that shows the content of this resource. */
   forget(subject: string): void {
     this.#removals += 1;
     this.#entries.delete(subject);
@@ -163,8 +158,8 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
   }
 
   /**
-   * Leaves out what has no room on the page. Rows of such a page are not kept: few of them would
-   * fill the memory.
+   * Leaves out rows that do not fit on the page. Rows of such a page are not cached: a few of them
+   * would fill the memory.
    */
   async #readWhole<Key extends RowKey>(
     page: RowPage<Row, Key>,
@@ -191,7 +186,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
       this.#count(rows.length, missing.length);
       if (missing.length === 0) return rows;
       const read = await this.#readRows(() => page.readRows(missing), page.form, true);
-      // A row that was deleted behind its key has another one in its place.
+      // If a row was deleted after its key was read, another row takes its place.
       if (read.length === missing.length) return inOrder(keys, rows, read);
     }
   }
@@ -215,12 +210,12 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
       };
       encoded.push({ row, encoded: one });
       units += unitsOf(one);
-      // With what goes beyond it the page knows that it ends here.
+      // The first row that does not fit tells the page that it ends here.
       if (units > maxUnits) break;
-      // The JSON of a large text takes some milliseconds, during which no other request is served.
+      // Encoding a large text takes milliseconds, during which no other request is served.
       if (unitsOf(one) > LARGE_UNITS) await nextTurn();
     }
-    // Behind the last wait: what was removed meanwhile must not be kept again.
+    // After the last wait: what was removed meanwhile must not be cached again.
     const isCurrent = removals === this.#removals && this.#engine.healthy;
     const isKept = keeps && isCurrent && units <= maxUnits;
     for (const { row, encoded: one } of isKept ? encoded : []) {
@@ -255,7 +250,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
     if (ids?.size === 0) this.#idsOf.delete(subject);
   }
 
-  /** Runs while something is kept. */
+  /** Runs while something is cached. */
   #check(): void {
     this.#watch = undefined;
     if (!this.#engine.healthy) this.clear();
@@ -276,7 +271,7 @@ export class EncodedRows<Row extends RowKey & LargeText, Links> {
 
 interface Entry<Links> {
   readonly version: string;
-  /** By `placeOf`; a form that was not asked for is absent. */
+  /** Indexed by `placeOf`; a form that was not requested is absent. */
   readonly forms: readonly (Encoded<Links> | undefined)[];
   readonly subject: string;
   readonly bytes: number;
@@ -287,7 +282,7 @@ interface ReadRow<Row, Links> {
   readonly encoded: Encoded<Links>;
 }
 
-/** Returns the kept and the read rows in the order of their keys. */
+/** Returns the cached and the read rows in the order of their keys. */
 function inOrder<Row extends RowKey, Links, Key extends RowKey>(
   keys: readonly Key[],
   kept: readonly EncodedRow<Links, Key>[],
@@ -301,28 +296,24 @@ function inOrder<Row extends RowKey, Links, Key extends RowKey>(
   });
 }
 
-/** Other requests have their turn behind a row with more JSON than this. */
+/** After a row with more JSON than this, other requests are served first. */
 const LARGE_UNITS = 64 * 1024;
 
-/** Some 25,000 rows. */
+/** About 25,000 rows. */
 const MAX_BYTES = 32 * 1024 * 1024;
-/**
- * Rows that are read by their keys: more of them are read with the page, which ends where it has no
- * room.
- */
+/** If more rows are missing, they are read with the whole page, which ends where it has no room. */
 const MAX_MISSING = 8;
-/** Fewer pages than rows can be kept of. */
 const MAX_PAGES = 1_000;
-/** What an entry takes beside its JSON. */
+/** The memory of an entry beside its JSON. */
 const ENTRY_BYTES = 600;
-/** How often it is checked that other nodes can announce what must be removed, in milliseconds. */
+/** How often the engine's health is checked while rows are cached, in milliseconds. */
 const WATCH_MS = 500;
 
 function placeOf({ version, customer }: Form): number {
   return ageOf(version) * 2 + Number(customer);
 }
 
-/** Returns the length in UTF-8 of a row's JSON with its large text. */
+/** Returns the length of a row's JSON in UTF-8, with its large text. */
 export function jsonBytesOf({ json, body_json }: Encoded<unknown>): number {
   return Buffer.byteLength(json) + (body_json?.length ?? 0);
 }
@@ -331,13 +322,13 @@ function unitsOf({ json, body_json }: Encoded<unknown>): number {
   return json.length + (body_json?.length ?? 0);
 }
 
-/** V8 takes two bytes a character once a text has one beyond Latin-1. */
+/** V8 uses two bytes a character once a text has one beyond Latin-1. */
 function bytesOf({ json, body_json }: Encoded<unknown>): number {
   const units = Buffer.byteLength(json) === json.length ? json.length : json.length * 2;
   return units + (body_json?.length ?? 0);
 }
 
-/** Returns JSON with the large text in its place: bytes where there is one. */
+/** Returns JSON with the large text in its place, as bytes if there is such a text. */
 export function withText(json: string, { body_json }: LargeText): string | Buffer {
   if (!body_json) return json;
   const at = json.indexOf(PLACE);
@@ -349,10 +340,9 @@ export function withText(json: string, { body_json }: LargeText): string | Buffe
 const PLACE = JSON.stringify(HELD_PLACE);
 
 /**
- * Returns the JSON of a resource with values in the place of null, for fields in the order of the
- * resource. Values that are absent leave the null. Exact for a resource without sub-objects: no
- * text in it looks like a field, since a quote within a string is escaped, and what follows the end
- * of a string is not a name.
+ * Returns the JSON of a resource with values instead of null, for fields in the order of the
+ * resource. Absent values leave the null. Exact for a resource without sub-objects: no text in it
+ * looks like a field, since quotes within strings are escaped, and no name follows a string's end.
  */
 export function withFields(
   json: string,

@@ -19,9 +19,8 @@ export function refKey(ref: EntityRef): string {
 }
 
 /**
- * Returns the resources that refs point to, by their `refKey`; those that the account does not have
- * are left out. One query, whatever the number of refs. A ref to an agent or a group as an actor
- * points to its actor (actor.ts).
+ * Returns the resources that refs point to, by their `refKey`, without those that the account does
+ * not have, in one query. A ref to an agent or a group as an actor points to its actor (actor.ts).
  */
 export async function readEntities(
   db: Db,

@@ -18,18 +18,17 @@ import { readReactions } from './reaction.ts';
 import { readRuns } from './run.ts';
 import { readThreads } from './thread.ts';
 
-/** The reader of messages, as far as it affects the representation. A Principal is one. */
+/** The reader of messages, as far as the representation depends on it. A Principal is one. */
 export interface Viewer {
   readonly customer: boolean;
-  /** The reader's own actor: it is known, so it is never looked up. */
+  /** The reader's own actor, which is never looked up. */
   readonly actor: Actor;
 }
 
 /**
- * Returns each row's resource (rows of one account), with the sub-objects that `include[]` names
- * (docs/contract.md#expansion) and nothing else: one query a kind of sub-object, whatever the
- * number of rows. Sub-objects are not expanded further. What the viewer may read is the caller's to
- * check.
+ * Returns each row's resource (rows of one account) with exactly the sub-objects that `include[]`
+ * names (docs/contract.md#expansion): one query a kind for all rows. Sub-objects are not expanded
+ * further. The caller checks what the viewer may read.
  */
 export async function expandMessages(
   db: Db,
@@ -42,7 +41,7 @@ export async function expandMessages(
   return new Map(rows.map((row) => [row, presentMessage(row, viewer, expansionsOf(row))]));
 }
 
-/** Returns a function that returns the sub-objects that `expandMessages` shows. */
+/** Returns a function that returns a message's sub-objects for `expandMessages`. */
 export async function readExpansions(
   db: Db,
   files: Downloads,
@@ -80,7 +79,6 @@ export async function readExpansions(
 
 const NO_EXPANSIONS: MessageExpansions = {};
 
-/** Like `expandMessages`, for one row. */
 export async function expandMessage(
   db: Db,
   files: Downloads,
@@ -152,7 +150,7 @@ async function readOriginals(
   const ids = rows.flatMap((row) => row.reply_to_id ?? []);
   if (ids.length === 0) return NONE;
   const originals = await readMessagesForPage(db, ids);
-  // The only conversations that a customer can read are cases.
+  // A customer can read only cases.
   const visible = originals.filter((row) => !viewer.customer || visibleToCustomers(row, 'customer'));
   return new Map(visible.map((row) => [row.id, presentMessage(row, viewer)]));
 }

@@ -9,16 +9,15 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
-/** A group with the image of its actor. */
 export interface GroupRow extends Selectable<Schema['messaging_groups']> {
   readonly avatar_url: string | null;
 }
 
-/** Columns of the table as `t`. */
+/** Columns of the table under the alias `t`. */
 export const GROUP_COLUMNS = `t.id, t.account_id, t.actor_id, t.name, t.created_at, t.updated_at,
   (SELECT a.avatar_url FROM actors a WHERE a.id = t.actor_id) AS avatar_url`;
 
-/** Returns groups as sub-objects of other resources show them, by their ids: without members. */
+/** Returns groups as sub-objects of other resources, by their ids, without members. */
 export async function readGroups(
   db: Db,
   ids: readonly string[],

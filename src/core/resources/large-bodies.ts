@@ -5,11 +5,11 @@ import { HELD_PLACE } from './encoded-rows.ts';
 import { type BriefRow, briefColumns, type MessageRow, messageColumns, type TimelineRow } from './message.ts';
 
 /**
- * Returns the first of these rows, with the bodies that were left out: those whose JSON has
+ * Returns the first of these rows with the bodies that were left out: rows whose JSON has
  * `maxBytes` together, and one more. The bodies are read in parts, because their JSON may be six
- * times as long as they are: a page of 1 MiB shows five messages of 40,000 control characters. No
- * statement runs where no body is large. Large rows are as they are now, and are left out if they
- * were purged meanwhile.
+ * times as long: a page of 1 MiB shows five messages of 40,000 control characters. No statement
+ * runs if no body is large. Large rows are in their current state, and left out if they were purged
+ * meanwhile.
  */
 export function withLargeBodies<Row extends BriefRow>(
   db: Querier,
@@ -20,9 +20,9 @@ export function withLargeBodies<Row extends BriefRow>(
 }
 
 /**
- * Like `withLargeBodies` for a page, but with `body_json` and a body that holds its place. A page
- * of 1 MiB that is put together of such bytes makes no garbage in V8's heap, where 100 pages at
- * once made 260 MB of it.
+ * As `withLargeBodies` for a page, but with `body_json` and a body that holds its place. A page of
+ * 1 MiB that is assembled from such bytes makes no garbage in V8's heap; 100 pages at once made 260
+ * MB of it.
  */
 export function withLargeJson<Row extends BriefRow>(
   db: Querier,
@@ -52,10 +52,7 @@ async function withLarge<Row extends BriefRow>(
   return whole;
 }
 
-/**
- * Returns the place behind the row with which the texts from `start` on have a part's bytes, or
- * `room`.
- */
+/** Returns the index after the row that fills a part, or `room`, with the texts from `start` on. */
 function endOfPart(rows: readonly BriefRow[], start: number, room: number): number {
   const most = Number.isFinite(room) ? Math.min(room, PART_BYTES) : room;
   let bytes = 0;
@@ -89,9 +86,9 @@ async function readLarge<Row extends BriefRow>(
 const PART_BYTES = 128 * 1024;
 
 /**
- * Returns messages of any account in any state, in the order of their ids, each once. Where their
- * texts have more than a page has room for, the last ones are left out: a page that shows them in
- * this order ends before.
+ * Returns messages of any account in any state, in the order of their ids, each once. If their
+ * texts exceed the room of a page, the last ones are left out: a page in this order ends before
+ * them.
  */
 export async function readMessagesForPage(
   db: Querier,
@@ -101,7 +98,7 @@ export async function readMessagesForPage(
 }
 
 interface LargeRow extends TimelineRow {
-  /** The length of the body's JSON in UTF-8; null where the body is. */
+  /** The length of the body's JSON in UTF-8; null if the body is present. */
   readonly json_bytes: number | null;
 }
 

@@ -5,7 +5,7 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type MailboxRow = Selectable<Schema['inboxes']>;
 
-/** Returns the account's inbox; undefined if it has no such inbox, or removed it. */
+/** Returns the account's inbox, or undefined if it has no such inbox or removed it. */
 export function readMailboxOf(db: Db, accountId: string, id: string): Promise<MailboxRow | undefined> {
   return db.kysely
     .selectFrom('inboxes')

@@ -59,17 +59,16 @@ export function messageColumns(alias: string): string {
 }
 
 /**
- * A row without its body if that is large: `large_bytes` is then its length in UTF-8, and null
- * otherwise.
+ * A row without its body if that is large: `large_bytes` is its length in UTF-8, otherwise null.
  */
 export interface BriefRow extends MessageRow {
   readonly large_bytes: number | null;
 }
 
 /**
- * Returns `messageColumns` for rows that may be many: a body of more than LARGE_BYTES is left out,
- * and read by `withLargeBodies` (large-bodies.ts) where it is shown. Postgres knows the length
- * without reading the text.
+ * Returns `messageColumns` for many rows: a body of more than LARGE_BYTES is left out, and
+ * `withLargeBodies` (large-bodies.ts) reads it where it is shown. Postgres knows the length without
+ * reading the text.
  */
 export function briefColumns(alias: string): string {
   const length = `octet_length(${alias}.body)`;
@@ -81,7 +80,7 @@ export function briefColumns(alias: string): string {
   return `${columns.join(', ')}, CASE WHEN ${length} > ${LARGE_BYTES} THEN ${length} END AS large_bytes`;
 }
 
-/** Returns a message of any account, in any state; undefined if there is none. */
+/** Returns a message of any account, in any state, or undefined. */
 export async function readMessage(db: Db, id: string): Promise<MessageRow | undefined> {
   const [row] = await readMessagesById(db, [id]);
   return row?.status === 'void' ? undefined : row;
@@ -99,10 +98,7 @@ export interface MessageWithParts {
   readonly attachments: readonly Attachment[];
 }
 
-/**
- * Adds senders and attachments to rows, in their order: at most two queries, whatever the number of
- * rows.
- */
+/** Adds senders and attachments to rows, in their order, in at most two queries. */
 export async function withParts(
   db: Db,
   files: Downloads,
@@ -121,7 +117,6 @@ export async function withParts(
   }));
 }
 
-/** The requested sub-objects; absent ones are shown as null. */
 export interface MessageExpansions {
   readonly conversation?: Conversation | null;
   readonly sender?: Actor | null;
@@ -134,13 +129,13 @@ export interface MessageExpansions {
   readonly thread?: Thread | null;
 }
 
-/** The reader of a message, as far as it affects the representation. A Principal is one. */
+/** The reader of a message, as far as the representation depends on it. A Principal is one. */
 export interface MessageViewer {
   readonly customer: boolean;
   readonly actor: Pick<Actor, 'id'>;
 }
 
-/** Stands for all readers of an audience: none of them is the author. */
+/** Represents all readers of an audience: none of them is the author. */
 const TEAM: MessageViewer = { customer: false, actor: { id: '' } };
 
 const CUSTOMERS: MessageViewer = { customer: true, actor: { id: '' } };
@@ -156,8 +151,7 @@ export function presentMessage(
 }
 
 /**
- * Returns a message for an event to the whole team: all of them get the same frame, so it has no
- * `client_message_id`.
+ * Returns a message for an event to the whole team: one frame for all, so no `client_message_id`.
  */
 export function presentForTeam(row: MessageRow, expansions: MessageExpansions): Required<ChatMessage> {
   return presentMessage(row, TEAM, expansions);
@@ -211,15 +205,15 @@ function forTeam(
   };
 }
 
-/** A reply that goes out by mail is queued until something has become of its mail. */
+/** A reply that leaves by mail is queued until its mail has an outcome. */
 function emailStatusOf({ channel, kind, status, email_status }: MessageRow): SentEmailStatus | null {
   if (channel !== 'email' || kind === 'email' || status !== 'sent') return null;
   return email_status ?? 'queued';
 }
 
 /**
- * Rows from before the column existed have no editor: a message that is not a draft can only be
- * edited by its author.
+ * Rows from before the column existed have no editor: only the author can edit a message that is
+ * not a draft.
  */
 function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: MessageRow): string | null {
   if (edited_at === null) return null;
@@ -227,10 +221,7 @@ function editorOf({ edited_at, edited_by, kind, status, outcome, author_id }: Me
   return edited_by ?? (isOfDraft ? null : author_id);
 }
 
-/**
- * Customers see only external and system messages, and only in the timelines of their own
- * conversations.
- */
+/** Customers see only external and system messages, in the timelines of their own conversations. */
 export function visibleToCustomers(
   { status, visibility }: Pick<MessageRow, 'status' | 'visibility'>,
   audience: ConversationAudience,
@@ -240,8 +231,7 @@ export function visibleToCustomers(
 
 /**
  * Returns the message as a customer sees it: without the person or agent behind the persona, and
- * without how and when the team wrote it. A message belongs to the team if its sender is not its
- * author.
+ * without how and when the team wrote it. It is the team's if its sender is not its author.
  */
 function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
   const {
@@ -257,7 +247,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     reply_to_id,
   } = message;
   const isOfTeam = author_id !== null && author_id !== sender_id;
-  // A draft that was approved: customers never see it being written.
+  // An approved draft: customers never see it being written.
   const wasHeldBack = isOfTeam && sent_at !== created_at;
   return {
     ...message,
@@ -273,7 +263,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
     mentions: null,
     email_status: null,
     edited_by: null,
-    // The message that the team replies to may be one of its own notes.
+    // The message to which the team replies may be one of its own notes.
     reply_to_id: isOfTeam ? null : reply_to_id,
     redaction: redaction && { by: null, reason: null, at: redaction.at },
     edited_at: edited_at !== null && sent_at !== null && edited_at > sent_at ? edited_at : null,
@@ -282,11 +272,10 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
 }
 
 function attachmentsFor({ customer }: MessageViewer, attachments: readonly Attachment[]): Attachment[] {
-  // A resource of the app could reveal who is behind the persona.
+  // A resource of the app could reveal the person behind the persona.
   return attachments.map((attachment) => (customer ? { ...attachment, resource: null } : attachment));
 }
 
-/** A message of a page. */
 export type TimelineRow = MessageRow & RowKey & LargeText;
 
 function linksOf(row: MessageRow) {
@@ -318,16 +307,13 @@ export const MESSAGES: RowKind<TimelineRow, MessageLinks> = {
 
 export type EncodedMessages = EncodedRows<TimelineRow, MessageLinks>;
 
-/** What of a message's JSON depends on the request. */
+/** The fields of a message's JSON that depend on the request. */
 export interface RequestedFields extends MessageExpansions {
   /** Null unless the viewer is the author. */
   readonly client_message_id: string | null;
 }
 
-/**
- * Returns the same JSON as `presentMessage` with these fields gives, of a message that was encoded
- * without them.
- */
+/** Returns the JSON that `presentMessage` gives with these fields, from JSON without them. */
 export function completeMessage(
   json: string,
   version: Version,
@@ -348,10 +334,7 @@ export function completeMessage(
   ]);
 }
 
-/**
- * `message.created` or `message.updated` of a sent message, for both audiences
- * (docs/realtime.md#events).
- */
+/** The event of a sent message, for both audiences (docs/realtime.md#events). */
 export function messageEvent<Name extends 'message.created' | 'message.updated'>(
   event: Name,
   { row, sender, attachments }: MessageWithParts,
@@ -373,8 +356,8 @@ export function messageEvent<Name extends 'message.created' | 'message.updated'>
 }
 
 /**
- * Most texts are shorter. Those that are not are read by a statement of their own, which costs as
- * much as ten short rows.
+ * Most texts are shorter. A separate statement reads the others and costs as much as ten short
+ * rows.
  */
 const LARGE_BYTES = 4 * 1024;
 

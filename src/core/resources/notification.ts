@@ -15,10 +15,7 @@ import { readActors } from './actor.ts';
 import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
 import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from './entity.ts';
 
-/**
- * A notification is late if the statement that makes it begins this much after the time of its
- * cause, in milliseconds.
- */
+/** A notification is late if its statement begins this many ms after the time of its cause. */
 export const NOTIFIED_IN_TIME_MS = 1_000;
 
 export const NOTIFICATION_COLUMNS = [
@@ -42,15 +39,14 @@ export const NOTIFICATION_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof Schema['notifications'])[];
 
-/** A notification as a row of Postgres. */
 export type NotificationRow = Readonly<
   Pick<Selectable<Schema['notifications']>, (typeof NOTIFICATION_COLUMNS)[number]>
 >;
 
 /**
  * SQL, FROM: the notifications `n` of messages `m`, for present and former participants `p` of
- * their conversations. Each is looked up by its key: a plain join read whole feeds where the table
- * had grown since it was last analysed, for 6 s during a storm into groups.
+ * their conversations. Each is looked up by its key: a plain join read whole feeds when the table
+ * had grown since its last ANALYZE, for 6 s during a storm into groups.
  */
 export function notificationsOf(messageIds: string): string {
   return `unnest(${messageIds}) AS asked(id)
@@ -66,7 +62,6 @@ export function notificationsOf(messageIds: string): string {
       ) n`;
 }
 
-/** A notification of a page. */
 export type FeedRow = Omit<NotificationRow, 'account_id' | 'recipient_id'> & RowKey;
 
 /** The columns that name what a notification can expand. */
@@ -140,8 +135,8 @@ export type EncodedNotifications = EncodedRows<FeedRow, NotificationLinks>;
 export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
 
 /**
- * Returns a function that completes the JSON of notifications with the requested sub-objects: one
- * query a kind of sub-object.
+ * Returns a function that adds the requested sub-objects to the JSON of notifications: one query a
+ * kind.
  */
 export async function expandNotifications(
   db: Db,
@@ -168,9 +163,8 @@ export async function expandNotifications(
 const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
 
 /**
- * Returns the resources that notifications link to, by `refKey`. A conversation is shown as an
- * entity too (docs/contract.md#notifications). No other link may point to a conversation, so
- * readEntities does not support them.
+ * Returns the linked resources by `refKey`. A conversation is shown as an entity too
+ * (docs/contract.md#notifications); no other link may point to one, so readEntities lacks them.
  */
 async function readResources(
   db: Db,

@@ -7,18 +7,15 @@ import { readActors } from './actor.ts';
 
 export type ParticipantRow = Selectable<Schema['participants']>;
 
-/**
- * The values of `membership` that members have: a member that has hidden the conversation stays
- * one.
- */
+/** The values of `membership` of members: hiding the conversation does not end a membership. */
 export const MEMBER = ['active', 'hidden'] as const satisfies readonly Participant['membership'][];
 
 /** SQL: the same as a condition. */
 export const IS_MEMBER = `membership IN (${MEMBER.map((value) => `'${value}'`).join(', ')})`;
 
 /**
- * SQL: whether the participant `p` has snoozed its conversation at this moment: its time has not
- * come, and no other author has sent a message since. System events do not end a snooze; messages
+ * SQL: whether the participant `p` has snoozed its conversation at this moment: the snooze has not
+ * ended, and no other author has sent a message since. System events do not end a snooze; messages
  * that were deleted or purged meanwhile do.
  */
 export function isSnoozed(p: string): string {
@@ -52,10 +49,9 @@ const SHOWN_COLUMNS = [
   'agent_trigger_keywords',
 ] as const satisfies readonly (keyof ParticipantRow)[];
 
-/** The visible columns of a participant's row. */
 export type ShownParticipant = Pick<ParticipantRow, (typeof SHOWN_COLUMNS)[number]>;
 
-/** Returns whether the participant has muted its conversation, and the mute has not ended. */
+/** Returns whether the participant has muted its conversation and the mute has not ended. */
 export function isMuted({ notifications, muted_until }: Muting): boolean {
   return notifications === 'muted' && (muted_until === null || Date.parse(muted_until) > Date.now());
 }
@@ -68,7 +64,7 @@ export function hasMuted(p: string): string {
 type Muting = Pick<ParticipantRow, 'notifications' | 'muted_until'>;
 
 /**
- * Returns a row as readers see it (docs/contract.md#participants); the specified endpoints leave
+ * Returns a row as readers see it (docs/contract.md#participants); specified endpoints leave
  * `actor` null.
  */
 export function presentParticipant(row: ShownParticipant, actor: Actor | null): Participant {
@@ -89,14 +85,13 @@ export function presentParticipant(row: ShownParticipant, actor: Actor | null): 
   };
 }
 
-/** People have read positions, and former members read no more. */
+/** Only people who are members have read positions. */
 function readsMessages(row: Pick<ShownParticipant, 'type' | 'membership'>): boolean {
   return (row.type === 'user' || row.type === 'customer') && isMember(row);
 }
 
 /**
- * Returns the rows with their actors, as the companions show them, in the order of the rows: one
- * query.
+ * Returns the rows with their actors, as the companions show them, in their order, in one query.
  */
 export async function presentParticipants(db: Db, rows: readonly ShownParticipant[]): Promise<Participant[]> {
   const actors = await readActors(

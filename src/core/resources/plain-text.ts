@@ -1,9 +1,6 @@
-/** Text of users where it must not be more than text: on one line, or within HTML. */
+/** Escapes users' text for places where it must stay plain text: on one line, or within HTML. */
 
-/**
- * Returns the text on one line: a line break would begin another header of a mail, or another entry
- * of a list.
- */
+/** A line break would begin another header of a mail, or another entry of a list. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()

@@ -9,20 +9,18 @@ import type { Db, Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
 /**
- * One emoji of a message. Both lists of ids are in the order of the reactions, and as long as they
- * are shown.
+ * One emoji of a message. Both lists of ids have the order of the reactions and the shown length.
  */
 interface CountRow {
   readonly message_id: string;
   readonly emoji: string;
   readonly count: number;
   readonly actor_ids: readonly string[];
-  /** Those of them that are customers. */
+  /** The ones of `actor_ids` that are customers. */
   readonly customer_ids: readonly string[] | null;
   readonly mine: boolean;
 }
 
-/** The reactions of one message. */
 export type CountedReactions = readonly CountRow[];
 
 /** The reader of reactions. A Principal is one. */
@@ -32,8 +30,8 @@ export interface ReactionViewer {
 }
 
 /**
- * Returns the reactions of messages, in the order in which each emoji was first used; messages
- * without any are left out.
+ * Returns the reactions of messages, by the first use of each emoji; messages without any are left
+ * out.
  */
 export async function countReactions(
   db: Querier,
@@ -45,8 +43,8 @@ export async function countReactions(
 }
 
 /**
- * Returns reactions as all readers of an audience get them. Customers must not learn which member
- * of the team stands behind a persona, so members are counted and not named.
+ * Returns reactions as all readers of an audience get them. Customers must not learn which team
+ * member is behind a persona, so members are counted and not named.
  */
 export function presentCounts(counted: CountedReactions, forCustomer: boolean): ReactionCount[] {
   return counted.map(({ emoji, count, actor_ids, customer_ids }) => ({
@@ -56,7 +54,7 @@ export function presentCounts(counted: CountedReactions, forCustomer: boolean): 
   }));
 }
 
-/** Returns reactions as this reader gets them, if they were counted for it. */
+/** Returns reactions for this reader, for whom they were counted. */
 function presentReactions(counted: CountedReactions, { customer }: ReactionViewer): MessageReaction[] {
   return presentCounts(counted, customer).map((reaction, index) => ({
     ...reaction,
@@ -74,7 +72,6 @@ export async function readReactions(
   return new Map([...counted].map(([id, rows]) => [id, presentReactions(rows, viewer)]));
 }
 
-/** A reaction with its actor. */
 export interface ReactionRow {
   readonly message_id: string;
   readonly emoji: string;

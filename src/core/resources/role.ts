@@ -7,20 +7,17 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 
 export type RoleRow = Selectable<Schema['roles']>;
 
-/** Columns of the table as `t`. */
+/** Columns of the table under the alias `t`. */
 export const ROLE_COLUMNS = 't.id, t.account_id, t.name, t.type, t.permissions, t.created_at, t.updated_at';
 
-/** Returns roles as sub-objects of other resources show them, by their ids: without permissions. */
+/** Returns roles as sub-objects of other resources, by their ids, without permissions. */
 export async function readRoles(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Role>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query(READ_ROLES, ids);
   return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
 }
 
-/**
- * An admin role shows every permission, because it holds them all whatever its row says
- * (docs/contract.md#roles).
- */
+/** An admin role shows every permission, whatever its row says (docs/contract.md#roles). */
 export function presentRole(row: RoleRow, { permissions }: { readonly permissions: boolean }): Role {
   return {
     id: row.id,

@@ -12,7 +12,6 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { expandAgents, readAgentsById } from './agent.ts';
 
-/** A run as a row of Postgres. */
 export type RunRow = Selectable<Schema['agent_runs']>;
 
 export type StepRow = Selectable<Schema['agent_run_steps']>;
@@ -35,7 +34,6 @@ export const RUN_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof Schema['agent_runs'])[];
 
-/** The columns of a run that its resource shows. */
 export type ShownRun = Pick<Selectable<Schema['agent_runs']>, (typeof RUN_COLUMNS)[number]>;
 
 /** Returns the runs that messages show as their authors, by their ids. */
@@ -45,7 +43,6 @@ export async function readRuns(db: Db, ids: readonly string[]): Promise<Readonly
   return new Map(rows.map((row) => [row.id, presentRun(row)]));
 }
 
-/** The sub-objects and lists that a run endpoint was asked for; absent ones are shown as null. */
 type RunExpansions = Partial<Pick<AgentRun, RunInclude>>;
 
 /** Returns a run (docs/contract.md#runs). */
@@ -73,16 +70,13 @@ export function presentRun(row: ShownRun, expansions: RunExpansions = {}): Agent
   };
 }
 
-/** Null until the run has ended, and if it ended before it began. */
+/** Returns null until the run has ended, and if it ended before it began. */
 function durationOf({ started_at, completed_at }: ShownRun): number | null {
   if (started_at === null || completed_at === null) return null;
   return Date.parse(completed_at) - Date.parse(started_at);
 }
 
-/**
- * Returns each row's resource with what was requested: one query a kind, whatever the number of
- * runs.
- */
+/** Returns each row's resource with the requested expansions: one query a kind for all runs. */
 export async function expandRuns(
   db: Db,
   rows: readonly RunRow[],
@@ -113,8 +107,8 @@ export async function expandRuns(
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 
 /**
- * Returns the agents of these runs without their configurations, by their ids; deleted ones are
- * left out.
+ * Returns the agents of these runs, without configurations, by their ids; deleted ones are left
+ * out.
  */
 async function readDefinitions(
   db: Db,

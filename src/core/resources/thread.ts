@@ -3,7 +3,6 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { IS_MEMBER } from './participant.ts';
 
-/** The message that a thread replies to. */
 interface Root {
   readonly id: string;
   readonly conversation_id: string;
@@ -26,10 +25,7 @@ interface ThreadRow {
   readonly last_at: string | null;
 }
 
-/**
- * Returns the thread of each of these messages as this viewer sees it. It is counted each time, so
- * it is exact.
- */
+/** Returns the thread of each message as this viewer sees it, counted each time, so exact. */
 export async function readThreads(
   db: Db,
   viewer: ThreadViewer,
@@ -67,15 +63,15 @@ function presentThread(row: ThreadRow, { customer }: ThreadViewer): Thread {
 }
 
 /**
- * SQL: the condition of a reply `r` to the message `root`; `forCustomer` is a parameter. It is that
- * of the index messages_replies.
+ * SQL: the condition of a reply `r` to the message `root`, as in the index messages_replies;
+ * `forCustomer` is a parameter.
  */
 export function isReplyTo(root: string, forCustomer: `$${number}`): string {
   return `r.reply_to_id = ${root} AND r.reply_to_id IS NOT NULL AND r.status = 'sent' AND r.deleted_at IS NULL
         AND (NOT ${forCustomer}::boolean OR r.visibility <> 'internal')`;
 }
 
-// OFFSET 0 keeps the position from being looked up for each reply.
+// OFFSET 0 prevents a lookup of the position for each reply.
 const READ_THREADS = statement<
   [messageIds: readonly string[], conversationIds: readonly string[], viewerId: string, forCustomer: boolean],
   ThreadRow

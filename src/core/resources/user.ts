@@ -14,8 +14,8 @@ export interface UserProfile extends UserRow {
 }
 
 /**
- * The source of a UserProfile. The actor has the user's name and role, and the time of its
- * deactivation, so a later change of the actor counts as a change of the user.
+ * The source of a UserProfile. The actor holds the user's name, role and time of deactivation, so a
+ * later change of the actor counts as a change of the user.
  */
 export const USER = {
   columns: `

@@ -1,4 +1,4 @@
-/** What of a resource can contain the text of a message, and what stands there without it. */
+/** The fields of a resource that can contain the text of a message, and their values without it. */
 const CONTENT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   chat_message: { body: null, subject: null, cc: null, attachments: [], resource: null },
   notification: { body: null },
