@@ -11,17 +11,17 @@ export interface ClaimedFile {
   readonly filename: string;
   readonly content_type: string;
   readonly size_bytes: number;
-  /** Signed now, for the answer and the event of the message itself. Not stored. */
+  /** Signed now, for the answer and the event of the message itself; not stored. */
   readonly download_url: string;
 }
 
 /**
  * Returns the files among a message's attachments, by their position in it
- * (docs/contract.md#attachments). The message may give a file a new name; its other fields must
- * equal those of the upload. Rejects with ApiError `resource_not_found` for a key that the account
- * did not get within the last day (customers get none), `resource_conflict` if the bytes have not
- * been uploaded, `validation_failed` if the message contradicts the upload; else with the error of
- * the store. `places`: where each stands in the request, if not in this order.
+ * (docs/contract.md#attachments). The message may rename a file; its other fields must equal those
+ * of the upload. Rejects with ApiError `resource_not_found` for a key that the account did not get
+ * within the last day (customers get none), `resource_conflict` if the bytes were not uploaded,
+ * `validation_failed` if the message contradicts the upload, or the error of the store. `places`:
+ * the position of each in the request, if the order differs.
  */
 export async function claimUploads(
   db: Db,

@@ -1,12 +1,12 @@
 /**
- * The headers with which a user's file is downloaded (RFC 6266, RFC 8187). All of their content is
- * user text, and headers are sent unchecked, so no character that could end a header leaves this
- * file.
+ * The headers with which a user's file is downloaded (RFC 6266, RFC 8187). Their content is user
+ * text, and headers are sent unchecked, so this file lets no character pass that could end a
+ * header.
  */
 
 /**
- * A name that a browser may save: no path, no control characters, nothing that reverses text, at
- * most 255 bytes.
+ * Returns a name that a browser may save: no path, no control characters, nothing that reverses
+ * text, at most 255 bytes.
  */
 export function downloadName(filename: string): string {
   const clean = filename.toWellFormed().replace(UNSAFE, '_').trim();
@@ -14,8 +14,7 @@ export function downloadName(filename: string): string {
 }
 
 /**
- * Returns the Content-Disposition for a downloadName: the file is always saved, never shown in our
- * origin.
+ * Returns the Content-Disposition for a downloadName: files are saved, never shown in our origin.
  */
 export function contentDisposition(name: string): string {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
@@ -24,8 +23,8 @@ export function contentDisposition(name: string): string {
 }
 
 /**
- * Returns the type under which the bytes are sent: pictures, PDF and plain text under their own,
- * all others as bytes.
+ * Returns the type under which the bytes are sent: that of pictures, PDF and plain text, else
+ * bytes.
  */
 export function downloadType(contentType: string | null): string {
   const essence = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
@@ -47,8 +46,7 @@ const SHOWN_TYPES = new Set([
 const UNSAFE = /[/\\:*?"<>|\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * The limit of file systems; it also keeps URLs well below the 4,096 bytes that some servers allow
- * for a request's head.
+ * The limit of file systems; it also keeps URLs well below the 4,096 bytes that some servers allow.
  */
 const MAX_BYTES = 255;
 const EXTENSION = /\.[^.]{1,15}$/u;
@@ -66,7 +64,7 @@ function shortened(name: string): string {
   return stem + extension;
 }
 
-/** RFC 8187: attr-char only. */
+/** Leaves only attr-char of RFC 8187 unencoded. */
 function percentEncoded(text: string): string {
   return encodeURIComponent(text).replace(
     /['()*]/g,

@@ -10,12 +10,11 @@ import { contentDisposition } from './download-name.ts';
 import type { FileStore } from './file-store.ts';
 import { FILES_PATH } from './file-urls.ts';
 
-/** Whether the file of this key was deleted, although its bytes may still exist. */
+/** Returns whether the file of this key was deleted, although its bytes may still exist. */
 export type IsDeleted = (key: string) => Promise<boolean>;
 
 /**
- * The targets of a FileStore's presigned URLs. The signature is the credential, so no header is
- * required.
+ * The targets of a FileStore's signed URLs. The signature is the credential: no header is required.
  */
 export function fileRoutes(
   files: FileStore,
@@ -31,9 +30,7 @@ export function fileRoutes(
   };
 }
 
-/**
- * The signed URL decides how the bytes are sent; only whether the file still exists is looked up.
- */
+/** The signed URL decides how the bytes are sent; only the file's existence is looked up. */
 async function download(
   files: FileStore,
   isDeleted: IsDeleted,
@@ -50,17 +47,17 @@ async function download(
     body: file,
     contentType: fields.content_type!,
     headers: {
-      // Has no character that could end the header: see download-name.ts.
+      // Contains no character that could end the header: see download-name.ts.
       'Content-Disposition': contentDisposition(fields.filename!),
       'X-Content-Type-Options': 'nosniff',
-      // A user's file in our origin: whatever its content is, it runs nothing.
+      // A user's file in our origin: it must not run anything, whatever its content is.
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Cache-Control': `private, max-age=${maxAgeS}, immutable`,
     },
   };
 }
 
-/** Returns 204. Everything that the head decides is checked before a byte is read. */
+/** Returns 204. Everything that depends only on the head is checked before a byte is read. */
 async function takeIn(
   files: FileStore,
   metrics: Pick<Metrics, 'uploadBytes'>,

@@ -11,25 +11,25 @@ import type { FileUrls } from './file-urls.ts';
 import { downloadWindow, type FileBytes, firstBytes, type NewObject, type ObjectStore } from './storage.ts';
 
 export interface FileStoreOptions {
-  /** Made when the first file arrives. Nodes that share a database must share it. */
+  /** Created when the first file arrives. Nodes that share a database must share it. */
   readonly directory: string;
   readonly urls: FileUrls;
-  /** ObjectStore.accountBytes. */
+  /** See ObjectStore.accountBytes. */
   readonly accountBytes?: number | null;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 /**
- * Files on this server's own disk, for deployments without object storage: `<directory>/<key>`.
- * Each file is complete and on the disk before it has that name, and is never written again.
+ * Files on this server's own disk, for deployments without object storage: `<directory>/<key>`. A
+ * file is complete and synced before it has that name, and is never written again.
  */
 export class FileStore implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.localBytes;
   readonly accountBytes: number | null;
   readonly urls: FileUrls;
   readonly #directory: string;
-  /** Directory of files that are still being received. */
+  /** The directory of files that are still being received. */
   readonly #incoming: string;
   readonly #now: () => number;
   #fullAtMs = Number.NEGATIVE_INFINITY;
@@ -83,15 +83,15 @@ export class FileStore implements ObjectStore {
   }
 
   /**
-   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` if the key has its
-   * bytes already, `validation_failed` if these are more or fewer than `sizeBytes`, or the error of
+   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` if the key already
+   * has its bytes, `validation_failed` if these are more or fewer than `sizeBytes`, or the error of
    * `bytes`. An incomplete file leaves nothing behind.
    */
   async write(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
     await this.#receive(key, bytes, sizeBytes);
   }
 
-  /** `sizeBytes`: undefined if it is not known before. Returns the size. */
+  /** Returns the size. `sizeBytes` is undefined if it is not known beforehand. */
   async #receive(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number | undefined): Promise<number> {
     const path = this.#pathOf(key);
     if ((await this.sizeOf(key)) !== undefined) throw alreadyThere();
@@ -108,7 +108,7 @@ export class FileStore implements ObjectStore {
       } finally {
         await file.close();
       }
-      // The first of two concurrent uploads of a key is kept: unlike rename, link never replaces a
+      // The first of two concurrent uploads of a key wins: unlike rename, link never replaces a
       // file.
       await link(incoming, path);
       await syncDirectory(this.#directory);
@@ -142,7 +142,7 @@ export class FileStore implements ObjectStore {
     for (const name of await namesIn(this.#incoming)) {
       const path = join(this.#incoming, name);
       const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }));
-      // By the file system's clock, and generously: an active upload is minutes old at most.
+      // By the file system's clock, with a margin: an active upload is minutes old at most.
       if (Date.now() - mtimeMs > STALE_MS) await rm(path, { force: true });
     }
   }
@@ -169,7 +169,7 @@ export class FileStore implements ObjectStore {
 }
 
 const KEY = /^upl_[0-9A-Za-z]{24}$/;
-/** Errors of the file system when it, or the quota of our user, is full. */
+/** Errors of the file system when it, or the quota of our user, is exhausted. */
 const NO_ROOM = new Set<unknown>(['ENOSPC', 'EDQUOT']);
 const FULL_MS = 30_000;
 const PIECE_BYTES = 64 * 1024;

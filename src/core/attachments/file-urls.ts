@@ -2,11 +2,9 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../contract/protocol/errors.ts';
 
 export interface FileUrlsOptions {
-  /** Shared by all nodes. */
   readonly secret: string;
   /**
-   * The base URL at which callers reach this server, without a trailing slash; called at each
-   * signing.
+   * The base URL at which callers reach this server, without a trailing slash; called per signing.
    */
   readonly baseUrl: () => string;
   /** The path below which the addresses are. Default: FILES_PATH. */
@@ -26,11 +24,11 @@ export interface SignedFile {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-/** The path below which files are served; their key follows. */
+/** The path below which files are served, before their key. */
 export const FILES_PATH = '/v1/files/';
 
 /**
- * Signs and checks the URLs of files that this server stores itself. The signature is the whole
+ * Signs and checks URLs of files that this server stores itself. The signature is the whole
  * credential: it covers the action, the key, the expiry and every other parameter.
  */
 export class FileUrls {
@@ -55,7 +53,7 @@ export class FileUrls {
 
   /**
    * Throws ApiError `insufficient_permissions` for a URL that we did not sign in exactly this form,
-   * `resource_gone` for an expired one.
+   * or `resource_gone` for an expired one.
    */
   verify(action: FileAction, path: string, queryText: string): SignedFile {
     const key = path.slice(this.#path.length);

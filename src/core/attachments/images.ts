@@ -10,7 +10,7 @@ export interface UploadedImage {
   readonly content_type: ImageType;
 }
 
-/** Conditions of routes that read an image: the store is asked. */
+/** The errors of routes that read an image from the store. */
 export const IMAGE_REFUSALS = [
   'external_service_error',
   'timeout',
@@ -18,10 +18,10 @@ export const IMAGE_REFUSALS = [
 ] as const satisfies ErrorCondition[];
 
 /**
- * Returns the upload as a picture that pages may show under its own type: one that cannot carry
- * scripts, which SVG can. Rejects with ApiError `resource_not_found`, `resource_conflict` if the
- * bytes have not been uploaded, `validation_failed` for another type, other bytes or too many of
- * them (each with this param); else with the error of the store.
+ * Returns the upload as a picture that pages may show under its own type, which cannot carry
+ * scripts, unlike SVG. Rejects with ApiError `resource_not_found`, `resource_conflict` if the bytes
+ * were not uploaded, or `validation_failed` for another type, other bytes or too many of them (each
+ * with this param), or with the error of the store.
  */
 export async function readImage(
   db: Db,
@@ -55,7 +55,7 @@ export async function readImage(
 
 const BEGINNING_BYTES = 12;
 
-/** What files of these types begin with, as hexadecimal digits. */
+/** The first bytes of files of these types, as hexadecimal digits. */
 const BEGINNINGS = {
   'image/png': /^89504e470d0a1a0a/,
   'image/jpeg': /^ffd8ff/,

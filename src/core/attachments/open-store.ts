@@ -8,18 +8,16 @@ import type { ObjectStore } from './storage.ts';
 
 export interface OpenStoreOptions {
   readonly database: Database;
-  /** Null: files are stored below `dataDir`. */
+  /** Null if files are stored below `dataDir`. */
   readonly s3: S3StoreOptions | null;
   readonly dataDir: string;
-  /** ObjectStore.accountBytes. */
+  /** See ObjectStore.accountBytes. */
   readonly accountBytes: number | null;
   /** The base URL at which callers reach this server, without a trailing slash. */
   readonly baseUrl: () => string;
 }
 
-/**
- * Opens the store of this deployment's files; `files` is present if the server serves them itself.
- */
+/** Opens this deployment's store of files; `files` is present if the server serves them itself. */
 export async function openObjectStore({
   database,
   s3,

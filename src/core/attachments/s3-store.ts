@@ -25,11 +25,11 @@ import { downloadWindow, type FileBytes, firstBytes, type NewObject, type Object
 export interface S3StoreOptions {
   readonly bucket: string;
   readonly region: string;
-  /** Null: AWS itself. With an endpoint, the bucket is addressed by path. */
+  /** Null for AWS itself. With an endpoint, the bucket is addressed by path. */
   readonly endpoint: string | null;
-  /** Null: from the machine's role. */
+  /** Null for those of the machine's role. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | null;
-  /** ObjectStore.accountBytes. */
+  /** See ObjectStore.accountBytes. */
   readonly accountBytes?: number | null;
   /** Milliseconds until an answer must have begun; each request is tried twice. Default 5,000. */
   readonly timeoutMs?: number;
@@ -38,8 +38,8 @@ export interface S3StoreOptions {
 }
 
 /**
- * Files in S3 or a compatible store. Their bytes travel between the store and clients, never
- * through this server.
+ * Files in S3 or a compatible store. Clients exchange the bytes with the store, not with this
+ * server.
  */
 export class S3Store implements ObjectStore {
   readonly maxBytes = UPLOAD_LIMITS.s3Bytes;
@@ -50,7 +50,7 @@ export class S3Store implements ObjectStore {
   readonly #signer: S3RequestPresigner;
   /** The base URL of the bucket's objects; a key follows. */
   #base: Promise<URL> | undefined;
-  /** Cached, because the pages of a busy conversation show the same pictures again and again. */
+  /** Cached, because the pages of a busy conversation show the same pictures repeatedly. */
   readonly #downloads = new LRUCache<string, Promise<string>>({ max: MAX_DOWNLOADS });
 
   constructor({
@@ -77,9 +77,9 @@ export class S3Store implements ObjectStore {
       requestHandler: {
         connectionTimeout: 1_000,
         requestTimeout: timeoutMs,
-        // By default the SDK logs a warning and goes on waiting.
+        // By default the SDK logs a warning and continues to wait.
         throwOnRequestTimeout: true,
-        // Between two pieces of an answer, whose head has come in time.
+        // Between two pieces of an answer whose head arrived in time.
         socketTimeout: PART_MS,
       },
     });
@@ -99,7 +99,7 @@ export class S3Store implements ObjectStore {
       getSignedUrl(this.#client, command, {
         expiresIn: FILE_URL_S,
         signingDate: new Date(nowMs),
-        // By default the signer leaves the type out, so that an upload could claim any type.
+        // By default the signer omits the type, so that an upload could claim any type.
         signableHeaders: new Set(['host', 'content-type', 'content-length', 'if-none-match']),
       }),
     );
@@ -133,7 +133,7 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  /** In parts, because S3 takes no body of unknown size. */
+  /** Uploads in parts, because S3 accepts no body of unknown size. */
   async putStream(
     { key, contentType }: Pick<NewObject, 'key' | 'contentType'>,
     bytes: AsyncIterable<Buffer>,
@@ -207,14 +207,14 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  /** A PUT that breaks off leaves nothing behind. */
+  /** Does nothing: a PUT that breaks off leaves nothing behind. */
   async tidy(): Promise<void> {}
 
   close(): void {
     this.#client.destroy();
   }
 
-  /** Without the SDK's full command, which takes ten times as long: a page may show 2,000 files. */
+  /** Avoids the SDK's full command, which takes ten times as long: a page may show 2,000 files. */
   async #signDownload(key: string, type: string, disposition: string, beginsAtMs: number): Promise<string> {
     const base = await this.#findBase();
     const request = {
@@ -238,7 +238,7 @@ export class S3Store implements ObjectStore {
     return `${base.href}${key}?${pairs.join('&')}`;
   }
 
-  /** By the SDK's own rules for regions and endpoints. */
+  /** Follows the SDK's own rules for regions and endpoints. */
   #findBase(): Promise<URL> {
     this.#base ??= answered(
       getSignedUrl(this.#client, new GetObjectCommand({ Bucket: this.#bucket, Key: 'x' })),
@@ -252,17 +252,12 @@ export class S3Store implements ObjectStore {
 
 const MAX_DOWNLOADS = 10_000;
 
-/**
- * S3 takes 10,000 parts at most, each of at least 5 MiB but for the last: this allows for 80 GB.
- */
+/** S3 accepts up to 10,000 parts of at least 5 MiB, except the last: this allows for 80 GB. */
 const PART_BYTES = 8 * 1024 * 1024;
 /** Milliseconds for the upload of a part. */
 const PART_MS = 120_000;
 
-/**
- * Copies pieces into parts of PART_BYTES. There is always one, which may be empty; the last one may
- * be shorter.
- */
+/** Copies pieces into parts of PART_BYTES: at least one, perhaps empty; the last may be shorter. */
 async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   // Grows by doubling, since most objects are far smaller than a part.
   let part = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -288,10 +283,7 @@ async function* inParts(bytes: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
 
 const FIRST_BYTES = 64 * 1024;
 
-/**
- * The status of an answer; the SDK notes it also on errors of its own about what the answer
- * contains.
- */
+/** Returns the status of an answer; the SDK also notes it on its own errors about the content. */
 function statusOf(error: unknown): number | undefined {
   const { $metadata } = error as Partial<S3ServiceException>;
   return $metadata?.httpStatusCode;
@@ -306,9 +298,9 @@ async function answered<T>(promise: Promise<T>): Promise<T> {
 }
 
 /**
- * Says what went wrong outside (docs/contract.md#errors): the store answered with an error, could
- * not be connected to, or took too long. Credentials that this machine's role does not give are a
- * failure of this deployment. Other errors are mistakes of ours and stay as they are.
+ * Classifies a failure (docs/contract.md#errors): the store answered with an error, refused the
+ * connection, or took too long. Credentials that this machine's role does not provide are a failure
+ * of this deployment. Other errors are bugs of ours and are returned unchanged.
  */
 function asFailure(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
@@ -316,7 +308,7 @@ function asFailure(cause: unknown): unknown {
     return unavailable('The object storage is temporarily unavailable.', cause);
   }
   const { code, syscall } = cause as NodeJS.ErrnoException;
-  // The SDK calls everything that it tries again a TimeoutError, refused and reset connections too.
+  // The SDK names everything that it retries a TimeoutError, even refused and reset connections.
   const isTimeout = code === 'ETIMEDOUT' || (code === undefined && cause.name === 'TimeoutError');
   if (isTimeout && syscall !== 'connect' && !NOT_CONNECTED.test(cause.message)) {
     return new ApiError('timeout', 'The object storage did not answer in time.', { cause });
@@ -330,8 +322,8 @@ function asFailure(cause: unknown): unknown {
   return cause;
 }
 
-/** The SDK's message where its `connectionTimeout` is over. */
+/** The SDK's message when its `connectionTimeout` has passed. */
 const NOT_CONNECTED = /did not establish a connection/;
 
-/** Codes of Node for connections and their TLS; those of mistakes begin with ERR_. */
+/** Node's codes for failed connections and TLS; those of programming errors begin with ERR_. */
 const BROKEN = /^(E(?!RR_)[A-Z_]+|ERR_(TLS|SSL)_\w+|\w*CERT\w*|UNABLE_TO_\w+)$/;

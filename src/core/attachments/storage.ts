@@ -2,59 +2,51 @@ import { FILE_URL_S } from '../../contract/protocol/resources/upload.ts';
 import type { Downloads } from '../resources/attachment.ts';
 
 /**
- * The store of attachments' bytes. Implementations: FileStore, S3Store; one contract suite runs on
- * both. Where the store fails, methods reject with ApiError `external_service_error`,
- * `connection_error`, `timeout`, or `service_unavailable` if this server itself cannot store or
- * sign.
+ * The store of attachments' bytes, implemented by FileStore and S3Store; one contract suite runs on
+ * both. If the store fails, methods reject with ApiError `external_service_error`,
+ * `connection_error` or `timeout`, or `service_unavailable` if this server cannot store or sign.
  */
 export interface ObjectStore extends Downloads {
-  /** Size of the largest object that it accepts. */
+  /** The size of the largest object that it accepts. */
   readonly maxBytes: number;
-  /** What the files of one account may take together, in bytes, or null for no limit. */
+  /** The limit for all files of one account together, in bytes, or null for no limit. */
   readonly accountBytes: number | null;
 
   /**
-   * Returns a URL that accepts these bytes, sent with these headers, for fifteen minutes. An object
-   * is written once: the URL refuses a second upload, whatever happened to the answer of the first,
-   * so that an attached file never changes.
+   * Returns a URL that accepts these bytes, sent with these headers, for fifteen minutes. It
+   * refuses a second upload, whatever happened to the answer of the first, so that an attached file
+   * never changes.
    */
   presignUpload(upload: NewObject): Promise<PresignedUpload>;
 
   /**
-   * Writes a whole object that this server has made. An object that exists stays as it is, which is
-   * no error, because a repeated write has the same bytes.
+   * Writes a whole object made by this server. An existing object stays as it is without an error,
+   * because a repeated write has the same bytes.
    */
   put(object: Pick<NewObject, 'key' | 'contentType'>, bytes: Buffer): Promise<void>;
 
   /**
-   * Writes a whole object that this server makes, of a size that is known at its end; one piece at
-   * a time is in memory, and `bytes` may use its memory again for the next. Rejects with the error
-   * of `bytes`, or if the key has its bytes already. An incomplete object leaves nothing behind.
-   * Returns the size in bytes.
+   * Writes a whole object of a size that is known at its end; one piece at a time is in memory, and
+   * `bytes` may reuse its memory for the next. Rejects with the error of `bytes`, or if the key
+   * already has its bytes. An incomplete object leaves nothing behind. Returns the size in bytes.
    */
   putStream(object: Pick<NewObject, 'key' | 'contentType'>, bytes: AsyncIterable<Buffer>): Promise<number>;
 
-  /**
-   * Opens the object to read it in pieces; undefined if there is no complete object under the key.
-   */
+  /** Opens the object for reading, or returns undefined if there is no complete object. */
   open(key: string): Promise<FileBytes | undefined>;
 
-  /**
-   * Returns at most the first `most` bytes of the object; undefined if there is no complete object
-   * under the key.
-   */
+  /** Returns at most the first `most` bytes, or undefined if there is no complete object. */
   read(key: string, most: number): Promise<Buffer | undefined>;
 
-  /** Returns the object's size in bytes; undefined if there is no complete object under the key. */
+  /** Returns the object's size in bytes, or undefined if there is no complete object. */
   sizeOf(key: string): Promise<number | undefined>;
 
   /** Removes objects; keys without an object are ignored. */
   remove(keys: readonly string[]): Promise<void>;
 
-  /** Removes the remains of uploads that broke off. */
+  /** Removes the remains of interrupted uploads. */
   tidy(): Promise<void>;
 
-  /** Closes connections. */
   close(): void;
 }
 
@@ -62,7 +54,7 @@ export interface ObjectStore extends Downloads {
 export interface FileBytes {
   readonly size: number;
   /**
-   * `isTransient`: a piece may be overwritten once the next one is asked for. Memory for each piece
+   * `isTransient`: a piece may be overwritten once the next one is requested. Memory for each piece
    * is garbage that V8 lets grow to tens of megabytes.
    */
   read(options?: { readonly isTransient?: boolean }): AsyncIterable<Buffer>;
@@ -77,15 +69,14 @@ export interface NewObject {
 
 export interface PresignedUpload {
   readonly url: string;
-  /** Must be sent exactly so. */
+  /** Must be sent unchanged. */
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
 }
 
 /**
- * Returns the window of time in which all download URLs are equal, and when they expire: both in
- * milliseconds since 1970.
+ * Returns the window of time in which all download URLs are equal, and its end, in ms since 1970.
  */
 export function downloadWindow(nowMs: number): { readonly beginsAtMs: number; readonly endsAtMs: number } {
   const beginsAtMs = nowMs - (nowMs % WINDOW_MS);

@@ -9,7 +9,6 @@ import { defineTopic } from '../../platform/db/queue/topic.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ObjectStore } from './storage.ts';
 
-/** The description of a file from the request for its URL. */
 export type Upload = Pick<
   Selectable<Schema['uploads']>,
   's3_key' | 'filename' | 'content_type' | 'size_bytes'
@@ -21,9 +20,9 @@ interface NewUpload extends Upload {
 }
 
 /**
- * Inserts an upload, unless there is one with its key. `accountBytes`: ObjectStore.accountBytes.
- * Uploads of one account are counted one after the other, so several at once do not pass it. Throws
- * ApiError `limit_exceeded`.
+ * Inserts an upload, unless one has its key. `accountBytes`: see ObjectStore.accountBytes. Uploads
+ * of one account are counted one by one, so that concurrent ones do not exceed it. Throws ApiError
+ * `limit_exceeded`.
  */
 export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: number | null): Promise<void> {
   await tx.kysely
@@ -43,9 +42,8 @@ export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: numb
 }
 
 /**
- * Inserts the upload of a file that this server writes and no message can attach: it is kept for as
- * long as a row of compliance_jobs refers to it. `size_bytes` is 0, so that it is not counted among
- * what the account stores.
+ * Inserts the upload of a file that this server writes and no message can attach; a row of
+ * compliance_jobs keeps it. `size_bytes` is 0, so that the account's storage does not count it.
  */
 export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
   await tx.kysely
@@ -55,8 +53,8 @@ export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>)
 }
 
 /**
- * Inserts the upload of a file of a mail that came in, before its bytes are written: it is kept
- * while a mail or an attachment refers to it, and for a day before. `size_bytes` is 0
+ * Inserts the upload of a received mail's file, before its bytes are written: it is kept for a day,
+ * and then while a mail or an attachment refers to it. `size_bytes` is 0
  * (docs/decisions.md#mail-is-not-counted-among-stored-files).
  */
 export async function insertMailFile(db: Db, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
@@ -67,8 +65,7 @@ export async function insertMailFile(db: Db, file: Omit<NewUpload, 'size_bytes'>
 }
 
 /**
- * Removes those of these files that nothing refers to, now. Only where nothing can refer to them
- * any more.
+ * Removes unreferenced ones of these files now. Only for files that nothing can refer to any more.
  */
 export async function removeUnreferenced(
   database: Database,
@@ -87,8 +84,8 @@ export async function removeUnreferenced(
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');
 
 /**
- * What had these files is deleted: they cannot be attached again, lose their names at once, and are
- * removed once nothing refers to them (docs/decisions.md#files-of-deleted-messages).
+ * Withdraws the files of something deleted: they cannot be attached again, lose their names at
+ * once, and are removed once unreferenced (docs/decisions.md#files-of-deleted-messages).
  */
 export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
@@ -100,21 +97,21 @@ export async function withdrawUploads(tx: Tx, keys: readonly string[]): Promise<
   await addRemoval(tx);
 }
 
-/** Schedules files that nothing refers to for removal. */
+/** Schedules the removal of unreferenced files. */
 export async function addRemoval(tx: Tx): Promise<void> {
   const runAt = new Date(Date.now() + WITHDRAWN_FOR_S * 1_000 + JOB_LATER_MS).toISOString();
   await addJob(tx, REMOVE_WITHDRAWN, {}, { runAt });
 }
 
 /**
- * Returns whether links to the file answer 410: nothing refers to it and nothing can refer to it
- * again, or everything that does was deleted with its conversation or its account.
+ * Returns whether links to the file answer 410: nothing refers or can refer to it again, or
+ * everything that does was deleted with its conversation or its account.
  */
 export async function isDeleted(db: Db, key: string): Promise<boolean> {
   return (await db.query(READ_DELETED, key)).length > 0;
 }
 
-/** The account's uploads that may still be attached, by key. */
+/** Returns the account's uploads that may still be attached, by key. */
 export async function readUploads(
   db: Db,
   accountId: string,
@@ -125,23 +122,22 @@ export async function readUploads(
 }
 
 /**
- * Removes files that neither a message, nor a run of an agent, nor an export, nor a mail, nor an
- * avatar refers to: those that were not attached in time, and those whose last message was deleted.
- * Safe on several nodes at once, and again after a failure. Rejects with the error of the store or
- * the database.
+ * Removes files that no message, run, export, mail or avatar refers to: those that were not
+ * attached in time, and those whose last message was deleted. Safe on several nodes at once, and
+ * again after a failure. Rejects with the error of the store or the database.
  */
 export async function purgeUploads(database: Database, store: ObjectStore): Promise<void> {
   await store.tidy();
   await removeUnattached(database, store);
 }
 
-/** Like `purgeUploads`, without the remains of uploads that broke off. */
+/** Does what `purgeUploads` does, except for the remains of interrupted uploads. */
 export async function removeUnattached(database: Database, store: ObjectStore): Promise<void> {
   for (;;) {
     await database.query(MARK_ATTACHED);
     const rows = await database.query(READ_UNATTACHED);
     const keys = rows.map(({ s3_key }) => s3_key);
-    // The rows last, so that a later round finds what a failure leaves behind.
+    // Rows are removed last, so that a later round finds what a failure leaves behind.
     await store.remove(keys);
     await database.query(REMOVE_UPLOADS, keys);
     if (keys.length < PURGED_AT_ONCE) return;
@@ -167,21 +163,18 @@ const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upl
       AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`,
 });
 
-/**
- * An hour more than a file may be attached, so that a send that was admitted just in time has long
- * committed.
- */
+/** One hour more than attaching is allowed, so that a send admitted just in time has committed. */
 const IS_OVERDUE = `attached_at IS NULL AND (
     created_at < clock_timestamp() - interval '${ATTACHABLE_HOURS + 1} hours'
     OR withdrawn_at < clock_timestamp() - interval '${WITHDRAWN_FOR_S} seconds')`;
 
-/** What has the file is shown with a link to it. */
+/** SQL: whether something that refers to the file is shown with a link to it. */
 const IS_LINKED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM artifacts f WHERE f.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM compliance_jobs j WHERE j.s3_key = u.s3_key)
   OR EXISTS (SELECT FROM mails m WHERE m.source_key = u.s3_key))`;
 
-/** Avatars have addresses of their own: a link that ended does not work again for their sake. */
+/** Avatars have addresses of their own: they do not make an ended link work again. */
 const IS_ATTACHED = `(${IS_LINKED} OR EXISTS (SELECT FROM avatars v WHERE v.s3_key = u.s3_key))`;
 
 const READ_DELETED = statement<[key: string]>({
@@ -201,7 +194,7 @@ const READ_DELETED = statement<[key: string]>({
         ) AS reference LEFT JOIN conversations c ON c.id = reference.conversation_id)`,
 });
 
-/** Marked so that each round looks only at files that no earlier round has found attached. */
+/** Marked, so that each round skips files that an earlier round has found attached. */
 const MARK_ATTACHED = statement({
   name: 'mark-uploads-attached',
   text: `UPDATE uploads u SET attached_at = clock_timestamp() WHERE ${IS_OVERDUE} AND ${IS_ATTACHED}`,
