@@ -29,7 +29,6 @@ import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-s
 
 const SINCE = '1.2.harbor';
 
-/** The list of conversations, in either order. */
 export function listRoute(database: Database): Route {
   return defineRoute({
     name: 'list_conversations',
@@ -89,7 +88,7 @@ export function listRoute(database: Database): Route {
 }
 
 const BY_CREATION = defineList('conversations', ['time', 'text']);
-/** The last part is when the walk began. */
+/** The last part is the beginning of the walk. */
 const BY_ACTIVITY = defineList('inbox', ['time', 'text', 'time']);
 
 const NOTHING = { rows: [], asOf: undefined } as const;
@@ -98,7 +97,7 @@ function several<const V extends readonly string[]>(values: V) {
   return Type.Array(OneOf(values), { minItems: 1, maxItems: values.length });
 }
 
-/** Returns when the walk began that the page belongs to, and the page by the key of the rows. */
+/** Returns the beginning of the page's walk, and the page by the key of the rows. */
 function walkOf<Page extends { readonly after: readonly (string | number)[] | null }>(
   page: Page,
 ): [asOf: string | undefined, page: Page] {
@@ -122,10 +121,7 @@ interface ListQuery {
   readonly direct?: 'all';
 }
 
-/**
- * Returns the filters as they were given. Throws ApiError `parameters_exclusive` or
- * `parameter_missing`.
- */
+/** Returns the given filters. Throws ApiError `parameters_exclusive` or `parameter_missing`. */
 function filtersOf(query: ListQuery, version: Version): InboxFilters {
   const { type, audience, filter, topic_type, topic_id } = query;
   if ((topic_type === undefined) !== (topic_id === undefined)) {
@@ -158,9 +154,8 @@ function oneOrSeveral(
 }
 
 /**
- * Returns the filters with actors' ids; undefined if no conversation matches. Customers see neither
- * the team's workflow nor who is in a case, so for them these filters match nothing, whatever
- * exists.
+ * Returns the filters with actors' ids, or undefined if no conversation matches. Customers see
+ * neither the team's workflow nor a case's members, so for them these filters match nothing.
  */
 async function resolved(
   database: Database,
@@ -189,8 +184,7 @@ async function resolved(
 }
 
 /**
- * Throws ApiError `parameter_invalid` (param topic_id) for a resource that the account does not
- * have.
+ * Throws ApiError `parameter_invalid` (param topic_id) if the account does not have the resource.
  */
 async function readTopicFilter(db: Db, { accountId }: Principal, topic: EntityRef): Promise<EntityRef> {
   const found = (await readEntities(db, accountId, [topic])).get(refKey(topic));
@@ -200,7 +194,7 @@ async function readTopicFilter(db: Db, { accountId }: Principal, topic: EntityRe
 }
 
 /**
- * Reading other people's direct messages is audited, page by page. Throws
+ * Audits the reading of other people's direct messages, per page. Throws
  * `insufficient_permissions`.
  */
 async function auditDirect(database: Database, principal: Principal): Promise<void> {

@@ -9,8 +9,7 @@ import { IS_MEMBER, isSnoozed } from '../resources/participant.ts';
 import { readPending, type Scope } from './pending-store.ts';
 
 /**
- * Filters of the list (docs/contract.md#the-inbox); without `statuses`: all but those that the
- * caller has hidden.
+ * Filters of the list (docs/contract.md#the-inbox); without `statuses`, all that are not hidden.
  */
 export interface InboxFilters {
   readonly statuses?: readonly string[] | undefined;
@@ -24,14 +23,13 @@ export interface InboxFilters {
   readonly customerId?: string | undefined;
   readonly topic?: EntityRef | undefined;
   readonly filter?: InboxFilter | undefined;
-  /** Whether callers that see the whole account see other people's direct messages. */
+  /** Whether callers that see the whole account see other people's direct messages too. */
   readonly includesDirect: boolean;
 }
 
 export type InboxFilter = 'unread' | 'mine' | 'unassigned' | 'snoozed';
 export type InboxOrder = 'created' | 'activity';
 
-/** A conversation with what it is ordered by. */
 export interface InboxRow extends ConversationRow {
   readonly activity_at: string;
 }
@@ -45,10 +43,7 @@ export interface InboxPage {
 
 export interface InboxRows {
   readonly rows: readonly InboxRow[];
-  /**
-   * The moment from which on events are needed; undefined where the page was read from the
-   * conversations alone.
-   */
+  /** The moment from which events are needed, or undefined if only conversations were read. */
   readonly asOf: string | undefined;
 }
 
@@ -60,7 +55,7 @@ export async function readInbox(
   { order, page, asOf }: InboxPage,
 ): Promise<InboxRows> {
   const values = valuesOf(principal, filters, order === 'activity' && page.search === null);
-  // Only conversations with a position of the caller's own are unread.
+  // Only conversations in which the caller has a position can be unread.
   const isUnread = filters.filter === 'unread';
   const scope: Scope = seesWholeAccount(principal) && !isUnread ? 'account' : 'own';
   if (order === 'created' && !isUnread) {
@@ -112,7 +107,7 @@ function valuesOf({ accountId, actor }: Principal, filters: InboxFilters, isInbo
   ];
 }
 
-// Filters that are not given are null: one statement for all combinations keeps its plan.
+// Absent filters are null: one statement for all combinations keeps its plan.
 const CONDITIONS = `c.account_id = $1 AND c.deleted_at IS NULL
       AND CASE WHEN $3::text[] IS NULL THEN p.membership IS DISTINCT FROM 'hidden'
         ELSE (CASE WHEN p.membership = 'hidden' THEN p.membership ELSE c.status END) = ANY($3) END
@@ -137,9 +132,9 @@ function isMember(actorId: string, condition = ''): string {
 
 /**
  * The sources of the rows: for people their own participations, for other callers the account's
- * index in order. OFFSET 0 makes Postgres look up the other table row by row: otherwise the
- * planner, while tables are small, scans all of the caller's participations for each conversation,
- * and keeps that plan while they grow.
+ * index in order. OFFSET 0 makes Postgres look up the other table row by row: otherwise, while
+ * tables are small, the planner scans all of the caller's participations for each conversation, and
+ * keeps that plan while they grow.
  */
 const OWN_OF_R = `JOIN LATERAL (SELECT * FROM participants
       WHERE conversation_id = r.conversation_id AND actor_id = $2 AND ${IS_MEMBER} OFFSET 0) p ON true`;
@@ -166,8 +161,7 @@ const PENDING_ROWS =
   'ROWS FROM (unnest($15::text[]), unnest($17::timestamptz[]), unnest($18::boolean[])) AS r(conversation_id, activity_at, is_unread)';
 
 /**
- * Lists by the rows of the inbox, apart from what is pending, and the same lists of what is
- * pending.
+ * Lists by the rows of the inbox, without what is pending, and the same lists of what is pending.
  */
 const BY_ROWS = {
   own: byRows('own', 'inbox_rows r', 'r.actor_id = $2 AND r.activity_at IS NOT NULL', ''),
@@ -232,7 +226,6 @@ function inboxList<Values extends readonly Value[]>({
   });
 }
 
-/** Returns the time by Postgres' clock. */
 export async function readClock(db: Querier): Promise<string> {
   const [clock] = await db.query(READ_CLOCK);
   return clock!.at;

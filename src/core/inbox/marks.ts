@@ -10,8 +10,8 @@ import { IS_MEMBER } from '../resources/participant.ts';
 import { readPending, unreadOf } from './pending-store.ts';
 
 /**
- * Moves the caller's read position back before a message (docs/contract.md#own-state); one that is
- * there, or farther back, stays. Notifications that were read stay so. Throws as `markRead` does.
+ * Moves the caller's read position back to before a message (docs/contract.md#own-state), never
+ * forward. Notifications that were read stay read. Throws as `markRead` does.
  */
 export async function markUnread(
   tx: Tx,
@@ -26,8 +26,8 @@ export async function markUnread(
 }
 
 /**
- * Moves the caller's read position to the end of every conversation in which it has something
- * unread. The notifications of a user follow the commit. Returns the positions that moved.
+ * Moves the caller's read position to the end of every conversation with something unread; its
+ * notifications follow the commit. Returns the positions that moved.
  */
 export async function markAllRead(tx: Tx, principal: Principal): Promise<readonly ConversationRead[]> {
   const { actor, customer } = principal;
@@ -41,10 +41,10 @@ export async function markAllRead(tx: Tx, principal: Principal): Promise<readonl
   return moved;
 }
 
-/** Positions in one row of the outbox. */
+/** The number of positions in one row of the outbox. */
 const POSITIONS_AT_ONCE = 100;
 
-// Locked in one fixed order, so that two such transactions cannot deadlock.
+// Locked in a fixed order, so that two such transactions cannot deadlock.
 const MOVE_ALL = statement<
   [actorId: string, pendingIds: readonly string[], unreadIds: readonly string[], forCustomer: boolean],
   ConversationRead

@@ -6,23 +6,23 @@ import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, standingOf } from './standing.ts';
 
 /**
- * The conversations of a reader whose rows may be out of date, or that have none because of their
- * size, as they stand at `asOf`. What is read from rows behind this leaves them out.
+ * The conversations of a reader, as they stand at `asOf`, whose rows may be out of date or absent
+ * because of their size. Later reads of rows leave them out.
  */
 export interface Pending {
   readonly asOf: string;
   readonly ids: readonly string[];
-  /** By place: the time of the last activity, and whether the reader has something unread. */
+  /** By index: the time of the last activity, and whether the reader has something unread. */
   readonly activity: readonly string[];
   readonly unread: readonly boolean[];
 }
 
-/** Returns the ids of those in which the reader has something unread. */
+/** Returns the ids of the conversations in which the reader has something unread. */
 export function unreadOf({ ids, unread }: Pending): readonly string[] {
   return ids.filter((_, place) => unread[place]);
 }
 
-/** Whose rows are read: the caller's own, or those of all conversations of its account. */
+/** The rows to read: the caller's own, or those of all conversations of its account. */
 export type Scope = 'own' | 'account';
 
 export function scopeOf(principal: Principal): Scope {
@@ -45,8 +45,8 @@ export async function readPending(
 }
 
 /**
- * Rows of the outbox that are looked at: what is left there longer than a moment belongs to the
- * oldest ones.
+ * The number of outbox rows that are read: rows that stay longer than a moment are among the
+ * oldest.
  */
 const MOST_SENT = 1_000;
 

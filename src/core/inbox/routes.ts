@@ -75,7 +75,7 @@ export function conversationListRoutes({ database, engine }: ConversationListRou
 }
 
 /**
- * Positions that are published at once; the others are seen when they move next, as after any lost
- * event of this kind.
+ * The number of positions that are published at once; the others are seen when they move next, as
+ * after any lost event of this kind.
  */
 const MOST_PUBLISHED = 500;

@@ -1,18 +1,16 @@
 /**
- * How a conversation stands, worked out from its messages: when something was last sent, the newest
- * message that counts as unread, and the newest one by another author than that. From these two
- * each member's unread state follows, whatever the number of members. A deleted message does not
- * count; customers see no internal one.
+ * How a conversation stands, derived from its messages: when something was last sent, the newest
+ * message that counts as unread, and the newest one by another author (src/core/inbox/README.md). A
+ * deleted message does not count; customers see no internal one.
  *
- * A row of conversation_activity saves the way back through the history: up to `scanned_through`
- * its numbers are all settled, so that only what came behind is read. It does not help once a
- * message was deleted.
+ * A row of conversation_activity avoids reading the history: up to `scanned_through` all numbers
+ * are settled, so that only later messages are read. It does not help once a message was deleted.
  */
 
-/** Those who see the same messages, and the columns of conversation_activity that are theirs. */
+/** Readers who see the same messages, and their columns of conversation_activity. */
 interface Side {
   readonly of: string;
-  /** The condition on a message that they see, in SQL. */
+  /** SQL: the condition on a message that they see. */
   readonly seen: string;
   readonly at: string;
   readonly last: string;
@@ -40,10 +38,10 @@ const CUSTOMER: Side = {
 /**
  * SQL: joins that add `s`, with the columns of conversation_activity from `activity_at` to
  * `scanned_through`, and `stored`, the present row of conversation_activity. `due` has the `id` of
- * a conversation, and `is_rescan`, whether a message was deleted since that row was written; `c` is
+ * a conversation and `is_rescan`, whether a message was deleted since that row was written; `c` is
  * an alias of conversations.
  *
- * What came behind the row is read once, for all counts together. A whole history is walked
+ * Messages after the row are read once, for all counts together. A whole history is walked
  * backwards instead, as far as each answer needs.
  */
 export function standingOf(due: string, c: string): string {
@@ -78,7 +76,7 @@ export function standingOf(due: string, c: string): string {
 }
 
 /**
- * A message is refused a number that is farther below the head
+ * The distance below the head beyond which a message is refused a number
  * (core/messages/timeline/timeline-store.ts).
  */
 const SETTLED_BELOW = 1_000;
@@ -93,8 +91,8 @@ function columnsOf({ of, at, last, author, other }: Side, c: string): string {
 }
 
 // `holds` is a condition on the conversation. In the WHERE of a subquery it keeps Postgres from
-// beginning the scan; as a condition of the join it is checked behind the scan, which then reads
-// every message that came.
+// starting the scan; as a condition of the join it is checked after the scan, which then reads
+// every new message.
 
 function newestOf({ of, seen }: Side, behind: string, holds: string): string {
   return `LEFT JOIN LATERAL (
@@ -107,13 +105,13 @@ function newestOf({ of, seen }: Side, behind: string, holds: string): string {
         ) ${of}_newest ON true`;
 }
 
-/** The newest message by another author, of what came. */
+/** The newest message by another author among the new ones. */
 function otherCame({ of, seen }: Side, holds: string): string {
   const isOther = `m.author_id IS DISTINCT FROM ${of}_newest.author_id`;
   return `max(m.sequence) FILTER (WHERE ${holds} AND ${isOther} AND ${COUNTED} AND ${seen}) AS ${of}_other`;
 }
 
-/** The newest message by another author, of a whole history. */
+/** The newest message by another author in a whole history. */
 function otherOf({ of, seen }: Side, behind: string, holds: string): string {
   return `LEFT JOIN LATERAL (
           SELECT m.sequence FROM messages m
@@ -125,7 +123,7 @@ function otherOf({ of, seen }: Side, behind: string, holds: string): string {
 
 const COUNTED = "m.status = 'sent' AND m.deleted_at IS NULL";
 
-/** SQL: the member's own time of activity. `p` is an alias of participants, `s` of a standing. */
+/** SQL: the member's own time of activity. `p` aliases participants, `s` a standing. */
 export function activityOf(p: string, s: string): string {
   return `CASE WHEN ${p}.type = 'customer' THEN ${s}.${CUSTOMER.at} ELSE ${s}.${TEAM.at} END`;
 }

@@ -7,8 +7,8 @@ import { readInbox } from './list-store.ts';
 import { readPending, type Scope, scopeOf, unreadOf } from './pending-store.ts';
 
 /**
- * Returns the caller's summary. `unread` counts what the list by activity shows with `filter`
- * `unread`; what the caller has hidden counts nowhere. Customers see no lanes.
+ * Returns the caller's summary. `unread` counts the list by activity with `filter` `unread`; hidden
+ * conversations do not count. Customers see no lanes.
  */
 export async function readInboxSummary(db: Querier, principal: Principal): Promise<InboxSummary> {
   const pending = await readPending(db, principal, 'own');
@@ -50,8 +50,8 @@ const MEMBER_OF = (id: string) => `CROSS JOIN LATERAL (
       WHERE c.deleted_at IS NULL AND (p.snoozed_until IS NULL OR NOT ${isSnoozed('p')})`;
 
 /**
- * The cases of a member are those of its participations; for other callers all cases, less those
- * that they have hidden.
+ * The cases of a member's participations; for other callers all cases except those they have
+ * hidden.
  */
 const CASES: Readonly<Record<Scope, string>> = {
   own: `

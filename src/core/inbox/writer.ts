@@ -14,14 +14,13 @@ export interface InboxWriterOptions {
   readonly watch: Pick<DueWatch, 'add'>;
   readonly metrics: Pick<Metrics, 'inboxWritten'>;
   readonly log: Logger;
-  /** Called with what was written, once it is committed. */
+  /** Called with the written conversations after the commit. */
   readonly onWritten?: (written: readonly WrittenConversation[]) => void;
 }
 
 /**
- * Writes the inbox rows of conversations that are marked (src/core/inbox/README.md). Every node has
- * one, and each takes whatever is marked, so that what a killed node left behind is written by
- * the next round of another.
+ * Writes the inbox rows of marked conversations (src/core/inbox/README.md). Every node has a
+ * writer, and each takes whatever is marked, also what a killed node left behind.
  */
 export class InboxWriter {
   readonly #options: InboxWriterOptions;
@@ -53,20 +52,17 @@ export class InboxWriter {
   }
 }
 
-/**
- * A conversation with more members has no row of its own for each of them: its readers merge it in.
- */
+/** A larger conversation has no row for each member: its readers merge it in. */
 export const MOST_ROWS = 100;
 
-/** A conversation whose rows were written. */
 export interface WrittenConversation {
   readonly id: string;
   /** Null if the conversation is gone. */
   readonly account_id: string | null;
   readonly is_large: boolean | null;
   /**
-   * The actors whose rows changed or went, or may have; of a large conversation those that did
-   * something themselves.
+   * The actors whose rows changed or were removed, or may have been; of a large conversation those
+   * that acted themselves.
    */
   readonly actor_ids: readonly string[];
 }
@@ -75,12 +71,12 @@ export interface WrittenConversation {
 export const MOST_CONVERSATIONS = 200;
 
 /**
- * Marks that a statement looks at. Those of the same conversation behind them stay, and are taken a
+ * The number of marks that a statement reads. Further ones of the same conversation are taken a
  * second later.
  */
 const MOST_MARKS = 2_000;
 
-/** Any number that nothing else of Parley locks. */
+/** An arbitrary number that nothing else of Parley locks. */
 export const INBOX_LOCK = 7_230_915_025;
 
 /** SQL: whether a conversation is marked. */
@@ -88,12 +84,12 @@ export const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT
 
 /**
  * Writes the rows of up to MOST_CONVERSATIONS that are marked and were not written for a second,
- * and removes their marks. None where another node is at it.
+ * and removes their marks. Writes none if another node is writing.
  *
- * One statement sees one snapshot: a mark that it removes was committed with, or behind, the change
- * that it stands for, so that the rows contain it; what is committed meanwhile leaves a mark of its
- * own. One writer at a time, since an older snapshot must not be written over a newer one. The lock
- * ends with the statement, whatever becomes of the node.
+ * One statement sees one snapshot: a mark that it removes was committed with, or after, the change
+ * that it stands for, so that the rows contain it; a later commit leaves its own mark. Only one
+ * writer runs at a time, since an older snapshot must not be written over a newer one. The lock
+ * ends with the statement, whatever happens to the node.
  */
 const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>({
   name: 'write-due-inbox-rows',
@@ -165,12 +161,12 @@ const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation
       LEFT JOIN changed ON changed.conversation_id = due.id`,
 });
 
-/** The channel on which nodes learn whose inbox changed (edge/gateway/inbox-updates.ts). */
+/** The channel that tells nodes whose inbox changed (edge/gateway/inbox-updates.ts). */
 export const INBOX_CHANNEL = 'inbox';
 
 /**
- * Announces to every node whose inbox has changed, account by account. What is lost is announced by
- * the next change: the event that follows shows all of it.
+ * Announces to every node whose inbox has changed, account by account. The next change makes up for
+ * a lost one: its event shows everything.
  */
 export function announceWritten(
   engine: Pick<Engine, 'publish'>,
