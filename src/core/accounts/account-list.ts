@@ -3,16 +3,15 @@ import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset
 
 /** A list of an account's resources of one kind, newest first, in pages. */
 export interface AccountList<Row> {
-  /** Returns the rows of one page, in its direction. */
   readPage(db: Db, accountId: string, page: KeysetPage): Promise<Row[]>;
 }
 
 export interface AccountListOptions {
-  /** The plural of the resource, which names the prepared statements. */
+  /** The plural of the resource, for the names of the prepared statements. */
   readonly name: string;
   /** Includes `t.created_at` and `t.id`. */
   readonly columns: string;
-  /** The table as `t`, with its joins; `t` has account_id, created_at and id. */
+  /** The table as `t`, with its joins; `t` must have account_id, created_at and id. */
   readonly from: string;
   readonly search: readonly string[];
 }
@@ -33,7 +32,7 @@ export function defineAccountList<Row extends object>({
   return { readPage: (db, accountId, page) => list.readPage(db, [accountId], page) };
 }
 
-/** The key that these lists are ordered by, and the content of a cursor. */
+/** Returns the sort key of these lists, which is the content of a cursor. */
 export function keyOf(row: { readonly created_at: string; readonly id: string }): [string, string] {
   return [row.created_at, row.id];
 }

@@ -16,14 +16,14 @@ import { createRole } from './roles.ts';
 
 export interface NewAccount {
   readonly account: AccountRow;
-  /** By their names, which are these keys. */
+  /** Keyed by the names of the roles. */
   readonly roles: Readonly<Record<DefaultRole, RoleRow>>;
   readonly customerService: GroupRow;
 }
 
 /**
- * Creates an account with the roles below and the 'Customer Service' persona. A trigger of Postgres
- * adds the roles of stations and representatives (migrations/0027).
+ * Creates an account with the roles below and the 'Customer Service' persona. A trigger adds the
+ * roles of stations and representatives (migrations/0027).
  */
 export async function createAccount(
   tx: Tx,
@@ -47,9 +47,7 @@ export async function createAccount(
   };
 }
 
-/**
- * Locks the account until the transaction ends: changes of its admins are made one after the other.
- */
+/** Locks the account until the transaction ends, so that changes of its admins are serialised. */
 export async function lockAccount(tx: Tx, id: string): Promise<void> {
   await tx.kysely.selectFrom('accounts').select('id').where('id', '=', id).forNoKeyUpdate().execute();
 }
@@ -61,7 +59,7 @@ export async function findAccount(db: Db, id: string): Promise<AccountRow> {
   return account;
 }
 
-/** Returns every account of the deployment, newest first; for the operator. */
+/** Returns every account of the deployment, newest first, for the operator. */
 export function listAccounts(
   db: Db,
   { search, fetch }: { readonly search: string | null; readonly fetch: number },
@@ -70,7 +68,7 @@ export function listAccounts(
   return db.query(LIST_ACCOUNTS, pattern, fetch);
 }
 
-/** Counts the users and keys that may act now. */
+/** Counts the users and keys that can act now. */
 export async function countMembers(
   db: Db,
   accountId: string,
@@ -81,7 +79,7 @@ export async function countMembers(
 
 /**
  * Updates an account; absent fields stay. Announces the change, since nodes cache the subscription
- * among rights. Throws `resource_not_found`.
+ * with the rights. Throws `resource_not_found`.
  */
 export async function updateAccount(
   tx: Tx,
@@ -100,15 +98,15 @@ export async function updateAccount(
 }
 
 /**
- * Ends every credential of an account for good, on all nodes within a second: it is going to be
- * removed. Throws `resource_not_found`.
+ * Ends every credential of an account that will be removed, for good, on all nodes within a second.
+ * Throws `resource_not_found`.
  */
 export async function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
   const account = await tx.kysely
     .updateTable('accounts')
     .set({
       deleted_at: sql<string>`coalesce(deleted_at, clock_timestamp())`,
-      // What acts without a credential, such as schedules, asks for the subscription alone.
+      // Work without a credential, such as a schedule, checks only the subscription.
       subscription: 'inactive',
       updated_at: sql<string>`later_than(updated_at)`,
     })
@@ -120,16 +118,12 @@ export async function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
   return account;
 }
 
-/**
- * Returns accounts that are to be removed, and of which no node can have a right in memory any
- * more.
- */
+/** Returns the accounts to be removed of which no node can still have a right in memory. */
 export async function readRemovableAccounts(db: Db): Promise<string[]> {
   const rows = await db.query(READ_REMOVABLE);
   return rows.map(({ id }) => id);
 }
 
-/** A default role's name. */
 export type DefaultRole = 'admin' | 'member' | 'viewer' | 'agent';
 
 interface RoleGrant {

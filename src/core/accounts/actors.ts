@@ -5,7 +5,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { ActorRow } from '../resources/actor.ts';
 
-/** Creates an actor only; agents, personas and customers are created with one. */
+/** Creates only an actor, as agents, personas and customers need one. */
 export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'id'>): Promise<ActorRow> {
   return db.kysely
     .insertInto('actors')
@@ -15,9 +15,9 @@ export function createActor(db: Db, actor: Omit<Insertable<Schema['actors']>, 'i
 }
 
 /**
- * Returns the account's customer with this e-mail address, case ignored; the oldest if there are
- * several. Holds a lock on the address until the transaction ends, so that two requests that find
- * no customer do not both create one.
+ * Returns the account's customer with this e-mail address, regardless of case: the oldest of
+ * several. Locks the address until the transaction ends, so that two requests that find no customer
+ * do not both create one.
  */
 export async function findCustomer(
   tx: Tx,
@@ -28,7 +28,7 @@ export async function findCustomer(
   return found?.id;
 }
 
-/** Creates the external person of a case: a user without a role. */
+/** Creates the customer of a case: a user without a role. */
 export function createCustomer(
   db: Db,
   customer: { readonly accountId: string; readonly name: string; readonly email?: string },

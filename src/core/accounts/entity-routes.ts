@@ -77,7 +77,7 @@ export async function findEntity(db: Db, accountId: string, id: string): Promise
   return { type: 'entity', ...row };
 }
 
-/** The entities of an account, newest first; searched by name and handle. */
+/** The entities of an account, newest first; searchable by name and handle. */
 export const ENTITIES = defineAccountList<EntityRow & { readonly created_at: string }>({
   name: 'entities',
   columns: "'entity' AS type, t.id, t.name, t.handle, t.created_at",

@@ -2,7 +2,7 @@ import { ApiError } from '../../contract/protocol/errors.ts';
 import type { RoleType } from '../../contract/protocol/resources/role.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 
-/** The permissions that a role gives; an `admin` role gives all of them, whatever it lists. */
+/** The permissions that a role gives; an `admin` role gives all, whatever it lists. */
 export interface Grant {
   readonly type: RoleType;
   readonly permissions: readonly string[];
@@ -10,8 +10,7 @@ export interface Grant {
 
 /**
  * A caller cannot grant more than it holds (docs/contract.md#limits-of-agents). Checked when a role
- * is made, and when one is given to a user, a key or an agent. Throws ApiError
- * `insufficient_permissions`.
+ * is created, or assigned to a user, a key or an agent. Throws `insufficient_permissions`.
  */
 export function requireGrant(principal: Principal, { type, permissions }: Grant): void {
   if (principal.admin) return;

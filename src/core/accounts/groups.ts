@@ -26,7 +26,7 @@ export interface NewGroup {
 /**
  * Creates a roster or persona with the actor that messages show as its sender. Throws
  * `resource_exists` (param name), and for `members[i]` `resource_not_found` (not an active actor of
- * the account) or `validation_failed` (neither a user nor an agent, or named before).
+ * the account) or `validation_failed` (neither a user nor an agent, or a duplicate).
  */
 export async function createGroup(tx: Tx, { accountId, name, members = [] }: NewGroup): Promise<GroupRow> {
   const memberIds = await readMemberIds(tx, accountId, members);
@@ -50,8 +50,8 @@ export async function findGroup(db: Db, accountId: string, id: string): Promise<
 }
 
 /**
- * Like `findGroup`; the group is locked until the transaction ends, and cannot be named by anything
- * new meanwhile.
+ * Reads as `findGroup` does, and locks the group until the transaction ends: nothing new can name
+ * it.
  */
 export async function lockGroup(tx: Tx, accountId: string, id: string): Promise<GroupRow> {
   const [row] = await tx.query(LOCK, accountId, id);
@@ -59,7 +59,7 @@ export async function lockGroup(tx: Tx, accountId: string, id: string): Promise<
   return row;
 }
 
-/** Replaces the members of a group that is new or locked. */
+/** Replaces the members of a new or locked group. */
 export async function writeMembers(tx: Tx, groupId: string, memberIds: readonly string[]): Promise<void> {
   await tx.kysely.deleteFrom('group_members').where('group_id', '=', groupId).execute();
   if (memberIds.length === 0) return;
@@ -67,7 +67,7 @@ export async function writeMembers(tx: Tx, groupId: string, memberIds: readonly 
   await tx.kysely.insertInto('group_members').values(rows).execute();
 }
 
-/** The groups of an account, newest first; searched by their names. */
+/** The groups of an account, newest first; searchable by name. */
 export const GROUPS = defineAccountList<GroupRow>({
   name: 'groups',
   columns: GROUP_COLUMNS,
@@ -75,7 +75,7 @@ export const GROUPS = defineAccountList<GroupRow>({
   search: ['t.name'],
 });
 
-/** Returns the actor ids of the members, in the order of the body. Throws as createGroup. */
+/** Returns the members' actor ids in the order of the body. Throws as `createGroup` does. */
 export async function readMemberIds(
   tx: Tx,
   accountId: string,
@@ -108,8 +108,8 @@ const LOCK = statement<[accountId: string, id: string], GroupRow>({
 });
 
 /**
- * Update Group (docs/contract.md#groups), but for its avatar. Conversations that were started from
- * the group keep their members. Returns the locked group as it was before. Throws ApiError
+ * Update Group (docs/contract.md#groups), except its avatar. Conversations that were started from
+ * the group keep their members. Returns the locked group in its previous state. Throws ApiError
  * `resource_not_found` (param id or `members[i]`), `validation_failed` (`members[i]`),
  * `resource_exists` (param name) or `resource_conflict` (a new name for the persona).
  */
@@ -147,14 +147,14 @@ export async function changeGroup(
 }
 
 /**
- * Delete Group (docs/decisions.md#deleting-a-group). Its actor stays as the author and sender of
- * what it was. Throws ApiError `resource_not_found` (param id), and `resource_conflict` for the
- * persona and while a conversation is assigned to the group or an inbox names it.
+ * Delete Group (docs/decisions.md#deleting-a-group). Its actor remains the author and sender of its
+ * messages. Throws ApiError `resource_not_found` (param id), or `resource_conflict` for the persona
+ * and while a conversation is assigned to the group or an inbox names it.
  */
 export async function removeGroup(tx: Tx, principal: Principal, id: string): Promise<GroupRow> {
   const group = await lockGroup(tx, principal.accountId, id);
   requireNoPersona(group, 'cannot be deleted');
-  // Before the count: an assignment that is under way ends first, and a later one finds the actor
+  // Before the count: a concurrent assignment ends first, and a later one finds the actor
   // deactivated.
   await writeActor(tx, group, { deactivated_at: sql<string>`clock_timestamp()` });
   const [uses] = await tx.query(COUNT_USES, group.actor_id, id);

@@ -24,7 +24,7 @@ import {
 } from './keys.ts';
 import { findRoleById } from './roles.ts';
 
-/** Permitted in admin roles only, whatever other roles hold (docs/contract.md#permissions). */
+/** Only admin roles may call these, whatever other roles hold (docs/contract.md#permissions). */
 export function apiKeyRoutes(database: Database): Route[] {
   return [
     defineRoute({

@@ -15,11 +15,11 @@ export interface NewKey {
   readonly name: string;
   /** A role of the same account: see findRole. */
   readonly roleId: string;
-  /** ISO 8601; without it the key does not expire. */
+  /** ISO 8601; if absent, the key does not expire. */
   readonly expiresAt?: string;
 }
 
-/** Creates a key with an actor of its own. `key` is the secret, which cannot be read again. */
+/** Creates a key with its own actor. `key` is the secret, which cannot be read again. */
 export async function createApiKey(
   tx: Tx,
   input: NewKey,
@@ -38,9 +38,8 @@ export async function createApiKey(
 }
 
 /**
- * Creates a new key, with its own id, for the same actor, role and expiration, and revokes the
- * previous one at once. Throws `resource_not_found` (param id), `resource_conflict` (no longer
- * active).
+ * Creates a key with a new id for the same actor, role and expiration, and revokes the previous one
+ * at once. Throws `resource_not_found` (param id) or `resource_conflict` (no longer active).
  */
 export async function rotateApiKey(
   tx: Tx,
@@ -64,9 +63,8 @@ export async function rotateApiKey(
 }
 
 /**
- * Revokes a key at once and for good (docs/contract.md#api-keys). Revoking it again changes
- * nothing. Without `accountId` it may belong to any account, for the operator. Throws
- * `resource_not_found` (param id).
+ * Revokes a key for good (docs/contract.md#api-keys); a repetition changes nothing. Without
+ * `accountId`, of any account, for the operator. Throws `resource_not_found` (param id).
  */
 export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Promise<ApiKeyRow> {
   const row = await tx.kysely
@@ -85,8 +83,8 @@ export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Prom
 }
 
 /**
- * Throws ApiError `validation_failed` (param expires_at) if that time, by Postgres' clock, has
- * passed.
+ * Throws ApiError `validation_failed` (param expires_at) unless Postgres' clock is before that
+ * time.
  */
 export async function requireFutureExpiry(db: Db, expiresAt: string): Promise<void> {
   const { rows } = await sql<{ future: boolean }>`
@@ -102,10 +100,7 @@ export async function findApiKey(db: Db, accountId: string, id: string): Promise
   return row;
 }
 
-/**
- * Whether the secret is valid for the account now: known, of this account, neither revoked nor
- * expired.
- */
+/** Returns whether the secret is known, of this account, and neither revoked nor expired. */
 export async function isValidApiKey(db: Db, accountId: string, key: string): Promise<boolean> {
   const row = await db.kysely
     .selectFrom('api_keys')
@@ -125,7 +120,7 @@ export async function isValidApiKey(db: Db, accountId: string, key: string): Pro
   return row !== undefined;
 }
 
-/** The keys of an account, newest first, including ended ones; searched by their names. */
+/** The keys of an account, newest first, including ended ones; searchable by name. */
 export const API_KEYS = defineAccountList<ApiKeyProfile>({
   name: 'api-keys',
   ...API_KEY,

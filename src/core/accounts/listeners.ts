@@ -13,16 +13,15 @@ import { enqueueRightsChanged } from './rights-changed.ts';
 export interface ListenersOptions<Found> {
   readonly database: Database;
   readonly rights: Pick<Rights, 'onChange'>;
-  /** Reads everything that listens. */
   readonly read: (database: Database) => Promise<Found>;
   readonly log: Logger;
 }
 
 /**
- * What listens to the events of accounts, such as webhooks, in the memory of this node. It is read
+ * The listeners to events of accounts, such as webhooks, in the memory of this node. They are read
  * again when a change is announced, and when a row of the outbox cannot be deleted because the
  * revision has grown (platform/db/queue/in-flight-rows.ts): a node that received no announcement
- * handles such a row once more, with what is true by then.
+ * handles such a row once more, in the current state.
  */
 export class Listeners<Found> {
   readonly #options: ListenersOptions<Found>;
@@ -47,10 +46,7 @@ export class Listeners<Found> {
     });
   }
 
-  /**
-   * Take the revision before the events are matched: what was found may be newer than it, never
-   * older.
-   */
+  /** Read the revision before matching events: what was found may be newer than it, never older. */
   get revision(): ListenersRevision {
     return this.#known.revision;
   }
@@ -59,7 +55,7 @@ export class Listeners<Found> {
     return this.#known.found;
   }
 
-  /** Resolves when everything was read after this call. Never rejects. */
+  /** Resolves when a read that began after this call is complete. Never rejects. */
   renew(): Promise<void> {
     this.#isStale = true;
     this.#renewal ??= this.#renew();
@@ -78,7 +74,7 @@ export class Listeners<Found> {
         this.#known = await readKnown(this.#options);
       }
     } catch (error) {
-      // The next row of the outbox that cannot be deleted is the reason to try again.
+      // The next row of the outbox that cannot be deleted triggers another try.
       this.#options.log.warn({ err: error }, 'could not read what listens to events');
     } finally {
       this.#renewal = undefined;
@@ -91,7 +87,7 @@ interface Known<Found> {
   readonly found: Found;
 }
 
-/** The revision is read first, so that what was found includes at least its changes. */
+/** Reads the revision first, so that what was found includes at least its changes. */
 async function readKnown<Found>({ database, read }: ListenersOptions<Found>): Promise<Known<Found>> {
   const revision = await readListenersRevision(database);
   return { revision, found: await read(database) };
@@ -101,9 +97,9 @@ async function readKnown<Found>({ database, read }: ListenersOptions<Found>): Pr
 const LISTENERS = 'listeners';
 
 /**
- * Part of every transaction that changes a webhook: events that are committed after it find the
- * change on every node. Each call makes all nodes handle the rows of the last 100 ms twice, so it
- * is for changes that are rare.
+ * Part of every transaction that changes a webhook: events committed after it find the change on
+ * every node. Each call makes all nodes handle the rows of the last 100 ms twice, so it is only for
+ * rare changes.
  */
 export async function changeListeners(tx: Tx): Promise<void> {
   await raiseListenersRevision(tx);

@@ -14,9 +14,7 @@ import { readRole } from './roles.ts';
 import { writeUser } from './user-changes.ts';
 import { lockUser, readUser } from './users.ts';
 
-/**
- * What a caller is and may do, and what a user may change of itself (docs/contract.md#the-caller).
- */
+/** Who the caller is, its permissions, a user's changes of itself (docs/contract.md#the-caller). */
 export function meRoutes(database: Database, avatars: Avatars): Route[] {
   const common = {
     path: '/v1/me',
@@ -59,10 +57,7 @@ export function meRoutes(database: Database, avatars: Avatars): Route[] {
   ];
 }
 
-/**
- * Reads everything again: what a node has cached of the caller may be from before a change on
- * another node.
- */
+/** Bypasses the caches of this node, which may predate a change on another node. */
 async function readMe(db: Db, { accountId, actor, roleId }: Principal): Promise<Me> {
   const [account, actors, user, role] = await Promise.all([
     findAccount(db, accountId),

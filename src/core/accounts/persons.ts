@@ -4,10 +4,7 @@ import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { removeAvatar } from './avatars/avatars.ts';
 
-/**
- * A person of the account, as an export shows it: a user, or a customer, which has no role and no
- * row of users.
- */
+/** A person as an export shows it: a user, or a customer, which has no role and no row of users. */
 export interface Person {
   readonly id: string;
   readonly account_id: string;
@@ -24,21 +21,22 @@ export interface Person {
   readonly updated_at: string;
 }
 
-/** Returns undefined for an actor that is no person, as for one that the account does not have. */
+/** Returns undefined for an actor that is not a person or does not belong to the account. */
 export async function findPerson(db: Db, accountId: string, id: string): Promise<Person | undefined> {
   const [person] = await db.query(FIND, accountId, id);
   return person;
 }
 
-/** Like `findPerson`; the actor is locked until the transaction ends. */
+/** Reads as `findPerson` does, and locks the actor until the transaction ends. */
 export async function lockPerson(tx: Tx, accountId: string, id: string): Promise<Person | undefined> {
   const [person] = await tx.query(LOCK, accountId, id);
   return person;
 }
 
 /**
- * Replaces the name and the addresses of a locked person, takes its role and its places in groups,
- * and ends its credentials for good. Memberships of conversations stay. The caller announces it.
+ * Replaces the name and the addresses of a locked person, removes its role and its places in
+ * groups, and ends its credentials for good. Memberships of conversations stay. The caller
+ * announces it.
  */
 export async function blankPerson(tx: Tx, id: string): Promise<void> {
   await tx.kysely
@@ -54,7 +52,7 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
     })
     .where('id', '=', id)
     .execute();
-  // Every user has an address, which is unique; this one can receive nothing (RFC 2606).
+  // Every user has a unique address; this one cannot receive mail (RFC 2606).
   await tx.kysely
     .updateTable('users')
     .set({ email: `${id}@deleted.invalid`, updated_at: sql<string>`later_than(updated_at)` })
@@ -66,7 +64,7 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
   await tx.query(LEAVE_GROUPS, id);
 }
 
-/** Yields the ids of the account's users, who have notifications. */
+/** Yields the ids of the account's users: only users have notifications. */
 export async function* userIds(db: Db, accountId: string): AsyncIterable<string[]> {
   for (let after = ''; ; ) {
     const rows = await db.query(READ_USER_IDS, accountId, after, USERS_AT_ONCE);

@@ -2,7 +2,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 
-/** Every node drops what it has cached of these rights (platform/access/rights.ts). */
+/** Makes every node drop these rights from its cache (platform/access/rights.ts). */
 export const RIGHTS_CHANGED = defineTopic<RightsChanged>('rights.changed');
 
 export interface RightsChanged {
@@ -11,15 +11,14 @@ export interface RightsChanged {
 }
 
 /**
- * Part of the transaction of the change, so that nodes receive it even if none of them made it (the
- * admin command).
+ * Written in the transaction of the change, so that nodes receive it even from the admin command.
  */
 export async function enqueueRightsChanged(tx: Tx, subjects: readonly string[]): Promise<void> {
   await enqueue(tx, RIGHTS_CHANGED, { subjects });
 }
 
 /**
- * An actor has another name or image, which open screens are to show
+ * The name or image of an actor has changed, for open screens
  * (core/conversations/changed-actor.ts).
  */
 export const ACTOR_CHANGED = defineTopic<ActorChanged>('actors.changed');
@@ -29,7 +28,8 @@ export interface ActorChanged {
 }
 
 /**
- * Part of the transaction of the change. What nodes have cached of the actor is read again, too.
+ * Written in the transaction of the change; nodes also read again what they have cached of the
+ * actor.
  */
 export async function enqueueActorChanged(tx: Tx, actorId: string): Promise<void> {
   await enqueueRightsChanged(tx, [actorId]);

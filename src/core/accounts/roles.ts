@@ -16,7 +16,7 @@ import { enqueueRightsChanged } from './rights-changed.ts';
 export interface NewRole {
   readonly accountId: string;
   readonly name: string;
-  /** Roles made through the API are always `user` (docs/contract.md#roles). */
+  /** Roles created over the API are always `user` (docs/contract.md#roles). */
   readonly type?: RoleType;
   readonly permissions: readonly Permission[];
 }
@@ -39,7 +39,7 @@ export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
   return row;
 }
 
-/** Returns the roles that Postgres adds to a new account, by name. */
+/** Returns by name the roles that Postgres adds to a new account. */
 export function addedRolesOf(db: Db, accountId: string): Promise<RoleRow[]> {
   return db.kysely
     .selectFrom('roles')
@@ -50,14 +50,14 @@ export function addedRolesOf(db: Db, accountId: string): Promise<RoleRow[]> {
     .execute();
 }
 
-/** Finds a role by id or by name within the account, as findRoleById does. */
+/** Finds a role of the account by id or name, as `findRoleById` does. */
 export async function findRole(db: Db, accountId: string, idOrName: string): Promise<RoleRow> {
   const row = await db.kysely
     .selectFrom('roles')
     .selectAll()
     .where('account_id', '=', accountId)
     .where((either) => either.or([either('id', '=', idOrName), either('name', '=', idOrName)]))
-    // The name of a role may equal the id of another one: the id takes precedence.
+    // The name of a role may equal the id of another: the id takes precedence.
     .orderBy((order) => order.case().when('id', '=', idOrName).then(0).else(1).end())
     .limit(1)
     .forKeyShare()
@@ -69,8 +69,8 @@ export async function findRole(db: Db, accountId: string, idOrName: string): Pro
 }
 
 /**
- * Returns the role that is to be assigned; it cannot be deleted until the transaction ends. Throws
- * `resource_not_found` (param role_id), with the same message for any id that is not a role of the
+ * Returns a role to be assigned; it cannot be deleted until the transaction ends. Throws
+ * `resource_not_found` (param role_id), with one message for every id that is not a role of the
  * account.
  */
 export async function findRoleById(db: Db, accountId: string, id: string): Promise<RoleRow> {
@@ -90,7 +90,7 @@ function roleOf(db: Db, accountId: string, id: string) {
   return db.kysely.selectFrom('roles').selectAll().where('account_id', '=', accountId).where('id', '=', id);
 }
 
-/** The roles of an account, newest first; searched by their names. */
+/** The roles of an account, newest first; searchable by name. */
 export const ROLES = defineAccountList<RoleRow>({
   name: 'roles',
   columns: ROLE_COLUMNS,
@@ -99,10 +99,10 @@ export const ROLES = defineAccountList<RoleRow>({
 });
 
 /**
- * Update Role (docs/contract.md#roles): what every user, key and agent with the role may do changes
- * with the commit. The caller needs every permission that the role grants before and after. Throws
- * ApiError `resource_not_found` (param id), `insufficient_permissions`, `resource_conflict` (a role
- * of the service) or `resource_exists` (param name).
+ * Update Role (docs/contract.md#roles): the commit changes the permissions of every user, key and
+ * agent with the role. The caller needs every permission that the role grants before and after.
+ * Throws ApiError `resource_not_found` (param id), `insufficient_permissions`, `resource_conflict`
+ * (a role of the service) or `resource_exists` (param name).
  */
 export async function changeRole(
   tx: Tx,
@@ -133,8 +133,8 @@ export async function changeRole(
 }
 
 /**
- * Delete Role. What cannot act for good (revoked and expired keys, deleted agents) loses it. Throws
- * as `changeRole`, and `resource_conflict` while a user, an active key or an agent has the role.
+ * Delete Role. Revoked or expired keys and deleted agents lose it. Throws as `changeRole` does, and
+ * `resource_conflict` while a user, an active key or an agent has the role.
  */
 export async function removeRole(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
   const role = await lockEditable(tx, principal, id);
@@ -153,13 +153,10 @@ export async function removeRole(tx: Tx, principal: Principal, id: string): Prom
   return role;
 }
 
-/**
- * Roles that every account has, and of which code and documents say what they grant
- * (docs/contract.md#roles).
- */
+/** Roles of every account whose grants are fixed by code and documents (docs/contract.md#roles). */
 const SERVICE_ROLES: ReadonlySet<RoleType> = new Set(['admin', 'scanner', 'sales_rep']);
 
-/** The role is locked until the transaction ends, and cannot be assigned meanwhile. */
+/** Locks the role until the transaction ends: it cannot be assigned meanwhile. */
 async function lockEditable(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
   const role = await roleOf(tx, principal.accountId, id).forUpdate().executeTakeFirst();
   if (role === undefined) throw notFound('role', 'id');

@@ -14,10 +14,7 @@ import { sessionRoutes } from './sessions/session-routes.ts';
 import { tokenRoutes } from './sessions/token-routes.ts';
 import { userRoutes } from './user-routes.ts';
 
-/**
- * The account, its users, roles, keys, tokens, groups and entities (docs/contract.md#access). All
- * are closed to customers.
- */
+/** Endpoints of the account (docs/contract.md#access), all closed to customers. */
 export function accountRoutes(
   database: Database,
   tokens: Pick<Tokens, 'issueAccess'>,

@@ -10,17 +10,17 @@ import { enqueueActorChanged, enqueueRightsChanged } from './rights-changed.ts';
 import { findRoleById } from './roles.ts';
 import { findUser, isErased, setActive } from './users.ts';
 
-/** Absent fields stay. */
+/** Absent fields stay unchanged. */
 export interface UserChanges {
   readonly name?: string | undefined;
   readonly role_id?: string | undefined;
 }
 
 /**
- * Update User (docs/contract.md#users): a new role holds for every credential and open socket of
- * the user from the commit on. The caller needs every permission of the role before and of the role
- * after, and the account keeps an active admin. Throws ApiError `resource_not_found` (param id or
- * role_id), `insufficient_permissions` or `resource_conflict`.
+ * Update User (docs/contract.md#users): a new role applies to every credential and open socket of
+ * the user from the commit. The caller needs every permission of the old and the new role, and the
+ * account keeps an active admin. Throws ApiError `resource_not_found` (param id or role_id),
+ * `insufficient_permissions` or `resource_conflict`.
  */
 export async function changeUser(
   tx: Tx,
@@ -70,8 +70,8 @@ export async function writeUser(
 }
 
 /**
- * Deactivate and Activate User. The caller needs every permission of the user's role. Users cannot
- * deactivate themselves, and the account keeps an active admin. Throws ApiError
+ * Deactivates or activates a user. The caller needs every permission of the user's role. Users
+ * cannot deactivate themselves, and the account keeps an active admin. Throws ApiError
  * `resource_not_found` (param id), `insufficient_permissions` or `resource_conflict`.
  */
 export async function changeActivation(
@@ -81,7 +81,7 @@ export async function changeActivation(
   isActive: boolean,
 ): Promise<UserProfile> {
   const { accountId, actor } = principal;
-  // Two admins cannot deactivate each other at the same moment.
+  // Two admins cannot deactivate each other concurrently.
   await lockAccount(tx, accountId);
   const user = await findUser(tx, accountId, id, 'id');
   const role = user.role_id === null ? undefined : await findRoleById(tx, accountId, user.role_id);
@@ -96,7 +96,9 @@ export async function changeActivation(
   return changed;
 }
 
-/** The account keeps an active admin besides this one. Throws ApiError `resource_conflict`. */
+/**
+ * Throws ApiError `resource_conflict` unless the account has another active admin than this one.
+ */
 export async function requireAnotherAdmin(
   tx: Tx,
   accountId: string,

@@ -127,7 +127,7 @@ async function present(
   return presentUser(row, roles.get(row.role_id ?? '') ?? null);
 }
 
-/** Returns no roles if they were not requested. */
+/** Empty if no roles were requested. */
 function rolesOf(
   db: Db,
   rows: readonly UserProfile[],

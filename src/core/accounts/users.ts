@@ -12,16 +12,13 @@ import { endEveryToken } from './sessions/sessions.ts';
 export interface NewUser {
   readonly accountId: string;
   readonly name: string;
-  /** Unique within the account, case ignored; kept in lower case. */
+  /** Unique within the account, regardless of case; stored in lower case. */
   readonly email: string;
   /** A role of the same account: see findRole. */
   readonly roleId: string;
 }
 
-/**
- * Creates a person of the account; user and actor have the same id. Throws `resource_exists` (param
- * email).
- */
+/** Creates a person; user and actor have the same id. Throws `resource_exists` (param email). */
 export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRow; actor: ActorRow }> {
   const email = input.email.toLowerCase();
   const actor = await createActor(tx, {
@@ -37,16 +34,14 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
     .onConflict((conflict) => conflict.columns(['account_id', 'email']).doNothing())
     .returningAll()
     .executeTakeFirst();
-  // The transaction is rolled back, and the actor with it.
+  // The transaction is rolled back, including the actor.
   if (user === undefined) {
     throw alreadyExists('user', 'email', 'e-mail address');
   }
   return { user, actor };
 }
 
-/**
- * Throws `resource_not_found`, also for actors that are not users: customers, agents, keys, groups.
- */
+/** Throws `resource_not_found`, also for actors that are customers, agents, keys or groups. */
 export async function findUser(
   db: Db,
   accountId: string,
@@ -60,13 +55,13 @@ export async function findUser(
   return row;
 }
 
-/** Returns undefined for actors that are not users of the account. */
+/** Returns the user, or undefined for other actors than users of the account. */
 export async function readUser(db: Db, accountId: string, id: string): Promise<UserProfile | undefined> {
   const [row] = await db.query(READ_USER, id, accountId);
   return row;
 }
 
-/** Like `readUser`; the user's actor is locked until the transaction ends. */
+/** Reads as `readUser` does, and locks the user's actor until the transaction ends. */
 export async function lockUser(tx: Tx, accountId: string, id: string): Promise<UserProfile | undefined> {
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', id).forNoKeyUpdate().execute();
   return readUser(tx, accountId, id);
@@ -80,10 +75,10 @@ export async function findAnyUser(db: Db, id: string): Promise<UserProfile> {
 }
 
 /**
- * Deactivates or activates a user of any account. A deactivated user can no longer act: sessions,
- * tokens and sockets end with the commit, and for good. What the user wrote stays, and so do role
- * and memberships, for when the user is activated again. Throws `resource_not_found` (param id),
- * and `resource_conflict` for the activation of a user that was erased.
+ * Deactivates or activates a user of any account. Deactivation ends sessions, tokens and sockets
+ * for good with the commit. What the user wrote stays, and so do role and memberships, in case the
+ * user is activated again. Throws `resource_not_found` (param id), or `resource_conflict` for the
+ * activation of an erased user.
  */
 export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<UserProfile> {
   if (isActive && (await isErased(tx, id))) {
@@ -109,7 +104,7 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
   return row;
 }
 
-/** Whether the person was erased, which nothing can undo. */
+/** Returns whether the person was erased, which cannot be undone. */
 export async function isErased(tx: Tx, id: string): Promise<boolean> {
   const erased = await tx.kysely
     .selectFrom('actors')
@@ -120,7 +115,7 @@ export async function isErased(tx: Tx, id: string): Promise<boolean> {
   return erased !== undefined;
 }
 
-/** The users of an account, newest first; searched by name and e-mail address. */
+/** The users of an account, newest first; searchable by name and e-mail address. */
 export const USERS = defineAccountList<UserProfile>({
   name: 'users',
   ...USER,

@@ -2,7 +2,7 @@ import { notFound } from '../../../contract/protocol/errors.ts';
 import type { PublicRoutes } from '../../../platform/http/pipeline/public-routes.ts';
 import { AVATARS_PATH, type Avatars } from './avatars.ts';
 
-/** Where pages load avatars from. The address is the credential, so no header is required. */
+/** Serves avatars to pages. The address is the credential, so no header is required. */
 export function avatarRoutes(avatars: Pick<Avatars, 'open'>): PublicRoutes {
   return {
     [`${AVATARS_PATH}*`]: async ({ path }) => {
@@ -14,11 +14,11 @@ export function avatarRoutes(avatars: Pick<Avatars, 'open'>): PublicRoutes {
         contentType: avatar.contentType,
         headers: {
           'X-Content-Type-Options': 'nosniff',
-          // A user's file in our origin: whatever its content is, it runs nothing.
+          // A user's file in our origin: it must not run anything, whatever its content is.
           'Content-Security-Policy': "default-src 'none'; sandbox",
           // Pages of the application have another origin.
           'Cross-Origin-Resource-Policy': 'cross-origin',
-          // Another image has another address. Not kept by caches that are shared, since it may be
+          // Another image has another address. Shared caches do not keep it, since it may be
           // erased.
           'Cache-Control': 'private, max-age=86400, immutable',
         },

@@ -8,21 +8,19 @@ import type { FileBytes, ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
 import { enqueueActorChanged } from '../rights-changed.ts';
 
-/** The path below which avatars are served; the id of the avatar follows. */
+/** The path below which avatars are served, before their id. */
 export const AVATARS_PATH = '/v1/avatars/';
 
 export interface AvatarsOptions {
   readonly database: Database;
   readonly store: Pick<ObjectStore, 'read' | 'sizeOf' | 'open'>;
-  /**
-   * The base URL at which callers reach this server, without a trailing slash; called at each use.
-   */
+  /** The base URL at which callers reach this server, without a trailing slash; called per use. */
   readonly baseUrl: () => string;
 }
 
 /**
- * The images of actors (docs/contract.md#avatars). Each is an upload with an id of its own, which
- * is a part of its public address: the id is random, and a new image has a new one.
+ * The images of actors (docs/contract.md#avatars). Each is an upload with its own random id, which
+ * is part of its public address; a new image gets a new id.
  */
 export class Avatars {
   readonly #options: AvatarsOptions;
@@ -32,9 +30,8 @@ export class Avatars {
   }
 
   /**
-   * Returns the image that a body names by `avatar_s3_key`, checked; null and undefined, which a
-   * body may have there, as they are. Outside a transaction, since it reads from the store. Rejects
-   * as readImage.
+   * Returns the checked image that a body names by `avatar_s3_key`; null and undefined are returned
+   * as they are. Outside a transaction, since it reads from the store. Rejects as `readImage` does.
    */
   async find<Key extends string | null | undefined>(
     accountId: string,
@@ -46,9 +43,8 @@ export class Avatars {
   }
 
   /**
-   * Replaces an actor's image. `null` removes it, `undefined` keeps it. The old file is removed
-   * unless something else uses it. Every node shows the change
-   * within a second.
+   * Replaces an actor's image: `null` removes it, `undefined` keeps it. The old file is removed
+   * unless something else uses it. Every node shows the change within a second.
    */
   async set(
     tx: Tx,
@@ -73,7 +69,7 @@ export class Avatars {
     await enqueueActorChanged(tx, actorId);
   }
 
-  /** Returns the bytes and the type of an avatar; undefined if there is no such one. */
+  /** Returns the bytes and the type of an avatar, or undefined if there is none. */
   async open(id: string): Promise<{ readonly bytes: FileBytes; readonly contentType: string } | undefined> {
     const { database, store } = this.#options;
     const [avatar] = ID.test(id) ? await database.query(FIND, id) : [];
@@ -82,9 +78,7 @@ export class Avatars {
     return bytes && { bytes, contentType: avatar.content_type };
   }
 
-  /**
-   * Makes actors show addresses of this server, which may be another one than when they were set.
-   */
+  /** Updates actors to addresses of this server, whose base URL may have changed since. */
   async readdress(): Promise<void> {
     await this.#options.database.query(READDRESS, this.#urlOf(''));
   }
@@ -95,8 +89,8 @@ export class Avatars {
 }
 
 /**
- * Removes the image of an actor, if it has one; its file too, unless it is `kept`. The caller
- * clears `avatar_url`.
+ * Removes an actor's image, if any, and its file unless it is `kept`. The caller clears
+ * `avatar_url`.
  */
 export async function removeAvatar(tx: Tx, actorId: string, kept?: string): Promise<void> {
   const removed = await tx.kysely
@@ -107,7 +101,7 @@ export async function removeAvatar(tx: Tx, actorId: string, kept?: string): Prom
   if (removed !== undefined && removed.s3_key !== kept) await withdrawUploads(tx, [removed.s3_key]);
 }
 
-/** Returns the key of the file of an actor's image, for exports; undefined if it has none. */
+/** Returns the key of the file of an actor's image, for exports, or undefined. */
 export async function readAvatarKey(db: Db, actorId: string): Promise<string | undefined> {
   const [file] = await db.query(FIND_OF_ACTOR, actorId);
   return file?.s3_key;

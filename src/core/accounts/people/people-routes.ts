@@ -6,8 +6,7 @@ import { defineRoute, type Route } from '../../../platform/http/pipeline/route.t
 import { personKeyOf, presentPerson, readPeople, readPresences } from './people.ts';
 
 /**
- * The directory that members without `users:read` have (docs/contract.md#people). Closed to
- * customers.
+ * The directory for members without `users:read` (docs/contract.md#people), closed to customers.
  */
 export function peopleRoutes(database: Database): Route[] {
   const common = {

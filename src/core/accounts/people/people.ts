@@ -3,15 +3,14 @@ import type { Db } from '../../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 
-/** `sort_name` orders the list: the name, case ignored. */
+/** `sort_name` orders the list: the name, regardless of case. */
 export interface PersonRow extends Omit<Person, 'object'> {
   readonly sort_name: string;
 }
 
 /**
- * Returns the active users and agents of the account but the one with the id `except`, by their
- * names: those that the caller may start a conversation with, add or mention. Customers are not
- * among them.
+ * Returns the active users and agents of the account, except the id `except`, by their names: those
+ * with whom the caller may start a conversation, or whom it may add or mention. No customers.
  */
 export function readPeople(
   db: Db,
@@ -22,7 +21,7 @@ export function readPeople(
   return PEOPLE.readPage(db, [accountId, except], page);
 }
 
-/** The key that `readPeople` orders by. */
+/** Returns the sort key of `readPeople`. */
 export function personKeyOf({ sort_name, id }: PersonRow): [string, string] {
   return [sort_name, id];
 }
@@ -31,10 +30,7 @@ export function presentPerson({ id, type, name, handle, avatar_url, presence }: 
   return { id, object: 'person', type, name, handle, avatar_url, presence };
 }
 
-/**
- * Returns the presence of the users among these actors, in their order; ids that name no user of
- * the account are left out.
- */
+/** Returns the presence of the users of the account among these actors, in their order. */
 export async function readPresences(
   db: Db,
   accountId: string,
@@ -53,7 +49,7 @@ const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>({
   columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url,
       CASE t.type WHEN 'user' THEN ${presenceOf('t.id')} END AS presence, lower(coalesce(t.name, '')) AS sort_name`,
   from: "actors t LEFT JOIN agent_definitions d ON t.type = 'agent' AND d.actor_id = t.id",
-  // The index actors_people has the conditions on `t`.
+  // These conditions on `t` are those of the index actors_people.
   where: `t.account_id = $1 AND t.type IN ('user', 'agent') AND NOT t.customer AND t.deactivated_at IS NULL
       AND t.id <> $2 AND (t.type = 'user' OR d.status = 'active')`,
   key: [
@@ -75,9 +71,9 @@ const READ_PRESENCES = statement<
 });
 
 /**
- * SQL: the presence of the actor with this id, which is an expression, over all nodes
- * (edge/gateway/presence/presence-record.ts). An open socket counts more than one that has closed,
- * whatever its status; among those, online counts more than away.
+ * SQL: the presence of an actor, whose id is an expression, over all nodes
+ * (edge/gateway/presence/presence-record.ts). An open socket outranks a closed one, whatever its
+ * status; then online outranks away.
  */
 export function presenceOf(actorId: string): string {
   return `coalesce((

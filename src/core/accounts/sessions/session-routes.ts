@@ -134,8 +134,8 @@ export function sessionRoutes(database: Database): Route[] {
 const LIST = defineList('sessions', ['time', 'text']);
 
 /**
- * Returns the id of the user, whose role grants no more than the caller has: `users:update` alone
- * cannot lock out an admin.
+ * Returns the id of the user, whose role must grant no more than the caller has: `users:update`
+ * alone cannot lock out an admin.
  */
 async function requireLesser(tx: Tx, principal: Principal, id: string): Promise<string> {
   const user = await findUser(tx, principal.accountId, id, 'id');

@@ -7,7 +7,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { auditAccount } from '../../audit/audit.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 
-/** A family of refresh tokens that can still get access tokens. Its id is the family's. */
+/** A family of refresh tokens that can still get access tokens; the session has the family's id. */
 export interface SessionRow {
   readonly id: string;
   readonly actor_id: string;
@@ -16,7 +16,7 @@ export interface SessionRow {
   readonly created_at: string;
 }
 
-/** Returns the open sessions of an actor, the one that was used last first. */
+/** Returns the open sessions of an actor, most recently used first. */
 export function readSessions(db: Db, actorId: string, page: KeysetPage): Promise<SessionRow[]> {
   return SESSIONS.readPage(db, [actorId], page);
 }
@@ -26,12 +26,12 @@ export async function findSession(db: Db, actorId: string, sessionId: string): P
   return sessionOf(await db.query(READ_OPEN, actorId), sessionId);
 }
 
-/** The key that `readSessions` orders by. */
+/** Returns the sort key of `readSessions`. */
 export function sessionKeyOf({ last_used_at, id }: SessionRow): [string, string] {
   return [last_used_at, id];
 }
 
-/** `principal`: the caller, who may see its own session among them. */
+/** `principal` is the caller, whose own session is marked. */
 export function presentSession(row: SessionRow, { credential }: Principal): Session {
   const { id, actor_id, last_used_at, expires_at, created_at } = row;
   const is_current = credential.familyId === id;
@@ -39,9 +39,9 @@ export function presentSession(row: SessionRow, { credential }: Principal): Sess
 }
 
 /**
- * Ends one session of an actor: its refresh token, its access tokens and the sockets that they
- * opened, on every node within a second. Returns its last state. Throws ApiError
- * `resource_not_found` (param session_id).
+ * Ends one session of an actor: its refresh token, its access tokens and their sockets, on every
+ * node within a second. Returns its last state. Throws ApiError `resource_not_found` (param
+ * session_id).
  */
 export async function endSession(
   tx: Tx,
@@ -73,8 +73,8 @@ export async function endSessions(
 }
 
 /**
- * Ends every token that an actor has, for good: also tickets, and access tokens whose refresh token
- * has expired. The caller announces the change of the actor.
+ * Ends every token of an actor for good: also tickets, and access tokens whose refresh token has
+ * expired. The caller announces the change of the actor.
  */
 export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
   await lockSessions(tx, actorId);
@@ -83,8 +83,7 @@ export async function endEveryToken(tx: Tx, actorId: string): Promise<void> {
 }
 
 /**
- * The lock on the actor keeps a refresh from making another token of a family meanwhile
- * (token-pairs.ts).
+ * The lock on the actor keeps a refresh from issuing another token of a family (token-pairs.ts).
  */
 async function lockSessions(tx: Tx, actorId: string): Promise<SessionRow[]> {
   await tx.kysely.selectFrom('actors').select('id').where('id', '=', actorId).forNoKeyUpdate().execute();
@@ -103,7 +102,7 @@ async function end(
   await auditAccount(tx, principal, 'sessions.ended', { user_id: actorId, count: ids.length });
 }
 
-/** An open family has exactly one token that can be used: the row stands for the family. */
+/** An open family has exactly one usable token, whose row stands for the family. */
 const OPEN = {
   columns: `t.family_id AS id, t.actor_id, t.created_at AS last_used_at, t.expires_at,
       coalesce(t.began_at, (SELECT min(f.created_at) FROM refresh_tokens f WHERE f.family_id = t.family_id)) AS created_at`,

@@ -11,19 +11,19 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 
 /**
- * Issues an access token of 15 minutes with a refresh token for the next one, the first of its own
- * family (docs/contract.md#tokens). Only the refresh token's hash is stored.
+ * Issues an access token of 15 minutes, and the first refresh token of a new family
+ * (docs/contract.md#tokens). Only the refresh token's hash is stored.
  */
 export function issueTokenPair(db: Db, tokens: Issuer, subject: TokenSubject): Promise<Token> {
   return issue(db, tokens, subject, { familyId: newId('session') });
 }
 
 /**
- * Uses a refresh token and passes the family's next pair to `finish`, in one transaction. A token
- * that is used a second time has been copied: its whole family is revoked, with all its access
- * tokens and the sockets that they opened, also if the two uses are concurrent (one of them gets a
- * pair, which is then revoked). Rejects with ApiError `invalid_credentials` (unknown, used, of a
- * revoked family, of a deactivated actor) or `expired_token`.
+ * Uses a refresh token and passes the family's next pair to `finish`, in one transaction. A second
+ * use proves that the token was copied: its whole family is revoked, with all its access tokens and
+ * their sockets. So it is if the two uses are concurrent: one gets a pair, which is then revoked.
+ * Rejects with ApiError `invalid_credentials` (unknown, used, of a revoked family or a deactivated
+ * actor) or `expired_token`.
  */
 export async function refreshTokenPair<T>(
   database: Database,
@@ -41,7 +41,7 @@ export async function refreshTokenPair<T>(
   return outcome.result;
 }
 
-/** Deletes tokens that expired a week ago, in batches; resolves with the number of rows. */
+/** Deletes tokens that expired a week ago, in batches. Returns the number of rows. */
 export async function purgeRefreshTokens(db: Db): Promise<number> {
   let purged = 0;
   for (;;) {
@@ -83,7 +83,7 @@ async function issue(
 interface Family {
   /** The id of the session (sessions.ts). */
   readonly familyId: string;
-  /** Absent: it begins now. */
+  /** Absent if it begins now. */
   readonly beganAt?: string;
 }
 
@@ -100,9 +100,8 @@ interface TokenRow {
 }
 
 async function takeUse(tx: Tx, tokenHash: Buffer): Promise<Use | ApiError> {
-  // Changes of one actor's tokens are serialised, so that a family is revoked with all of its
-  // tokens, including one that is being made at that moment. Locked before the token is read, so
-  // that its current state is read.
+  // Changes of one actor's tokens are serialised, so that a family is revoked with all its tokens,
+  // including one that is being issued. Locked before the token is read, to read its current state.
   const [actor] = await tx.query(LOCK_ACTOR, tokenHash);
   const [row] = await tx.query(READ, tokenHash);
   if (actor === undefined || row === undefined || row.revoked) return invalid();
@@ -149,7 +148,7 @@ const END_FAMILY = statement<[familyId: string]>({
   text: `UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`,
 });
 
-// A week longer than they live, so that a late caller gets `expired_token`.
+// Kept a week beyond their expiry, so that a late caller gets `expired_token`.
 const PURGE = statement<[limit: number]>({
   name: 'purge-refresh-tokens',
   text: `

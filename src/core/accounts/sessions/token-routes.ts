@@ -25,7 +25,7 @@ export function tokenRoutes(database: Database, tokens: Pick<Tokens, 'issueAcces
       response: Token,
       async change(tx, { principal, body }) {
         const { accountId } = principal;
-        // A deactivation at the same moment ends the new pair, or is seen here.
+        // A concurrent deactivation either ends the new pair or is seen here.
         const user = await lockUser(tx, accountId, body.user_id);
         if (user === undefined || user.deactivated || user.role_id === null) {
           throw notFound('user', 'user_id');
