@@ -34,9 +34,8 @@ export async function lockPerson(tx: Tx, accountId: string, id: string): Promise
 }
 
 /**
- * Replaces the name and the addresses of a locked person, removes its role and its places in
- * groups, and ends its credentials for good. Memberships of conversations stay. The caller
- * announces it.
+ * Replaces the name and addresses of a locked person, removes its role and group memberships, and
+ * ends its credentials for good. It stays in conversations. The caller announces it.
  */
 export async function blankPerson(tx: Tx, id: string): Promise<void> {
   await tx.kysely

@@ -27,10 +27,7 @@ export interface ActorChanged {
   readonly actor_id: string;
 }
 
-/**
- * Written in the transaction of the change; nodes also read again what they have cached of the
- * actor.
- */
+/** Written in the transaction of the change; nodes also drop the actor from their caches. */
 export async function enqueueActorChanged(tx: Tx, actorId: string): Promise<void> {
   await enqueueRightsChanged(tx, [actorId]);
   await enqueue(tx, ACTOR_CHANGED, { actor_id: actorId });

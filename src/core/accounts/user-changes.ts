@@ -96,9 +96,7 @@ export async function changeActivation(
   return changed;
 }
 
-/**
- * Throws ApiError `resource_conflict` unless the account has another active admin than this one.
- */
+/** Throws ApiError `resource_conflict` unless the account has another active admin. */
 export async function requireAnotherAdmin(
   tx: Tx,
   accountId: string,

@@ -46,7 +46,8 @@ const SHOWN_TYPES = new Set([
 const UNSAFE = /[/\\:*?"<>|\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
- * The limit of file systems; it also keeps URLs well below the 4,096 bytes that some servers allow.
+ * The limit of file systems; it also keeps the head of a request well below the 4,096 bytes that
+ * some servers allow.
  */
 const MAX_BYTES = 255;
 const EXTENSION = /\.[^.]{1,15}$/u;

@@ -2,6 +2,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../contract/protocol/errors.ts';
 
 export interface FileUrlsOptions {
+  /** Shared by all nodes. */
   readonly secret: string;
   /**
    * The base URL at which callers reach this server, without a trailing slash; called per signing.

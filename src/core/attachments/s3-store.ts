@@ -298,8 +298,8 @@ async function answered<T>(promise: Promise<T>): Promise<T> {
 }
 
 /**
- * Classifies a failure (docs/contract.md#errors): the store answered with an error, refused the
- * connection, or took too long. Credentials that this machine's role does not provide are a failure
+ * Classifies a failure (docs/contract.md#errors): the store answered with an error, was not
+ * reachable, or took too long. Credentials that this machine's role does not provide are a failure
  * of this deployment. Other errors are bugs of ours and are returned unchanged.
  */
 function asFailure(cause: unknown): unknown {
