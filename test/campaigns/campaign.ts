@@ -18,8 +18,10 @@ export type Report<Figures extends Found> = Figures & Seeded & { readonly second
 export interface Campaign<Options extends Seeded, Figures extends Found> {
   /** Runs it with these options: a short run is a test. */
   (t: Teardown, options: Options): Promise<Report<Figures>>;
-  /** Runs it as `npm run campaign` does, for minutes. */
-  readonly whole: (t: Teardown, seed: number) => Promise<Report<Figures>>;
+  /** Runs it as `npm run campaign` does, for minutes, with the word that stands behind its name. */
+  readonly whole: (t: Teardown, seed: number, word?: string) => Promise<Report<Figures>>;
+  /** The words, one of which it needs; empty: it takes none. */
+  readonly words: readonly string[];
 }
 
 /**
@@ -27,10 +29,12 @@ export interface Campaign<Options extends Seeded, Figures extends Found> {
  * options of a whole run, `run` runs it once.
  */
 export function campaign<Options extends Seeded, Figures extends Found>({
+  words = [],
   whole,
   run,
 }: {
-  readonly whole: (seed: number) => Omit<Options, 'seed'>;
+  readonly words?: readonly string[];
+  readonly whole: (seed: number, word: string) => Omit<Options, 'seed'>;
   readonly run: (t: Teardown, options: Options, random: Random) => Promise<Figures>;
 }): Campaign<Options, Figures> {
   const report = async (t: Teardown, options: Options) => {
@@ -41,7 +45,8 @@ export function campaign<Options extends Seeded, Figures extends Found>({
     return { ...figures, seed, seconds, problems: figures.problems.slice(0, MOST_PROBLEMS) };
   };
   return Object.assign(report, {
-    whole: (t: Teardown, seed: number) => report(t, { ...whole(seed), seed } as Options),
+    words,
+    whole: (t: Teardown, seed: number, word = '') => report(t, { ...whole(seed, word), seed } as Options),
   });
 }
 

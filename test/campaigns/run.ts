@@ -4,35 +4,45 @@ import { parseArgs } from 'node:util';
 import type { Campaign, Found, Seeded } from './campaign.ts';
 
 /**
- * `npm run campaign -- <name> [--seed N]`: what takes minutes, whole. Prints its figures and writes
- * them to .data/campaigns/<name>-<seed>.json; exits 1 when something did not hold. The files beside
- * this one that export a `campaign({...})` are the campaigns.
+ * `npm run campaign -- <name> [word] [--seed N]`: what takes minutes, whole. Prints its figures and
+ * writes them to .data/campaigns/<name>-<seed>.json (of a campaign that needs a word, to
+ * <name>-<word>-<seed>.json); exits 1 when something did not hold. The files beside this one that
+ * export a `campaign({...})` are the campaigns.
  */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
     options: { seed: { type: 'string', default: '1' } },
   });
-  const [name = ''] = positionals;
+  const [name = '', ...words] = positionals;
   const names = campaignNames();
-  if (!names.includes(name)) {
-    process.stderr.write(`usage: npm run campaign -- <${names.join('|')}> [--seed N]\n`);
-    process.exit(2);
-  }
+  if (!names.includes(name)) refuse(`<${names.join('|')}>`);
   const exported: Record<string, unknown> = await import(`./${name}.ts`);
   const [found] = Object.values(exported).filter(isCampaign);
+  const [word] = words;
+  const isOne = word !== undefined && words.length === 1 && found!.words.includes(word);
+  if (found!.words.length > 0 && !isOne) refuse(`${name} <${found!.words.join('|')}>`);
+  if (found!.words.length === 0 && word !== undefined) refuse(name);
   const releases: (() => void | Promise<void>)[] = [];
   const seed = Number(values.seed);
   try {
-    const figures = await found!.whole({ teardown: (release) => void releases.push(release) }, seed);
+    const figures = await found!.whole({ teardown: (release) => void releases.push(release) }, seed, word);
     const directory = join(import.meta.dirname, '../../.data/campaigns');
     mkdirSync(directory, { recursive: true });
-    writeFileSync(join(directory, `${name}-${seed}.json`), `${JSON.stringify(figures, null, 2)}\n`);
+    writeFileSync(
+      join(directory, `${positionals.join('-')}-${seed}.json`),
+      `${JSON.stringify(figures, null, 2)}\n`,
+    );
     process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
     if (figures.problems.length > 0) process.exitCode = 1;
   } finally {
     for (const release of releases.reverse()) await release();
   }
+}
+
+function refuse(wanted: string): never {
+  process.stderr.write(`usage: npm run campaign -- ${wanted} [--seed N]\n`);
+  process.exit(2);
 }
 
 function campaignNames(): string[] {

@@ -1,15 +1,13 @@
 /** That each feature can be left out: its folder, and its two lines in src/app/features.ts. */
 
-import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import t from 'tap';
 import { FEATURES } from '../../src/app/features.ts';
 import { SETTINGS_OF_FEATURES, TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
 import { WEBHOOK_EVENTS } from '../../src/contract/protocol/event-areas.ts';
-import { copyWithout } from '../support/copy-without.ts';
+import { compile, copyWithout } from '../support/copy-without.ts';
 import type { Teardown } from '../support/teardown.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -66,17 +64,5 @@ async function compileWithout(
   t.teardown(() => rmSync(copy, { recursive: true }));
   copyWithout(folder, copy);
   for (const [path, text] of Object.entries(more)) writeFileSync(join(copy, path), text);
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
-  const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'));
-  cpSync(join(ROOT, 'package.json'), join(copy, 'package.json'));
-  writeFileSync(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
-  // Without the test runner's NODE_OPTIONS, which load its hooks.
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
-  return run(process.execPath, [TSC, '--noEmit', '-p', copy], { env }).then(
-    ({ stdout }) => stdout,
-    ({ stdout, stderr }) => `${stdout}${stderr}`,
-  );
+  return compile(copy);
 }
-
-const TSC = join(ROOT, 'node_modules/typescript/lib/tsc.js');
-const run = promisify(execFile);

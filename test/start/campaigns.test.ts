@@ -1,7 +1,7 @@
 /** What `npm run campaign` finds, and what each campaign reports. */
 
-import { globSync } from 'node:fs';
-import { basename } from 'node:path';
+import { globSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import t from 'tap';
 import { campaign, type Seeded } from '../campaigns/campaign.ts';
 import { ROOT, runProgram } from './parley.ts';
@@ -17,6 +17,26 @@ t.test('npm run campaign lists every file that exports a campaign', async (t) =>
     .filter((name) => !PIECES.includes(name));
   t.ok(wanted.length > 20);
   t.strictSame(names.split('|'), wanted.sort());
+});
+
+t.test('a campaign is given the word that it needs, and no other one', async (t) => {
+  const usageOf = async (...args: string[]) => {
+    const { code, stderr } = await runProgram(process.execPath, ['test/campaigns/run.ts', ...args], {});
+    t.equal(code, 2, args.join(' '));
+    return stderr;
+  };
+  const features = readdirSync(join(ROOT, 'src/features')).join('|');
+  const wanted = `usage: npm run campaign -- without <${features}> [--seed N]\n`;
+  for (const words of [[], ['unknown'], ['mail', 'push']])
+    t.equal(await usageOf('without', ...words), wanted);
+  t.equal(await usageOf('mail-parse', 'mail'), 'usage: npm run campaign -- mail-parse [--seed N]\n');
+
+  const worded = campaign({
+    words: ['one', 'two'],
+    whole: (_seed, word) => ({ word }),
+    run: async (_, { word }: Seeded & { readonly word: string }) => ({ problems: [], word }),
+  });
+  t.match(await worded.whole(t, 7, 'two'), { seed: 7, word: 'two' });
 });
 
 t.test('a campaign reports its seed and its first problems, whole and in short', async (t) => {

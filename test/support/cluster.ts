@@ -164,7 +164,7 @@ export class Load {
  * listener's order, of any acknowledged send, of any page.
  */
 export async function checkCluster(
-  cluster: Cluster,
+  cluster: Pick<Cluster, 'nodes' | 'conversationId'>,
   listeners: readonly Listener[],
   acknowledged: readonly Sent[],
 ): Promise<string[]> {

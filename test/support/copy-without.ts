@@ -1,11 +1,19 @@
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Copies src/ without a feature: without its folder, and its two lines in the list. */
-export function copyWithout(folder: string, directory: string): void {
-  cpSync(join(ROOT, 'src'), join(directory, 'src'), { recursive: true });
+/**
+ * Copies src/, and what else of the checkout is named, without a feature: without its folder, and
+ * its two lines in the list. The dependencies are those of the checkout.
+ */
+export function copyWithout(folder: string, directory: string, more: readonly string[] = []): void {
+  for (const entry of ['src', 'package.json', 'tsconfig.json', ...more]) {
+    cpSync(join(ROOT, entry), join(directory, entry), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
   rmSync(join(directory, 'src/features', folder), { recursive: true });
   const path = join(directory, 'src/app/features.ts');
   const list = readFileSync(path, 'utf8');
@@ -14,3 +22,18 @@ export function copyWithout(folder: string, directory: string): void {
   )!;
   writeFileSync(path, list.replace(line, '').replace(new RegExp(`^ {2}${name},.*\\n`, 'm'), ''));
 }
+
+/** Returns what the compiler finds in src/ of a copy; empty: nothing. */
+export async function compile(directory: string): Promise<string> {
+  const path = join(directory, 'tsconfig.json');
+  const { compilerOptions } = JSON.parse(readFileSync(path, 'utf8'));
+  writeFileSync(path, JSON.stringify({ compilerOptions, include: ['src'] }));
+  // Without the test runner's NODE_OPTIONS, which load its hooks.
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+  return promisify(execFile)(process.execPath, [TSC, '--noEmit', '-p', directory], { env }).then(
+    ({ stdout }) => stdout,
+    ({ stdout, stderr }) => `${stdout}${stderr}`,
+  );
+}
+
+const TSC = join(ROOT, 'node_modules/typescript/lib/tsc.js');
