@@ -8,6 +8,7 @@ import {
 } from '../../src/platform/access/idempotency.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
 import { createTestDatabase } from '../support/postgres.ts';
+import { settingsOf } from '../support/settings.ts';
 import { until } from '../support/until.ts';
 import { refusal, refused } from './refusal.ts';
 import { connectTo } from './rows.ts';
@@ -114,7 +115,7 @@ t.test('idempotency', async (t) => {
         await lapsed.complete(201, BODY, { tx });
       });
     t.equal(await refusal(effect), 'idempotency_in_progress');
-    t.same(await settings(database), [], 'and its effect is rolled back');
+    t.same(await settingsOf(database), [], 'and its effect is rolled back');
   });
 
   t.test('the answer is stored if and only if the effect is', async (t) => {
@@ -134,7 +135,7 @@ t.test('idempotency', async (t) => {
       await second.complete(201, BODY, { tx });
     });
     t.ok((await idempotency.begin(SCOPE, key, PRINT)).replay);
-    t.same(await settings(database), ['effect']);
+    t.same(await settingsOf(database), ['effect']);
   });
 
   t.test(
@@ -254,11 +255,6 @@ async function endLeases(database: Database): Promise<void> {
 
 function rowsOf({ kysely }: Database) {
   return kysely.selectFrom('idempotency_keys').selectAll().execute();
-}
-
-async function settings({ kysely }: Database): Promise<string[]> {
-  const rows = await kysely.selectFrom('settings').select('name').execute();
-  return rows.map(({ name }) => name);
 }
 
 /** Returns how many statements in this database wait for a lock. */

@@ -3,6 +3,7 @@ import { SignJWT, UnsecuredJWT } from 'jose';
 import t from 'tap';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { createTestDatabase } from '../support/postgres.ts';
+import { settingsOf } from '../support/settings.ts';
 import { refusal } from './refusal.ts';
 import { connectTo, ManualClock, openTestDatabase } from './rows.ts';
 
@@ -20,8 +21,7 @@ t.test('nodes that start at once share one secret', async (t) => {
     const verified = await Promise.all(nodes.map((other) => other.verifyAccess(token)));
     t.ok(verified.every(({ actorId }) => actorId === SUBJECT.actorId));
   }
-  const settings = await first.kysely.selectFrom('settings').select('name').execute();
-  t.same(settings, [{ name: 'token_secret' }]);
+  t.same(await settingsOf(first), ['token_secret']);
 });
 
 t.test('tokens of a configured secret', async (t) => {
@@ -41,7 +41,7 @@ t.test('tokens of a configured secret', async (t) => {
     new SignJWT(payload).setProtectedHeader(header).sign(key);
 
   t.test('nothing is kept in the database', async (t) => {
-    t.same(await database.kysely.selectFrom('settings').selectAll().execute(), []);
+    t.same(await settingsOf(database), []);
   });
 
   t.test('contain their subject and their expiry', async (t) => {

@@ -17,6 +17,7 @@ import {
 } from '../../src/platform/http/pipeline/route.ts';
 import { openTestDatabase } from '../access/rows.ts';
 import { startTestApp } from '../support/app.ts';
+import { settingsOf } from '../support/settings.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { until } from '../support/until.ts';
 import { HEADERS, serve } from './fixture.ts';
@@ -176,7 +177,7 @@ t.test('after the commit, before the answer', async (t) => {
 
 async function start(t: Teardown) {
   const database = await openTestDatabase(t);
-  const names = () => readNames(database);
+  const names = () => settingsOf(database);
   let opened = 0;
   const seen: string[][] = [];
   const begun = Promise.withResolvers<void>();
@@ -235,9 +236,4 @@ async function start(t: Teardown) {
   };
   const held = { begun: begun.promise, release: released.resolve };
   return { call, database, names, seen, held, opened: () => opened };
-}
-
-async function readNames(database: Database): Promise<string[]> {
-  const rows = await database.kysely.selectFrom('settings').select('name').orderBy('name').execute();
-  return rows.map(({ name }) => name);
 }
