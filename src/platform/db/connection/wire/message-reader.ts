@@ -21,13 +21,14 @@ export type MessageReceiver = (kind: number, bytes: Buffer, start: number, end: 
 
 /**
  * Cuts the bytes of a connection into messages, in place: no object is made of a message, and whole
- * messages are not copied. One that arrives in several reads is joined once, when it is whole.
+ * messages are not copied. One that arrives in several reads is copied once, into a buffer of its
+ * length.
  */
 export class MessageReader {
   readonly #receive: MessageReceiver;
-  /** The reads of a message that is not whole yet, and how many bytes it lacks. */
-  #parts: Buffer[] = [];
-  #missing = 0;
+  /** The message, or its header, that has not arrived whole, and the number of bytes it has. */
+  #begun: Buffer | undefined;
+  #filled = 0;
 
   constructor(receive: MessageReceiver) {
     this.#receive = receive;
@@ -38,26 +39,27 @@ export class MessageReader {
    * the connection cannot be used any further then.
    */
   read(chunk: Buffer): void {
-    if (this.#parts.length === 0) {
-      this.#readMessages(chunk);
-      return;
+    let at = 0;
+    while (this.#begun !== undefined && at < chunk.length) {
+      const begun = this.#begun;
+      const copied = chunk.copy(begun, this.#filled, at);
+      at += copied;
+      this.#filled += copied;
+      if (this.#filled < begun.length) return;
+      this.#begun = undefined;
+      this.#readMessages(begun, 0);
     }
-    this.#parts.push(Buffer.from(chunk));
-    this.#missing -= chunk.length;
-    if (this.#missing > 0) return;
-    const joined = Buffer.concat(this.#parts);
-    this.#parts = [];
-    this.#readMessages(joined);
+    this.#readMessages(chunk, at);
   }
 
-  #readMessages(bytes: Buffer): void {
-    let at = 0;
+  #readMessages(bytes: Buffer, start: number): void {
+    let at = start;
     while (at < bytes.length) {
       const available = bytes.length - at;
       const length = available < HEADER_BYTES ? HEADER_BYTES : 1 + readLength(bytes, at + 1);
       if (available < length) {
-        this.#parts.push(Buffer.from(bytes.subarray(at)));
-        this.#missing = length - available;
+        this.#begun = Buffer.allocUnsafe(length);
+        this.#filled = bytes.copy(this.#begun, 0, at);
         return;
       }
       this.#receive(bytes[at]!, bytes, at + HEADER_BYTES, at + length);
