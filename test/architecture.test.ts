@@ -93,8 +93,8 @@ const FORBIDDEN: readonly { what: string; where: RegExp; comments?: true; patter
     pattern: /\bNODE_ENV\b|\bisTest\w*\b|\benv\.TEST\b|\b__TEST__\b|\bTAP_\w+\b/,
   },
   {
-    what: 'the environment, which src/platform/config.ts alone reads',
-    where: /^src\/(?!platform\/config\.ts$)/,
+    what: 'the environment, which src/platform/config/config.ts alone reads',
+    where: /^src\/(?!platform\/config\/config\.ts$)/,
     pattern: /\bprocess\s*(\?\.|\.|\[\s*['"])\s*env\b|from 'node:process'/,
   },
   {
@@ -480,7 +480,11 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
     /a check switched off/,
   ],
   'a branch for tests': ['src/platform/http/a.ts', "if (mode === 'x' || isTest) {}", /a branch for tests/],
-  NODE_ENV: ['src/platform/config.ts', "if (process.env.NODE_ENV === 'test') {}", /a branch for tests/],
+  NODE_ENV: [
+    'src/platform/config/config.ts',
+    "if (process.env.NODE_ENV === 'test') {}",
+    /a branch for tests/,
+  ],
   'a change that resume would miss': [
     'src/features/agents/a.ts',
     'set({ changed_in: sql`pg_current_xact_id()` })',
@@ -550,15 +554,15 @@ t.test('finds nothing in what is right', async (t) => {
   const files = new Map([
     [
       'src/app/main.ts',
-      "import { c } from '../platform/config.ts';\nconst { app } = await import('./app.ts');",
+      "import { c } from '../platform/config/config.ts';\nconst { app } = await import('./app.ts');",
     ],
     [
       'src/app/app.ts',
-      "import { g } from '../edge/gateway/server.ts';\nimport { c } from '../platform/config.ts';",
+      "import { g } from '../edge/gateway/server.ts';\nimport { c } from '../platform/config/config.ts';",
     ],
     [
-      'src/platform/config.ts',
-      "import { L } from '../contract/protocol/limits.ts';\nexport const p = process.env.PORT;",
+      'src/platform/config/config.ts',
+      "import { L } from '../../contract/protocol/limits.ts';\nexport const p = process.env.PORT;",
     ],
     [
       'src/edge/gateway/socket/server.ts',

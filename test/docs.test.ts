@@ -77,7 +77,9 @@ t.test('each word of the glossary has one row and one declaration, in the order 
 });
 
 t.test('every variable that is read is in docs/configuration.md', async (t) => {
-  const read = readFileSync(join(ROOT, 'src/platform/config.ts'), 'utf8').matchAll(/reader\.read\('(\w+)'/g);
+  const read = readFileSync(join(ROOT, 'src/platform/config/config.ts'), 'utf8').matchAll(
+    /reader\.read\('(\w+)'/g,
+  );
   const documented = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
   const names = [...read].map(([, name = '']) => name);
   t.ok(names.includes('DATABASE_URL'));

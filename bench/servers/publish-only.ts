@@ -16,7 +16,7 @@ import { Fanout } from '../../src/edge/gateway/stream/fanout.ts';
 import type { Reader } from '../../src/edge/gateway/stream/reader.ts';
 import { Streams } from '../../src/edge/gateway/stream/streams.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import { loadConfig } from '../../src/platform/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { publish } from '../../src/platform/engine/publish.ts';

@@ -30,7 +30,7 @@ import { Replies } from '../../src/features/agents/replies/replies.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
 import { updateRun } from '../../src/features/agents/runs/state/store.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
-import { loadConfig } from '../../src/platform/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { InFlightRows } from '../../src/platform/db/queue/in-flight-rows.ts';

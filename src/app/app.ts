@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { Feature } from '../core/features/feature.ts';
 import { install } from '../core/features/installed.ts';
 import { Tickets } from '../edge/gateway/socket/tickets.ts';
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { requireDataDirectory } from '../platform/db/postgres/cluster.ts';
 import { readTlsFiles } from '../platform/http/connection/tls-files.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';

@@ -2,7 +2,7 @@ import { Avatars } from '../core/accounts/avatars/avatars.ts';
 import { openObjectStore } from '../core/attachments/open-store.ts';
 import { SigningKey } from '../core/audit/signing-key.ts';
 import { Cursors } from '../edge/gateway/catch-up/cursors.ts';
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { openDatabase } from '../platform/db/connection/database.ts';
 import { acquireNodeLock } from '../platform/db/connection/node-lock.ts';
 import { migrate } from '../platform/db/migration/migrate.ts';

@@ -1,7 +1,8 @@
 /** `start` (default), `admin`, `tail`. Failures before the gateway is up take one line. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, ConfigError, loadConfig } from '../platform/config.ts';
+import { type Config, loadConfig } from '../platform/config/config.ts';
+import { ConfigError } from '../platform/config/reader.ts';
 import { createLog, type Logger } from '../platform/log.ts';
 
 const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {

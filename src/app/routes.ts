@@ -11,7 +11,7 @@ import { settingsRoutes } from '../core/notifications/settings/settings-routes.t
 import { registrationRoutes } from '../core/registration/registration-routes.ts';
 import { realtimeRoutes } from '../edge/gateway/routes.ts';
 import type { Tickets } from '../edge/gateway/socket/tickets.ts';
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { isLoopbackAddress, isLoopbackOrigin } from '../platform/http/connection/origins.ts';
 
 export class Urls {

@@ -14,7 +14,7 @@ import type { Conversation } from '../../src/contract/protocol/resources/convers
 import { FileStore } from '../../src/core/attachments/file-store.ts';
 import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import { HeldConversationsError, removeAccounts } from '../../src/features/compliance/account-removal.ts';
-import { readConfig } from '../../src/platform/config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { Runs } from '../agents/runs.ts';
 import { Client } from '../gateway/fixture.ts';

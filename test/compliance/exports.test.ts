@@ -13,7 +13,7 @@ import type { Export } from '../../src/contract/protocol/resources/export.ts';
 import { purgeUploads } from '../../src/core/attachments/uploads.ts';
 import { ArchiveWriter } from '../../src/features/compliance/exports/archive.ts';
 import { tidyJobs } from '../../src/features/compliance/jobs/job-store.ts';
-import { readConfig } from '../../src/platform/config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { Cases } from '../messages/cases.ts';
 import { freshDirectory } from '../start/parley.ts';

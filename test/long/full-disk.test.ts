@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import t, { type Test } from 'tap';
 import { startApp } from '../../src/app/app.ts';
 import { demoFilePath, readDemoFile } from '../../src/app/demo.ts';
-import { readConfig } from '../../src/platform/config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { freshDirectory } from '../start/parley.ts';

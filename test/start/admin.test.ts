@@ -8,7 +8,7 @@ import { PLANS, SUBSCRIPTIONS } from '../../src/contract/protocol/resources/acco
 import { isValidApiKey } from '../../src/core/accounts/keys.ts';
 import { refreshTokenPair } from '../../src/core/accounts/sessions/token-pairs.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
-import { readConfig } from '../../src/platform/config.ts';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import { startEmbeddedPostgres } from '../../src/platform/db/postgres/embedded-postgres.ts';
 import { createLog } from '../../src/platform/log.ts';

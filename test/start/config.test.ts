@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import t from 'tap';
 import { SOCKET_LIMITS } from '../../src/contract/protocol/socket/socket-limits.ts';
-import { type Config, ConfigError, type Environment, readConfig } from '../../src/platform/config.ts';
+import { type Config, readConfig } from '../../src/platform/config/config.ts';
+import { ConfigError, type Environment } from '../../src/platform/config/reader.ts';
 
 t.test('an empty environment is a newcomer on their own machine', async (t) => {
   t.match(readConfig({}), {

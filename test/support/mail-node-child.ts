@@ -3,7 +3,7 @@
 import { startApp } from '../../src/app/app.ts';
 import { mail, mailBy } from '../../src/features/mail/feature.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
-import { loadConfig } from '../../src/platform/config.ts';
+import { loadConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { featuresWith } from './features-with.ts';
 import { sooner } from './sooner.ts';

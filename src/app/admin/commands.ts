@@ -3,7 +3,7 @@
 import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
 import type { AccountList } from '../../core/accounts/account-list.ts';
 import type { Feature } from '../../core/features/feature.ts';
-import type { Config } from '../../platform/config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';

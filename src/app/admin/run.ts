@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Config } from '../../platform/config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import { type Database, openDatabase } from '../../platform/db/connection/database.ts';
 import { isMigrated } from '../../platform/db/migration/migrated.ts';
 import { Disposer } from '../../platform/lifecycle.ts';

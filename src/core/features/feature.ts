@@ -4,7 +4,7 @@ import type { Authenticator } from '../../platform/access/authenticate.ts';
 import type { RateLimits } from '../../platform/access/rate-limit.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Tokens } from '../../platform/access/tokens.ts';
-import type { Config } from '../../platform/config.ts';
+import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
