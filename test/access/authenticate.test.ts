@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { refusal, refused } from './refusal.ts';
 import { AccountRows, connectTo, ManualClock, openRights, silent } from './rows.ts';
 
-t.test('authenticate', async (t) => {
+t.test('credentials name their caller', async (t) => {
   const { url } = await createTestDatabase(t);
   const database = await connectTo(url, t);
   const rights = await openRights(new MemoryEngine(), t);
@@ -29,7 +29,7 @@ t.test('authenticate', async (t) => {
   const tokenOf = async (actorId: string, ttlS = 900) =>
     (await tokens.issueAccess({ accountId, actorId, ttlS })).token;
 
-  t.test('an API key', async (t) => {
+  t.test('an API key is looked up once and remembered', async (t) => {
     const { key, id, actorId } = await rows.key({ expiresAt: '2031-01-01T00:00:00Z' });
     const read = bearer(key);
     t.ok(read instanceof Promise, 'the first time it is read');
@@ -213,7 +213,7 @@ t.test('authenticate', async (t) => {
     t.notOk(small.authenticate(`Bearer ${keys[2]?.key}`) instanceof Promise, 'the latest was not');
   });
 
-  t.test('with Postgres away', async (t) => {
+  t.test('unknown credentials are 503 while Postgres is away', async (t) => {
     const closing = await openDatabase({ url, log: silent });
     const node = new Authenticator({
       database: closing,

@@ -51,7 +51,7 @@ t.test('Service-Account must be there and be the own account', async (t) => {
   });
 });
 
-t.test('an account without subscription', async (t) => {
+t.test('an account without subscription is refused', async (t) => {
   t.doesNotThrow(() => requireSubscription(principal));
   t.equal(await refusal(() => requireSubscription({ ...principal, subscribed: false })), 'payment_required');
 });

@@ -53,7 +53,7 @@ t.test('tokens of a configured secret', async (t) => {
     t.match(await tokens.issueAccess({ ...SUBJECT, ttlS: 60 }), { expiresAt: '2030-01-01T00:01:00.000000Z' });
   });
 
-  t.test('end, remembered or not', async (t) => {
+  t.test('a token expires, remembered or not', async (t) => {
     const [known, unknown] = [await tokens.issueAccess(SUBJECT), await tokens.issueAccess(SUBJECT)];
     await tokens.verifyAccess(known.token);
     const before = clock.nowMs;

@@ -226,7 +226,7 @@ t.test('two at once: one of them, and the file of the other goes', async (t) => 
   t.equal(withdrawn.filter((one) => one).length, 2);
 });
 
-t.test('erased with the person', async (t) => {
+t.test('an avatar is erased with its person', async (t) => {
   const person = await personWith(app, []);
   const key = await upload(PNG);
   const request = {

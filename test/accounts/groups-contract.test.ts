@@ -167,7 +167,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   }
 });
 
-t.test('callers without the permission', async (t) => {
+t.test('groups are refused to callers without the permission', async (t) => {
   const read = { method: 'GET', permission: 'messaging:read', agents: true } as const;
   const update = { method: 'POST', body: {}, permission: 'messaging:update', agents: true } as const;
   const guarded: Guarded[] = [

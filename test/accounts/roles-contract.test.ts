@@ -253,7 +253,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   }
 });
 
-t.test('callers without the permission', async (t) => {
+t.test('roles are refused to callers without the permission', async (t) => {
   const guarded: Guarded[] = [
     { method: 'GET', path: '/v1/account', permission: 'accounts:read', agents: true },
     { method: 'GET', path: '/v1/roles', permission: 'roles:read', agents: false },

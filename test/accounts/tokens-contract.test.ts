@@ -236,7 +236,7 @@ t.test('callers cannot make tokens for a user with more permissions', async (t) 
   t.equal(await mints(everything.token, ada.id), forbidden, 'an admin holds more than all permissions');
 });
 
-t.test('callers without the permission', async (t) => {
+t.test('tokens are refused to callers without the permission', async (t) => {
   const route: Guarded = { method: 'POST', path: PATH, body: {}, permission: 'tokens:create', agents: false };
   t.strictSame(await gatesOf(app, route), closed(route));
 });

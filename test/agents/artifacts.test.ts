@@ -114,7 +114,7 @@ t.test('a creation that broke off is completed by a repetition', async (t) => {
   server.failing = undefined;
 });
 
-t.test('arguments and sizes', async (t) => {
+t.test('an artifact with bad arguments or too many bytes is refused', async (t) => {
   const small = createArtifactTool(attached('create_artifact', { max_bytes: 4 }), { database, store });
   const runId = await insertRun(author);
   const told = (args: object) =>
@@ -131,7 +131,7 @@ t.test('arguments and sizes', async (t) => {
   t.match(await told(file), /^was answered: {"artifact_id":"art_/);
 });
 
-t.test('readers of an artifact', async (t) => {
+t.test('an artifact is shown to the readers of its conversation alone', async (t) => {
   const free = await makeArtifact(await insertRun(author));
   const bound = await makeArtifact(await insertRun(author, group));
   const whole = {
@@ -150,7 +150,7 @@ t.test('readers of an artifact', async (t) => {
   }
 });
 
-t.test('readers of an attachment', async (t) => {
+t.test('an artifact that is attached to a message is shown to the readers of the message', async (t) => {
   const { id: messageId, attachments } = await sendFiles([
     {
       filename: 'log.csv',

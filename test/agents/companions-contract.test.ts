@@ -415,7 +415,7 @@ t.test('the list: newest first, filtered, with the requested expansions', async 
   t.strictSame(back, ids.toReversed());
 });
 
-t.test('parameters that are refused', async (t) => {
+t.test('unknown and malformed parameters of agents are refused', async (t) => {
   const { page_info } = await list('limit=1');
   const cursor = new URL(page_info.next_page_url!, app.baseUrl).searchParams.get('cursor');
   const refused: [query: string, param: string][] = [
@@ -440,7 +440,7 @@ t.test('parameters that are refused', async (t) => {
   t.equal(refusalOf(await app.call('PUT', one)), '405 method_not_allowed null');
 });
 
-t.test('permissions', async (t) => {
+t.test('only callers with the permission read and change agents', async (t) => {
   const { id } = await createdAgent(app);
   const calls: [method: string, path: string, body?: object][] = [
     ['GET', AGENTS],

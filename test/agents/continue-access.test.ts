@@ -88,7 +88,7 @@ t.test('callers with access to the whole account approve everywhere in it', asyn
   t.equal(await approved(run, [action!], demo.api_key), 'approved');
 });
 
-t.test('arguments that name nothing', async (t) => {
+t.test('a call whose arguments name no resource can be approved', async (t) => {
   for (const text of ['', '{}', '{"path":null}', '{"path":{"id":7}}']) {
     const [run, action] = await runs.waiting(agent.id, [{ tool: 'send-message', arguments: text }]);
     t.equal(await approved(run, [action!]), 'approved', text);

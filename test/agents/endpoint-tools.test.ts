@@ -195,7 +195,7 @@ t.test('calls count as those of the agent’s own credential', async (t) => {
   t.match(await ask(calm), /^was answered/);
 });
 
-t.test('large answers are cut', async (t) => {
+t.test('a large answer of an endpoint is cut for the model', async (t) => {
   const principal = await agents.create(['agents:read']);
   const config = { system_prompt: 'é'.repeat(60_000) };
   const { id } = await createdAgent(app, { config });

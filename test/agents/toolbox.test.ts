@@ -215,7 +215,7 @@ t.test('an endpoint as a tool for models', async (t) => {
   t.equal(tool('move-ship').spec.parameters, tool('move-ship').spec.parameters, 'one and the same for all');
 });
 
-t.test('arguments', async (t) => {
+t.test('bad arguments of a tool call are refused before the call', async (t) => {
   const move = { path: { id: 's', berth: '1' }, query: { dry: true }, body: { to: 'x' } };
   const refused: [args: unknown, expected: string][] = [
     ['{', 'invalid_format: Not valid JSON: it ends too early, at position 1.'],

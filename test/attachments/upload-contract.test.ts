@@ -112,7 +112,7 @@ t.test('uploads that may be requested', async (t) => {
   }
 });
 
-t.test('permissions', async (t) => {
+t.test('only callers with the permission upload files', async (t) => {
   const post = (options: CallOptions) => app.call('POST', UPLOAD_URL, { body: REPORT, ...options });
   t.equal((await post({ token: grace.access_token })).status, 201);
   t.equal((await post({ token: await app.tokenOf(demo.agent.actor_id) })).status, 201, 'agents too');

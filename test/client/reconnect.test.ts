@@ -119,7 +119,7 @@ t.test('a cursor that is not taken is dropped', async (t) => {
   await until(() => client.state === 'live', { what: 'live again' });
 });
 
-t.test('resync', async (t) => {
+t.test('a resync is read over REST', async (t) => {
   const paged: string[] = [];
   const { server, seen, ended, stale } = await follow(
     t,
@@ -196,7 +196,7 @@ t.test('a token that expires is replaced on the same connection', async (t) => {
   t.match((await server.socket(2)).frames[0], { token: 'token3' });
 });
 
-t.test('no server at first', async (t) => {
+t.test('a client that finds no server at first connects later', async (t) => {
   const server = await ScriptedServer.start(t);
   let asked = 0;
   const url = () => (++asked < 4 ? 'http://127.0.0.1:1' : server.url);

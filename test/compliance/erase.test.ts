@@ -226,7 +226,7 @@ async function reactorsOf(messageId: string): Promise<string[]> {
   return rows.map(({ actor_id }) => actor_id);
 }
 
-t.test('a customer', async (t) => {
+t.test('the erasure of a customer removes its name and address', async (t) => {
   const name = 'Cora Quill';
   const email = `${randomUUID()}@example.net`;
   const { id: customer } = await createCustomer(database, { accountId: demo.account_id, name, email });
@@ -263,7 +263,7 @@ t.test(
   },
 );
 
-t.test('refusals', async (t) => {
+t.test('an erasure that breaks a rule is refused', async (t) => {
   const { person } = await member();
   const path = `/v1/users/${person}/actions/erase`;
   const refused = async (body: object | undefined, options = {}, at = path) =>

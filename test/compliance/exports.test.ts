@@ -314,7 +314,7 @@ t.test('a job that fails again and again ends as failed, without a file', async 
   });
 });
 
-t.test('refusals', async (t) => {
+t.test('an export that breaks a rule is refused', async (t) => {
   const conversation = demo.conversations.group;
   const places = [
     `/v1/messaging/conversations/${conversation}/exports`,

@@ -18,7 +18,7 @@ const client = connect({
 });
 t.teardown(() => client.close());
 
-t.test('a redaction', async (t) => {
+t.test('a redaction reaches the caches of all nodes', async (t) => {
   const id = await createGroup(one, 'Redacted');
   const updates: Message[] = [];
   client.subscribe(id, {

@@ -197,7 +197,7 @@ t.test('two at once make one direct message', async (t) => {
   t.strictSame(asked.map(({ status }) => status).sort(), [...Array(7).fill(200), 201]);
 });
 
-t.test('refused bodies', async (t) => {
+t.test('a conversation whose body breaks a rule is not created', async (t) => {
   const group = { type: 'group', participants: [] };
   const direct = { type: 'direct_message', participants: [USER] };
   const aCase = { ...group, audience: 'customer' };
@@ -388,7 +388,7 @@ t.test('refused bodies', async (t) => {
   t.equal(refusalOf(include), '400 parameter_invalid include[]');
 });
 
-t.test('permissions', async (t) => {
+t.test('only callers with the permission create conversations', async (t) => {
   const body = { type: 'group', participants: [] };
   const callers: [what: string, options: CallOptions, expected: string][] = [
     ['nobody', { headers: { Authorization: undefined } }, '401 invalid_credentials Authorization'],

@@ -102,7 +102,7 @@ t.test('unread follows reading, sending and deleting at once', async (t) => {
   t.notOk(await isUnread());
 });
 
-t.test('members come and go', async (t) => {
+t.test('an inbox follows members who come and go', async (t) => {
   const { id } = await conversations.create();
   await send(id);
   await written();
@@ -161,7 +161,7 @@ t.test('a large conversation is merged in', async (t) => {
   t.strictSame((await inbox('order=activity&limit=2')).ids, [id, other]);
 });
 
-t.test('filters', async (t) => {
+t.test('the inbox is filtered by kind, participant and assignee', async (t) => {
   const { conversation: mine, customer } = await conversations.createCase();
   const { conversation: free } = await conversations.createCase();
   const { conversation: done } = await conversations.createCase();
@@ -204,7 +204,7 @@ t.test('filters', async (t) => {
   t.strictSame(await found(`participant_id=${newId('actor')}`, byCustomer), [], 'nor whether it exists');
 });
 
-t.test('other people’s direct messages', async (t) => {
+t.test('an admin’s inbox leaves out direct messages of others', async (t) => {
   const direct = await conversations.create({ type: 'direct_message', participants: [user(vera)] }, BY_GRACE);
   const sees = async (query: string, options: CallOptions) =>
     (await inbox(`${query}&limit=100`, options)).ids.includes(direct.id);
@@ -226,7 +226,7 @@ t.test('other people’s direct messages', async (t) => {
   );
 });
 
-t.test('marked as unread again', async (t) => {
+t.test('a conversation can be marked as unread again', async (t) => {
   const { id } = await conversations.create({ participants: [user(grace)] });
   const sequences: number[] = [];
   for (let n = 0; n < 3; n++) sequences.push((await send(id)).sequence!);
@@ -359,7 +359,7 @@ t.test('inbox.updated follows what happened', async (t) => {
   );
 });
 
-t.test('refusals', async (t) => {
+t.test('a request for the inbox that breaks a rule is refused', async (t) => {
   const calls: [query: string, options: CallOptions, expected: string][] = [
     ['order=oldest', BY_ADA, '400 parameter_invalid order'],
     ['filter=all', BY_ADA, '400 parameter_invalid filter'],

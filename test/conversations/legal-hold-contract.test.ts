@@ -91,7 +91,7 @@ t.test('include[]: assignee, group and participants, whose actors are null', asy
   }
 });
 
-t.test('refused requests', async (t) => {
+t.test('a hold whose body breaks a rule is refused', async (t) => {
   const { id } = await conversations.create();
   const bodies: [what: string, options: CallOptions, expected: string][] = [
     ['no body', {}, '400 missing_field legal_hold'],
@@ -112,7 +112,7 @@ t.test('refused requests', async (t) => {
   t.equal((await conversations.get(id)).legal_hold, 'released');
 });
 
-t.test('permissions', async (t) => {
+t.test('only callers with the permission set a hold', async (t) => {
   const { id } = await conversations.create({ participants: [USER, { type: 'user', actor_id: vera.id }] });
   const viewed = await conversations.create({ participants: [{ ...USER, role: 'viewer' }] });
   const strange = await conversations.create();
@@ -147,7 +147,7 @@ t.test('permissions', async (t) => {
   t.equal((await set(id, HELD, early)).legal_hold, 'held', 'since the first version');
 });
 
-t.test('an Idempotency-Key', async (t) => {
+t.test('a repeated hold with its Idempotency-Key is answered as before', async (t) => {
   const { id } = await conversations.create();
   const options = { body: HELD, headers: { 'Idempotency-Key': randomUUID() } };
   const first = await conversations.answer('POST', pathOf(id), options);

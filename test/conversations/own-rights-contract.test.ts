@@ -44,7 +44,7 @@ t.test('messaging:read is enough to mute and to leave', async (t) => {
   t.strictSame([left.status, left.body.membership], [200, 'left']);
 });
 
-t.test('without messaging:read neither', async (t) => {
+t.test('without messaging:read one’s own participation is neither changed nor ended', async (t) => {
   const person = await personWith(app, ['messaging:create']);
   const { id, own } = await groupWith(person);
   const path = `${PATH}/${id}/participants/${own.id}`;

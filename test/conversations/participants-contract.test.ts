@@ -162,7 +162,7 @@ t.test('system messages and events of joining and leaving, and their audiences',
   );
 });
 
-t.test('refused additions', async (t) => {
+t.test('a participant that breaks a rule is not added', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
   const { id: carl } = await createCustomer(database, { accountId: demo.account_id, name: 'Carl' });
@@ -194,7 +194,7 @@ t.test('refused additions', async (t) => {
   }
 });
 
-t.test('changing', async (t) => {
+t.test('a participant changes its role and trigger', async (t) => {
   const { id } = await conversations.create({ participants: [USER, AGENT] });
   const [owner, member, agent] = (await conversations.members(id)) as [Participant, Participant, Participant];
   const muted = await change(id, member.id, { notifications: 'muted' }, BY_GRACE);
@@ -229,7 +229,7 @@ t.test('changing', async (t) => {
   );
 });
 
-t.test('refused changes and removals', async (t) => {
+t.test('a change or removal that breaks a rule is refused', async (t) => {
   const { conversation, customer } = await conversations.createCase();
   const { id } = conversation;
   const agent = await conversations.add(id, AGENT);
@@ -293,7 +293,7 @@ t.test('refused changes and removals', async (t) => {
   t.equal((await remove(id, owner!.id)).membership, 'left', 'the last person may leave');
 });
 
-t.test('permissions', async (t) => {
+t.test('only callers with the permission change participants', async (t) => {
   const { id } = await conversations.create({ participants: [{ ...USER, role: 'admin' }, AGENT] });
   const [owner, admin, agent] = (await conversations.members(id)) as [Participant, Participant, Participant];
   const plain = await conversations.create({ participants: [USER, VERA] });

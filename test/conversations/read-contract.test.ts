@@ -75,7 +75,7 @@ t.test('a customer sees its case, and nothing of how the team works on it', asyn
   t.equal(team.participants?.length, 3);
 });
 
-t.test('readers of a conversation', async (t) => {
+t.test('a conversation is shown to its readers alone', async (t) => {
   const { id } = await conversations.create({ participants: [USER] });
   for (const [what, token] of [
     ['its owner', ada.access_token],
@@ -137,7 +137,7 @@ t.test('the list: those that the caller may read, newest first', async (t) => {
   }
 });
 
-t.test('filters', async (t) => {
+t.test('the list of conversations is filtered', async (t) => {
   const mark = randomUUID();
   const plain = await conversations.create({ title: `${mark} plain` });
   const archived = await conversations.create({ title: `${mark} archived` });
@@ -181,7 +181,7 @@ t.test('filters', async (t) => {
   );
 });
 
-t.test('parameters that are refused', async (t) => {
+t.test('unknown and malformed parameters of the list are refused', async (t) => {
   await conversations.create();
   const next = (await list('limit=1')).page_info.next_page_url!;
   const cursor = new URL(next, app.baseUrl).searchParams.get('cursor');

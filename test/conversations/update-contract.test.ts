@@ -116,7 +116,7 @@ t.test('the customer gets system messages of resolving and reopening, without a 
   );
 });
 
-t.test('workflow moves by hand', async (t) => {
+t.test('the workflow status is changed by hand', async (t) => {
   const { conversation } = await conversations.createCase();
   const { id } = conversation;
   const move = async (workflow_status: string) =>
@@ -153,7 +153,7 @@ t.test('workflow moves by hand', async (t) => {
   }
 });
 
-t.test('refused requests', async (t) => {
+t.test('an update that breaks a rule is refused', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
   const { direct } = demo.conversations;
@@ -227,7 +227,7 @@ t.test('refused requests', async (t) => {
   t.match(answer.body.error.message, /^This actor is deactivated\./);
 });
 
-t.test('permissions', async (t) => {
+t.test('only callers with the permission update a conversation', async (t) => {
   const { id } = await conversations.create({
     title: 'Ours',
     participants: [USER, { type: 'user', actor_id: vera.id }],
@@ -291,7 +291,7 @@ t.test('permissions', async (t) => {
   t.ok(ofVera.data.length > 0, 'a member with messaging:read reads the audit');
 });
 
-t.test('the audit in pages', async (t) => {
+t.test('the audit of a conversation is read in pages', async (t) => {
   const { id } = await conversations.create();
   for (let n = 1; n <= 4; n++) await conversations.update(id, { title: `${n}` });
   const whole = await audit(id);

@@ -204,7 +204,7 @@ t.test('a position in a text is one number, and no other frame has it', async (t
   }
 });
 
-t.test('garbage throws a RangeError', async (t) => {
+t.test('random bytes throw a RangeError', async (t) => {
   const random = numbers(2);
   for (let round = 0; round < 5000; round++) {
     const garbage = anyBytes(random, 120);

@@ -61,7 +61,7 @@ t.test('messages published by hand do no harm', async (t) => {
   t.equal(complaints.length, 1, 'said once, not ten times');
 });
 
-t.test('counters', async (t) => {
+t.test('counters that Redis lost are made again', async (t) => {
   const server = await startRedis(t);
   const { a, b } = await connectNodes(t, server.url);
   const redis = await connectRaw(t, server.url);
@@ -272,7 +272,7 @@ t.test('a Redis that hangs is noticed, and used again when it continues', async 
     healthySinceMs = since;
   });
 
-  await t.test('for a moment', async (t) => {
+  await t.test('a short outage of Redis is repaired', async (t) => {
     server.hang();
     const hungAt = performance.now();
     await isAway(t, a);

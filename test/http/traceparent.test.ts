@@ -35,7 +35,7 @@ const INVALID: Readonly<Record<string, string>> = {
   'a line behind it': `${VALID}\n`,
 };
 
-t.test('valid headers are read', (t) => {
+t.test('a valid traceparent is read', (t) => {
   t.same(parseTraceparent(VALID), { traceId: TRACE, spanId: SPAN, flags: 1 });
   t.same(parseTraceparent(`00-${TRACE}-${SPAN}-ff`)?.flags, 255);
   for (const later of [`01-${TRACE}-${SPAN}-00`, `cc-${TRACE}-${SPAN}-00-what-the-future-will-be-like`]) {
@@ -44,7 +44,7 @@ t.test('valid headers are read', (t) => {
   t.end();
 });
 
-t.test('invalid headers are ignored', (t) => {
+t.test('an invalid traceparent is ignored', (t) => {
   for (const [what, text] of Object.entries(INVALID)) t.equal(parseTraceparent(text), undefined, what);
   t.equal(parseTraceparent(null), undefined);
   t.equal(parseTraceparent(undefined), undefined);

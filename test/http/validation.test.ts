@@ -223,7 +223,7 @@ t.test('one of several shapes, distinguished by a tag', async (t) => {
     );
 });
 
-t.test('text of a body', async (t) => {
+t.test('the nesting of a body is measured in its text', async (t) => {
   const cases: [text: string, refusal: string][] = [
     ['{', 'invalid_format null'],
     ['', 'invalid_format null'],
@@ -308,7 +308,7 @@ t.test('email, also where it is long', async (t) => {
     t.notOk(isEmail(text));
 });
 
-t.test('queries', async (t) => {
+t.test('values of a query are parsed by their schema', async (t) => {
   const read = compileQuery(
     Body({
       id: Type.String(),

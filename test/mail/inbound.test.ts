@@ -154,7 +154,7 @@ t.test('the signature, and nothing else, is the credential', async (t) => {
   t.equal(unsigned.status, 401, 'an address is not confirmed to a stranger');
 });
 
-t.test('what the head decides', async (t) => {
+t.test('a mail is refused by its head before its body is read', async (t) => {
   const before = await leftovers();
   const mail = mailTo('support@harbor.example', 'head@customers.example');
   t.equal(refusalOf(await post('')), '400 invalid_format null');

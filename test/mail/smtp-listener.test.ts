@@ -166,7 +166,7 @@ t.test('a client that stops or leaves in the middle leaves nothing', async (t) =
   t.strictSame(await stored('broken@x'), []);
 });
 
-t.test('limits per address', async (t) => {
+t.test('connections and recipients of an address are limited', async (t) => {
   const { client, port } = await open(t, {
     limits: { connectionsPerAddress: 2, recipients: 1 },
     limiter: new RateLimiter({ requests: 1, seconds: 60 }),

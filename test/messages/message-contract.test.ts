@@ -485,7 +485,7 @@ t.test('every endpoint of a message: credentials, permissions, and callers that 
   }
 });
 
-t.test('PATCH a sent message', async (t) => {
+t.test('a sent message is edited as a whole', async (t) => {
   const conversation = await cases.conversation('internal');
   const sent = await cases.sent(conversation);
   const edited = message(await edit(sent.id, { body: 'ahoy again' }, { query: 'include[]=author' }), 200);
@@ -780,7 +780,7 @@ t.test('the file of a deleted message: its links end, it is not attached again, 
   t.equal((await fetch(url)).status, 410, 'gone for good');
 });
 
-t.test('permissions to delete', async (t) => {
+t.test('only callers with the permission delete a message', async (t) => {
   const run = await cases.conversation('internal', user(vera.id));
   await cases.setParticipant(run, grace.id, { role: 'admin' });
   const member = await cases.conversation('internal');
@@ -901,7 +901,7 @@ t.test('edits of one message at the same moment: each is whole, and kept', async
   t.strictSame([...kept, last].sort(), ['0', ...bodies]);
 });
 
-t.test('cancel', async (t) => {
+t.test('a scheduled message is canceled by its author or an admin', async (t) => {
   const conversation = await cases.conversation('internal');
   const scheduled = await cases.sent(conversation, { scheduled_at: TOMORROW });
   t.match(await outcome(scheduled.id), { status: 'scheduled', result: null, reason: null, at: null });

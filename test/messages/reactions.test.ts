@@ -24,7 +24,7 @@ const THUMB = '👍';
 const NEWEST = { headers: { 'Service-Version': NEWEST_VERSION } };
 const FORBIDDEN = '403 insufficient_permissions null';
 
-t.test('emojis have one form', async (t) => {
+t.test('an emoji has one form', async (t) => {
   const wrong: unknown[] = [];
   const sequences = ['👩‍❤️‍👨', '🏳️‍🌈', '👁️‍🗨️', '🕵🏽‍♂️', '🕵️‍♂️', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '🇩🇪', '👨‍👩‍👧‍👦', '🤷🏿‍♀️', '🏴‍☠️', '1️⃣', '*️⃣'];
   const known = [...sequences];
@@ -89,7 +89,7 @@ t.test('one actor, one emoji, once', async (t) => {
   t.equal(again.data.at(-1)?.reactions?.length, 3, 'a kept page shows the newest reactions');
 });
 
-t.test('the list of reactions', async (t) => {
+t.test('reactions of a message are listed in pages', async (t) => {
   const id = await cases.conversation('internal', user(vera.id));
   const sent = await cases.sent(id);
   for (const [token, emoji] of [
@@ -116,7 +116,7 @@ t.test('the list of reactions', async (t) => {
   t.equal(await refusal('GET', `${path}?emoji=x`), '400 parameter_invalid emoji');
 });
 
-t.test('what is refused', async (t) => {
+t.test('a reaction that breaks a rule is refused', async (t) => {
   const id = await cases.conversation('internal', user(vera.id, 'viewer'));
   const sent = await cases.sent(id);
   for (const text of ['x', '👍👍', '1', '%20', '👍'.repeat(40)]) {
@@ -347,7 +347,7 @@ t.test('threads: a position of their own', async (t) => {
   t.equal(refusalOf(admin), '409 resource_conflict null', 'a key has no position');
 });
 
-t.test('pins', async (t) => {
+t.test('pinned messages are listed and unpinned', async (t) => {
   const { id, customerToken } = await cases.open(user(vera.id, 'viewer'));
   const [first, second] = [await cases.sent(id), await cases.sent(id, { audience: 'customer' })];
   const pinned = await ok<Pin>('POST', pinPath(first.id));

@@ -107,7 +107,7 @@ t.test(
   },
 );
 
-t.test('filters', async (t) => {
+t.test('hits are filtered by sender, conversation and time', async (t) => {
   const id = await groupOf(ada.id, grace.id);
   const other = await groupOf(ada.id);
   const word = 'parameters';

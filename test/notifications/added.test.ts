@@ -67,7 +67,7 @@ t.test('once, however often and at once the row is dealt with', async (t) => {
   t.equal((await feed(reader)).length, 2, 'being added again is another cause');
 });
 
-t.test('recipients and content', async (t) => {
+t.test('an added participant is notified with the name of the adder', async (t) => {
   const { actor_id: key } = await database.kysely
     .selectFrom('api_keys')
     .select('actor_id')

@@ -138,7 +138,7 @@ t.test('the notifications of a message are found by the ids that are made again'
   t.notMatch(JSON.stringify(rows), 'moment_of', 'the planner replaces the function by its body');
 });
 
-t.test('inserts and their repetition', async (t) => {
+t.test('inserts and their repetition read by index', async (t) => {
   const recipients = Array.from({ length: 20 }, (_, n) => `act_${n + 1}`);
   const row = { id: message.messageId, conversation_id: message.conversationId } as MessageRow;
   const notifications = [{ category: 'chat.message', title: 'Ada', recipients }] as const;

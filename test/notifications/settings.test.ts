@@ -75,7 +75,7 @@ t.test('a mute that has ended is shown as none', async (t) => {
   t.equal((await settings(reader, 'GET')).mute_until, null);
 });
 
-t.test('refusals', async (t) => {
+t.test('settings that break a rule are refused', async (t) => {
   const reader = await newReader(app);
   const cases: [what: string, body: object, refusal: string][] = [
     ['an unknown field', { muted: true }, '422 validation_failed muted'],
@@ -180,7 +180,7 @@ t.test('an erased person has no settings any more', async (t) => {
   t.strictSame(await storedText(database, 'halibut'), []);
 });
 
-t.test('channels and muting', async (t) => {
+t.test('muted categories and channels are not notified', async (t) => {
   const set = {
     categories: {
       'chat.message': { socket: true, push: false, mail: true },
@@ -327,7 +327,7 @@ const INSTANTS: [hours: string, timezone: string, instants: [at: string, quiet: 
   ],
 ];
 
-t.test('do-not-disturb hours', async (t) => {
+t.test('do-not-disturb hours follow the time zone', async (t) => {
   for (const [hours, timezone, instants] of INSTANTS) {
     for (const [at, quiet] of instants)
       t.equal(isQuiet(hours, timezone, at), quiet, `${hours} ${timezone} ${at}`);

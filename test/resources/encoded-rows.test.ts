@@ -60,7 +60,7 @@ t.test('a page of which many rows are new is read whole', async (t) => {
   t.strictSame(reads, ['keys', 'whole']);
 });
 
-t.test('forms are kept apart', async (t) => {
+t.test('the forms of a row are kept apart', async (t) => {
   const { rows, stored, reads, page } = open();
   stored.push(note('a', 1));
   await twice(rows, page());
@@ -155,7 +155,7 @@ t.test('rows that change without a new version are never kept', async (t) => {
   t.equal(await bytes(), 0);
 });
 
-t.test('memory is bounded', async (t) => {
+t.test('the memory of encoded rows is bounded', async (t) => {
   const { rows, stored, bytes, page } = open(100_000);
   for (let n = 0; n < 200; n++) {
     stored[0] = { ...note(`a${n}`, 1), text: 'x'.repeat(5_000) };
@@ -165,7 +165,7 @@ t.test('memory is bounded', async (t) => {
   t.ok(kept > 50_000 && kept <= 100_000, `${kept}`);
 });
 
-t.test('keys', async (t) => {
+t.test('keys of a page are parsed from one text', async (t) => {
   t.strictSame(parseKeys([{ keys: null }]), []);
   t.strictSame(parseKeys([{ keys: 'ntf_1 2026-11-22 01:02:03+00,ntf_2 2026-11-22 01:02:03.5+00' }]), [
     { id: 'ntf_1', version: '2026-11-22 01:02:03+00' },

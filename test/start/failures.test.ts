@@ -43,7 +43,7 @@ t.test('a bad environment: every problem at once', async (t) => {
   }
 });
 
-t.test('an unknown command', async (t) => {
+t.test('an unknown command is refused with the known ones', async (t) => {
   const { code, stderr } = await runParley(['stop'], {});
   t.equal(code, 2);
   t.match(stderr, /^parley: no command "stop"; there are start, admin, tail\n$/);

@@ -25,7 +25,7 @@ import { addWebhook, type WebhookOptions } from './webhook.ts';
 const ground = await createGround(t);
 const { database } = ground;
 
-t.test('the schedule', async (t) => {
+t.test('tries follow the schedule', async (t) => {
   const { retries } = WEBHOOK_TIMES;
   const after = (tries: number, askedMs?: number) => delayAfter(retries, tries, askedMs, () => 0);
   const seconds = Array.from({ length: 9 }, (_, tries) => after(tries));
@@ -274,7 +274,7 @@ t.test('five days without a success, and a receiver that is gone', async (t) => 
   t.ok(receiver.received.length - before < 100);
 });
 
-t.test('what goes', async (t) => {
+t.test('old deliveries are deleted', async (t) => {
   const { close } = await scene(t);
   await close();
   const options = { database, times: WEBHOOK_TIMES, keepDays: 30, maxFailed: 3, log };
