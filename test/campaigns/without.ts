@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -106,10 +106,9 @@ interface Suites {
 
 /** Runs them one after another, each file in a process of its own. */
 async function runSuites(t: Teardown, { copy, feature, suites }: Suites) {
-  // Postgres enters it as another user. What tests leave there goes with the copy.
-  const TMPDIR = join(copy, 'temporary');
+  // Postgres enters both as another user. Below the copy, tests would find its dependencies.
+  const TMPDIR = freshDirectory(t);
   chmodSync(copy, 0o711);
-  mkdirSync(TMPDIR);
   chmodSync(TMPDIR, 0o1777);
   const files = suites
     .flatMap((folder) => globSync(`test/${folder}/*.test.ts`, { cwd: ROOT }).sort())
