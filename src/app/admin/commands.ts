@@ -1,7 +1,7 @@
+import type { KeysetList } from '../../platform/db/connection/keyset.ts';
 /** The operator's commands. Each loads its modules when it runs, as each call is a process. */
 
 import type { AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
-import type { AccountList } from '../../core/accounts/account-list.ts';
 import type { Feature } from '../../core/features/feature.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -361,7 +361,7 @@ interface ListOptions {
 
 async function accountList<Row extends object>(
   object: string,
-  list: AccountList<Row>,
+  list: KeysetList<[accountId: string], Row>,
   database: Database,
   account: string,
   { search, limit }: ListOptions,
@@ -372,13 +372,13 @@ async function accountList<Row extends object>(
 }
 
 function readPage<Row extends object>(
-  list: AccountList<Row>,
+  list: KeysetList<[accountId: string], Row>,
   database: Database,
   accountId: string,
   search: string | undefined,
   fetch: number,
 ): Promise<Row[]> {
-  return list.readPage(database, accountId, {
+  return list.readPage(database, [accountId], {
     direction: 'next',
     after: null,
     fetch,

@@ -1,26 +1,15 @@
-import type { Db } from '../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { type KeysetList, type KeysetOptions, keysetList } from '../../platform/db/connection/keyset.ts';
 
-/** A list of an account's resources of one kind, newest first, in pages. */
-export interface AccountList<Row> {
-  readPage(db: Db, accountId: string, page: KeysetPage): Promise<Row[]>;
-}
-
-export interface AccountListOptions {
-  /** The plural of the resource, for the names of the prepared statements. */
-  readonly name: string;
-  /** Includes `t.created_at` and `t.id`. */
-  readonly columns: string;
-  /** The table as `t`, with its joins; `t` must have account_id, created_at and id. */
-  readonly from: string;
-  readonly search: readonly string[];
-}
-
+/**
+ * Defines the list of an account's resources of one kind, newest first, in pages. `name` is the
+ * plural of the resource, for the names of the prepared statements. `from` has the table as `t`,
+ * with its joins; `t` must have account_id, created_at and id, and `columns` the last two.
+ */
 export function defineAccountList<Row extends object>({
   name,
   ...options
-}: AccountListOptions): AccountList<Row> {
-  const list = keysetList<[accountId: string], Row>({
+}: Pick<KeysetOptions, 'name' | 'columns' | 'from' | 'search'>): KeysetList<[accountId: string], Row> {
+  return keysetList({
     ...options,
     name: `list-${name}`,
     where: 't.account_id = $1',
@@ -29,7 +18,6 @@ export function defineAccountList<Row extends object>({
       ['t.id', 'text'],
     ],
   });
-  return { readPage: (db, accountId, page) => list.readPage(db, [accountId], page) };
 }
 
 /** Returns the sort key of these lists, which is the content of a cursor. */

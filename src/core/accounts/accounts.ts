@@ -1,8 +1,8 @@
-import { type Selectable, sql } from 'kysely';
+import { type Selectable, sql, type UpdateObject } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Permission } from '../../contract/protocol/permissions.ts';
-import type { Account, AccountPlan, Plan } from '../../contract/protocol/resources/account.ts';
+import type { Account, Plan } from '../../contract/protocol/resources/account.ts';
 import type { RoleType } from '../../contract/protocol/resources/role.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { escapeLike } from '../../platform/db/connection/keyset.ts';
@@ -84,7 +84,7 @@ export async function countMembers(
 export async function updateAccount(
   tx: Tx,
   id: string,
-  changes: { readonly name?: string; readonly plan?: Plan; readonly subscription?: AccountPlan },
+  changes: Pick<UpdateObject<Schema, 'accounts'>, 'name' | 'plan' | 'subscription' | 'deleted_at'>,
 ): Promise<AccountRow> {
   const account = await tx.kysely
     .updateTable('accounts')
@@ -101,21 +101,12 @@ export async function updateAccount(
  * Ends every credential of an account that will be removed, for good, on all nodes within a second.
  * Throws `resource_not_found`.
  */
-export async function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
-  const account = await tx.kysely
-    .updateTable('accounts')
-    .set({
-      deleted_at: sql<string>`coalesce(deleted_at, clock_timestamp())`,
-      // Work without a credential, such as a schedule, checks only the subscription.
-      subscription: 'inactive',
-      updated_at: sql<string>`later_than(updated_at)`,
-    })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirst();
-  if (account === undefined) throw noSuchAccount(id);
-  await enqueueRightsChanged(tx, [id]);
-  return account;
+export function beginRemoval(tx: Tx, id: string): Promise<AccountRow> {
+  return updateAccount(tx, id, {
+    deleted_at: sql<string>`coalesce(deleted_at, clock_timestamp())`,
+    // Work without a credential, such as a schedule, checks only the subscription.
+    subscription: 'inactive',
+  });
 }
 
 /** Returns the accounts to be removed of which no node can still have a right in memory. */

@@ -44,7 +44,7 @@ export function entityRoutes(database: Database): Route[] {
       response: ListOf(Entity),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await ENTITIES.readPage(database, principal.accountId, page);
+        const rows = await ENTITIES.readPage(database, [principal.accountId], page);
         return toList(rows, page, url, keyOf, presentEntity);
       },
     }),

@@ -50,7 +50,7 @@ export function groupRoutes(database: Database, avatars: Avatars): Route[] {
       response: ListOf(MessagingGroup),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await GROUPS.readPage(database, principal.accountId, page);
+        const rows = await GROUPS.readPage(database, [principal.accountId], page);
         const shown = await present(database, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },

@@ -69,7 +69,7 @@ export function apiKeyRoutes(database: Database): Route[] {
       response: ListOf(ApiKey),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await API_KEYS.readPage(database, principal.accountId, page);
+        const rows = await API_KEYS.readPage(database, [principal.accountId], page);
         const shown = await present(database, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },

@@ -46,8 +46,9 @@ export async function rotateApiKey(
   accountId: string,
   id: string,
 ): Promise<{ key: string; apiKey: ApiKeyRow }> {
-  const { status, ...old } = await lockApiKey(tx, accountId, id);
-  if (status !== 'active') {
+  const [old] = await tx.query(LOCK_KEY, accountId, id);
+  if (old === undefined) throw noSuchKey(id);
+  if (old.status !== 'active') {
     throw new ApiError('resource_conflict', 'Only an active API key can be rotated.');
   }
   await revokeApiKey(tx, id, accountId);
@@ -136,12 +137,6 @@ const LOCK_KEY = statement<[accountId: string, id: string], ApiKeyProfile>({
   name: 'lock-api-key',
   text: `${READ_KEY.text} FOR UPDATE OF t`,
 });
-
-async function lockApiKey(tx: Tx, accountId: string, id: string): Promise<ApiKeyProfile> {
-  const [row] = await tx.query(LOCK_KEY, accountId, id);
-  if (row === undefined) throw noSuchKey(id);
-  return row;
-}
 
 function insertKey(
   tx: Tx,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { removeAvatar } from './avatars/avatars.ts';
 
@@ -65,15 +66,9 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
 
 /** Yields the ids of the account's users: only users have notifications. */
 export async function* userIds(db: Db, accountId: string): AsyncIterable<string[]> {
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_USER_IDS, accountId, after, USERS_AT_ONCE);
-    if (rows.length > 0) yield rows.map(({ id }) => id);
-    if (rows.length < USERS_AT_ONCE) return;
-    after = rows.at(-1)!.id;
-  }
+  const read = (after: string, size: number) => db.query(READ_USER_IDS, accountId, after, size);
+  for await (const rows of pages(500, '', read, ({ id }) => id)) yield rows.map(({ id }) => id);
 }
-
-const USERS_AT_ONCE = 500;
 
 const FIND = statement<[accountId: string, id: string], Person>({
   name: 'find-person',

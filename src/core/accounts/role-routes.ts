@@ -57,7 +57,7 @@ export function roleRoutes(database: Database): Route[] {
       response: ListOf(Role),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await ROLES.readPage(database, principal.accountId, page);
+        const rows = await ROLES.readPage(database, [principal.accountId], page);
         return toList(rows, page, url, keyOf, (row) => presentRole(row, shown(query['include[]'])));
       },
     }),

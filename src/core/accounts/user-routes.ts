@@ -64,7 +64,7 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       response: ListOf(User),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await USERS.readPage(database, principal.accountId, page);
+        const rows = await USERS.readPage(database, [principal.accountId], page);
         const roles = await rolesOf(database, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) =>
           presentUser(row, roles.get(row.role_id ?? '') ?? null),

@@ -72,7 +72,7 @@ export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[
       response: ListOf(Webhook),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await WEBHOOKS.readPage(database, principal.accountId, page);
+        const rows = await WEBHOOKS.readPage(database, [principal.accountId], page);
         return toList(rows, page, url, keyOf, presentWebhook);
       },
     }),

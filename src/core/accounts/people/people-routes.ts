@@ -3,7 +3,7 @@ import { ActorPresence, Person, PresenceQuery } from '../../../contract/protocol
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { personKeyOf, presentPerson, readPeople, readPresences } from './people.ts';
+import { PEOPLE, type PersonRow, presentPerson, readPresences } from './people.ts';
 
 /**
  * The directory for members without `users:read` (docs/contract.md#people), closed to customers.
@@ -25,8 +25,8 @@ export function peopleRoutes(database: Database): Route[] {
       response: ListOf(Person),
       async handle({ principal: { accountId, actor }, query, url }) {
         const page = readPage(LIST, query, { account: accountId, caller: actor.id });
-        const rows = await readPeople(database, accountId, actor.id, page);
-        return toList(rows, page, url, personKeyOf, presentPerson);
+        const rows = await PEOPLE.readPage(database, [accountId, actor.id], page);
+        return toList(rows, page, url, keyOf, presentPerson);
       },
     }),
     defineRoute({
@@ -43,3 +43,4 @@ export function peopleRoutes(database: Database): Route[] {
 }
 
 const LIST = defineList('people', ['text', 'text']);
+const keyOf = ({ sort_name, id }: PersonRow) => [sort_name, id];

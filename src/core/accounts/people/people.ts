@@ -1,29 +1,11 @@
 import type { ActorPresence, Person } from '../../../contract/protocol/resources/person.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 
 /** `sort_name` orders the list: the name, regardless of case. */
 export interface PersonRow extends Omit<Person, 'object'> {
   readonly sort_name: string;
-}
-
-/**
- * Returns the active users and agents of the account, except the id `except`, by their names: those
- * with whom the caller may start a conversation, or whom it may add or mention. No customers.
- */
-export function readPeople(
-  db: Db,
-  accountId: string,
-  except: string,
-  page: KeysetPage,
-): Promise<PersonRow[]> {
-  return PEOPLE.readPage(db, [accountId, except], page);
-}
-
-/** Returns the sort key of `readPeople`. */
-export function personKeyOf({ sort_name, id }: PersonRow): [string, string] {
-  return [sort_name, id];
 }
 
 export function presentPerson({ id, type, name, handle, avatar_url, presence }: PersonRow): Person {
@@ -44,7 +26,11 @@ export async function readPresences(
   });
 }
 
-const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>({
+/**
+ * The active users and agents of the account, except the id `except`, by their names: those with
+ * whom the caller may start a conversation, or whom it may add or mention. No customers.
+ */
+export const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>({
   name: 'list-people',
   columns: `t.id, t.type, t.name, CASE t.type WHEN 'user' THEN t.handle END AS handle, t.avatar_url,
       CASE t.type WHEN 'user' THEN ${presenceOf('t.id')} END AS presence, lower(coalesce(t.name, '')) AS sort_name`,

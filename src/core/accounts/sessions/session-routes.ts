@@ -19,8 +19,8 @@ import {
   endSessions,
   findSession,
   presentSession,
-  readSessions,
-  sessionKeyOf,
+  SESSIONS,
+  type SessionRow,
 } from './sessions.ts';
 
 /** The sessions of the caller, and of other users (docs/contract.md#sessions). Closed to agents. */
@@ -29,8 +29,8 @@ export function sessionRoutes(database: Database): Route[] {
   const ended = (count: number): EndedSessions => ({ object: 'ended_sessions', count });
   const list = async (principal: Principal, userId: string, query: PageParameters, url: string) => {
     const page = readPage(LIST, query, { user: userId });
-    const rows = await readSessions(database, userId, page);
-    return toList(rows, page, url, sessionKeyOf, (row) => presentSession(row, principal));
+    const rows = await SESSIONS.readPage(database, [userId], page);
+    return toList(rows, page, url, keyOf, (row) => presentSession(row, principal));
   };
   return [
     defineRoute({
@@ -132,6 +132,7 @@ export function sessionRoutes(database: Database): Route[] {
 }
 
 const LIST = defineList('sessions', ['time', 'text']);
+const keyOf = ({ last_used_at, id }: SessionRow) => [last_used_at, id];
 
 /**
  * Returns the id of the user, whose role must grant no more than the caller has: `users:update`

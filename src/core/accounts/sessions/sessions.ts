@@ -2,7 +2,7 @@ import { notFound } from '../../../contract/protocol/errors.ts';
 import type { Session } from '../../../contract/protocol/resources/session.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { auditAccount } from '../../audit/audit.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
@@ -16,19 +16,9 @@ export interface SessionRow {
   readonly created_at: string;
 }
 
-/** Returns the open sessions of an actor, most recently used first. */
-export function readSessions(db: Db, actorId: string, page: KeysetPage): Promise<SessionRow[]> {
-  return SESSIONS.readPage(db, [actorId], page);
-}
-
 /** Returns an open session of an actor. Throws ApiError `resource_not_found` (param session_id). */
 export async function findSession(db: Db, actorId: string, sessionId: string): Promise<SessionRow> {
   return sessionOf(await db.query(READ_OPEN, actorId), sessionId);
-}
-
-/** Returns the sort key of `readSessions`. */
-export function sessionKeyOf({ last_used_at, id }: SessionRow): [string, string] {
-  return [last_used_at, id];
 }
 
 /** `principal` is the caller, whose own session is marked. */
@@ -111,7 +101,8 @@ const OPEN = {
     't.actor_id = $1 AND t.used_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > clock_timestamp()',
 } as const;
 
-const SESSIONS = keysetList<[actorId: string], SessionRow>({
+/** The open sessions of an actor, most recently used first. */
+export const SESSIONS = keysetList<[actorId: string], SessionRow>({
   ...OPEN,
   name: 'list-sessions',
   key: [

@@ -65,7 +65,7 @@ export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Rout
       response: ListOf(Inbox),
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
-        const rows = await MAILBOXES.readPage(database, principal.accountId, page);
+        const rows = await MAILBOXES.readPage(database, [principal.accountId], page);
         return toList(rows, page, url, keyOf, presentMailbox);
       },
     }),

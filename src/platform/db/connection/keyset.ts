@@ -80,6 +80,21 @@ function withoutBytes<Row extends object>(row: Row): Row {
   return rest as Row;
 }
 
+/** Yields the pages of all rows, each of which `read` reads from behind the key of the one before. */
+export async function* pages<Row, Key>(
+  size: number,
+  first: Key,
+  read: (after: Key, size: number) => Promise<Row[]>,
+  keyOf: (row: Row) => Key,
+): AsyncIterable<Row[]> {
+  for (let after = first; ; ) {
+    const rows = await read(after, size);
+    if (rows.length > 0) yield rows;
+    if (rows.length < size) return;
+    after = keyOf(rows.at(-1)!);
+  }
+}
+
 /** Returns the text as a part of a LIKE pattern that matches it literally. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
