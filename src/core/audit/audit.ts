@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
@@ -6,6 +7,8 @@ import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import { ACTOR_JSON } from '../resources/actor.ts';
 
 export interface Audited {
   readonly accountId: string;
@@ -42,6 +45,19 @@ export function auditAccount(
 ): Promise<void> {
   return audit(tx, { accountId, conversationId: null, actorId: actor.id, action, details });
 }
+
+/** Records an action on a message in the audit of its conversation. */
+export function auditMessage(
+  tx: Tx,
+  actorId: string,
+  { id, account_id: accountId, conversation_id: conversationId }: MessageKey,
+  action: AuditAction,
+  details: Audited['details'] = {},
+): Promise<void> {
+  return audit(tx, { accountId, conversationId, actorId, action, details: { message_id: id, ...details } });
+}
+
+type MessageKey = Pick<Selectable<Schema['messages']>, 'id' | 'account_id' | 'conversation_id'>;
 
 export interface AuditRow {
   readonly id: string;
@@ -128,9 +144,7 @@ export function auditKeyOf({ created_at, id }: AuditRow): [string, string] {
 
 const PAGES = {
   columns: `e.id, e.conversation_id, e.action, e.details, e.created_at,
-      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
-        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
-      ) END AS actor`,
+      CASE WHEN a.id IS NOT NULL THEN ${ACTOR_JSON} END AS actor`,
   from: 'audit_events e LEFT JOIN actors a ON a.id = e.actor_id',
   key: [
     ['e.created_at', 'timestamptz'],

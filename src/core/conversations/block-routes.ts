@@ -1,19 +1,13 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { Block } from '../../contract/protocol/resources/participant.ts';
+import { seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { keyOf } from '../accounts/account-list.ts';
-import {
-  type Blocked,
-  type BlockRow,
-  blockActor,
-  presentBlocks,
-  readBlocks,
-  unblockActor,
-} from './blocks.ts';
+import { BLOCKS, type Blocked, type BlockRow, blockActor, presentBlocks, unblockActor } from './blocks.ts';
 
 export function blockRoutes({
   database,
@@ -74,8 +68,13 @@ export function blockRoutes({
       status: 200,
       response: ListOf(Block),
       async handle({ principal, query, url }) {
-        const page = readPage(BLOCKS, query, { actor: principal.actor.id });
-        const rows = await readBlocks(database, principal, page);
+        const page = readPage(LIST, query, { actor: principal.actor.id });
+        const { accountId, actor } = principal;
+        const rows = await BLOCKS.readPage(
+          database,
+          [accountId, actor.id, seesWholeAccount(principal)],
+          page,
+        );
         const shown = new Map((await presentBlocks(database, rows)).map((block) => [block.id, block]));
         return toList(rows, page, url, keyOf, ({ id }) => shown.get(id)!);
       },
@@ -83,7 +82,7 @@ export function blockRoutes({
   ];
 }
 
-const BLOCKS = defineList('blocks', ['time', 'text']);
+const LIST = defineList('blocks', ['time', 'text']);
 
 async function showBlock(tx: Tx, row: BlockRow): Promise<Block> {
   const [shown] = await presentBlocks(tx, [row]);

@@ -5,7 +5,7 @@ import type { Block } from '../../contract/protocol/resources/participant.ts';
 import { requirePermission } from '../../platform/access/authorize.ts';
 import { type Principal, seesWholeAccount } from '../../platform/access/principal.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { keysetList, pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
@@ -145,16 +145,10 @@ export async function deleteBlocksOf(tx: Tx, actorId: string): Promise<void> {
 }
 
 /** Yields the blocks by a person and the team's block of it. Blocks by other users are theirs. */
-export async function* readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_BLOCKS_OF, actorId, after, BLOCKS_AT_ONCE);
-    if (rows.length > 0) yield rows;
-    if (rows.length < BLOCKS_AT_ONCE) return;
-    after = rows.at(-1)!.id;
-  }
+export function readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {
+  const read = (after: string, size: number) => db.query(READ_BLOCKS_OF, actorId, after, size);
+  return pages(500, '', read, ({ id }) => id);
 }
-
-const BLOCKS_AT_ONCE = 500;
 
 /** Locks the two users until the transaction ends, for a block or a new direct message. */
 export async function lockPair(tx: Tx, accountId: string, directKey: string): Promise<void> {
@@ -191,11 +185,6 @@ export async function readBlockedIds(db: Querier, ids: readonly string[]): Promi
   return new Set((await db.query(READ_BLOCKED_IDS, ids)).map(({ id }) => id));
 }
 
-/** Returns the caller's own blocks, and the team's of customers that the caller may see. */
-export function readBlocks(db: Db, principal: Principal, page: KeysetPage): Promise<BlockRow[]> {
-  return BLOCKS.readPage(db, [principal.accountId, principal.actor.id, seesWholeAccount(principal)], page);
-}
-
 /** Returns one resource for each row, in the same order. */
 export async function presentBlocks(db: Db, rows: readonly BlockRow[]): Promise<Block[]> {
   const actors = await readActors(db, [
@@ -217,7 +206,8 @@ function commonConversation(one: string, other: string): string {
         WHERE o.actor_id = ${one} AND o.${IS_MEMBER} AND t.actor_id = ${other} AND t.${IS_MEMBER}`;
 }
 
-const BLOCKS = keysetList<[accountId: string, actorId: string, seesWholeAccount: boolean], BlockRow>({
+/** The caller's own blocks, and the team's of customers that the caller may see. */
+export const BLOCKS = keysetList<[accountId: string, actorId: string, seesWholeAccount: boolean], BlockRow>({
   name: 'list-blocks',
   columns: 'b.id, b.account_id, b.actor_id, b.blocker_id, b.created_by, b.created_at',
   from: 'blocks b',

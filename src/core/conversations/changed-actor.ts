@@ -2,7 +2,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import type { ActorChanged } from '../accounts/rights-changed.ts';
-import { enqueueChanged } from '../events/changes.ts';
+import { enqueueRowsChanged } from '../events/changes.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 /**
@@ -17,10 +17,7 @@ export async function showChangedActor(
     const last: string = after;
     after = await database.transaction(async (tx) => {
       const rows = await tx.query(TOUCH, actorId, last, AT_ONCE);
-      await enqueueChanged(
-        tx,
-        rows.map(({ id, conversation_id: stream }) => ({ event: 'participant.updated', id, stream })),
-      );
+      await enqueueRowsChanged(tx, 'participant.updated', rows);
       if (rows.length < AT_ONCE) return undefined;
       return rows
         .map(({ conversation_id }) => conversation_id)

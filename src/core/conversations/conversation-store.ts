@@ -1,4 +1,4 @@
-import { sql, type Updateable } from 'kysely';
+import { sql, type UpdateObject } from 'kysely';
 import { newId } from '../../contract/protocol/ids.ts';
 import type {
   ConversationAudience,
@@ -174,32 +174,22 @@ export async function shareConversation(
 
 /** Makes a locked conversation a tombstone, which is in no list and has no direct key. */
 export async function writeDeleted(tx: Tx, id: string, by: string): Promise<void> {
-  await tx.kysely
-    .updateTable('conversations')
-    .set({
-      deleted_at: sql<string>`clock_timestamp()`,
-      deleted_by: by,
-      deleted_direct_key: sql<string>`direct_key`,
-      direct_key: null,
-      ...touched(),
-    })
-    .where('id', '=', id)
-    .execute();
+  await writeConversation(tx, id, {
+    deleted_at: sql<string>`clock_timestamp()`,
+    deleted_by: by,
+    deleted_direct_key: sql<string>`direct_key`,
+    direct_key: null,
+  });
 }
 
 /** Throws if the same two users have begun another direct message in the meantime. */
 export async function writeRestored(tx: Tx, id: string): Promise<void> {
-  await tx.kysely
-    .updateTable('conversations')
-    .set({
-      deleted_at: null,
-      deleted_by: null,
-      direct_key: sql<string>`deleted_direct_key`,
-      deleted_direct_key: null,
-      ...touched(),
-    })
-    .where('id', '=', id)
-    .execute();
+  await writeConversation(tx, id, {
+    deleted_at: null,
+    deleted_by: null,
+    direct_key: sql<string>`deleted_direct_key`,
+    deleted_direct_key: null,
+  });
 }
 
 /** Returns whether the conversation was deleted more than `days` days ago, by Postgres' clock. */
@@ -255,7 +245,7 @@ export function lockByDirectKey(tx: Tx, accountId: string, directKey: string): P
     .executeTakeFirstOrThrow();
 }
 
-export type ConversationChange = Omit<Updateable<Schema['conversations']>, 'updated_at' | 'changed_in'>;
+export type ConversationChange = Omit<UpdateObject<Schema, 'conversations'>, 'updated_at' | 'changed_in'>;
 
 /**
  * Writes columns of a locked conversation, and marks it as changed for readers that catch up.

@@ -11,7 +11,7 @@ import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { CUSTOMER_SERVICE } from '../accounts/groups.ts';
-import { isBlockedByTeam } from '../resources/actor.ts';
+import { ACTOR_JSON, isBlockedByTeam } from '../resources/actor.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 
 /** The cached facts of a conversation that each send, subscription and notification needs. */
@@ -230,8 +230,7 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
       i.id AS inbox_id,
       CASE WHEN c.audience = 'customer' THEN (
-        SELECT jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)
-        FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
+        SELECT ${ACTOR_JSON} FROM messaging_groups g JOIN actors a ON a.id = g.actor_id
         WHERE g.id = coalesce(i.group_id,
           (SELECT s.id FROM messaging_groups s WHERE s.account_id = c.account_id AND s.name = $2))
       ) END AS persona

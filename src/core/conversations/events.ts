@@ -23,19 +23,14 @@ const CONVERSATION_ARM: ChangedArm = {
  */
 export const conversationEvents = eventSource({
   events: ['conversation.updated'],
-  read: ({ database }, changes) =>
-    conversationUpdates(
-      database,
-      changes.map(({ id }) => id),
-    ),
+  read: ({ database }, changes) => conversationUpdates(database, changes),
   changed: {
     conversation: {
       arm: CONVERSATION_ARM,
       async since({ database }, conversationIds, since) {
-        const rows = await database.query(READ_CHANGED_CONVERSATIONS, conversationIds, since.xid);
         return conversationUpdates(
           database,
-          rows.map(({ id }) => id),
+          await database.query(READ_CHANGED_CONVERSATIONS, conversationIds, since.xid),
         );
       },
     },
@@ -49,18 +44,14 @@ export const conversationEvents = eventSource({
 export const purgeEvents = eventSource({
   events: ['messages.purged'],
   async read({ database }, changes) {
-    const rows = await database.query(
-      READ_PURGED,
-      changes.map(({ id }) => id),
-    );
-    return rows.map(purgeEvent);
+    const ids = changes.map(({ id }) => id);
+    return (await database.query(READ_PURGED, ids)).map(purgeEvent);
   },
   changed: {
     conversation: {
       arm: CONVERSATION_ARM,
       async since({ database }, conversationIds, since) {
-        const rows = await database.query(READ_PURGED_SINCE, conversationIds, since.xid);
-        return rows.map(purgeEvent);
+        return (await database.query(READ_PURGED_SINCE, conversationIds, since.xid)).map(purgeEvent);
       },
     },
   },
@@ -87,7 +78,11 @@ function purgeEvent({ id, purged_through: through_sequence, purged_at: at }: Pur
   };
 }
 
-async function conversationUpdates(db: Db, ids: readonly string[]): Promise<DomainEvent[]> {
+async function conversationUpdates(
+  db: Db,
+  changed: readonly { readonly id: string }[],
+): Promise<DomainEvent[]> {
+  const ids = changed.map(({ id }) => id);
   const rows = await readConversationsById(db, ids);
   const shown = await expandConversations(db, TEAM_VIEWER, rows, []);
   return rows.map((row) => {
@@ -124,13 +119,11 @@ export const participantEvents = eventSource({
       },
       async since({ database }, conversationIds, since) {
         const rows = await database.query(READ_CHANGED_PARTICIPANTS, conversationIds, since.xid);
-        return participantUpdates(
-          database,
-          rows.map(({ id, membership, is_new }) => {
-            if (!isMember({ membership })) return { id, event: 'participant.removed' };
-            return { id, event: is_new ? 'participant.added' : 'participant.updated' };
-          }),
-        );
+        const changes = rows.map(({ id, membership, is_new }): ParticipantChange => {
+          if (!isMember({ membership })) return { id, event: 'participant.removed' };
+          return { id, event: is_new ? 'participant.added' : 'participant.updated' };
+        });
+        return participantUpdates(database, changes);
       },
     },
   },
@@ -142,10 +135,8 @@ interface ParticipantChange {
 }
 
 async function participantUpdates(db: Db, changes: readonly ParticipantChange[]): Promise<DomainEvent[]> {
-  const rows = await db.query(
-    READ_PARTICIPANTS,
-    changes.map(({ id }) => id),
-  );
+  const ids = changes.map(({ id }) => id);
+  const rows = await db.query(READ_PARTICIPANTS, ids);
   const shown = await presentParticipants(db, rows);
   const eventOf = new Map(changes.map(({ id, event }) => [id, event]));
   return rows.flatMap((row, index) => {
@@ -180,13 +171,11 @@ export const membershipEvents = eventSource({
       },
       async since({ database }, actorIds, since) {
         const rows = await database.query(READ_CHANGED_MEMBERSHIPS, actorIds, since.xid);
-        return membershipUpdates(
-          database,
-          rows.map((row) => {
-            const { id, stream } = row;
-            return { id, stream, event: isIn(row) ? 'conversation.added' : 'conversation.removed' };
-          }),
-        );
+        const changes = rows.map((row): MembershipChange => {
+          const event = isIn(row) ? 'conversation.added' : 'conversation.removed';
+          return { id: row.id, stream: row.stream, event };
+        });
+        return membershipUpdates(database, changes);
       },
     },
   },

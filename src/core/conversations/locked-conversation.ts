@@ -5,7 +5,7 @@ import type { ConversationRow } from '../resources/conversation.ts';
 import type { ParticipantRow } from '../resources/participant.ts';
 import { conversationGone, conversationNotFound } from './access.ts';
 import { findConversation, lockConversationOf } from './conversation-store.ts';
-import { lockMemberByActor } from './participant-store.ts';
+import { membersOf } from './participant-store.ts';
 
 /** A conversation, and the caller's own row in it, or undefined if it is not a member. */
 export interface LockedConversation {
@@ -66,7 +66,10 @@ async function standing(
   conversation: ConversationRow | undefined,
 ): Promise<LockedConversation> {
   if (conversation === undefined) throw conversationNotFound();
-  const own = await lockMemberByActor(tx, conversation.id, principal.actor.id);
+  const own = await membersOf(tx, conversation.id)
+    .where('actor_id', '=', principal.actor.id)
+    .forUpdate()
+    .executeTakeFirst();
   if (own === undefined && !seesWholeAccount(principal)) throw conversationNotFound();
   return { conversation, own };
 }

@@ -5,19 +5,21 @@ import { transition } from '../../contract/protocol/states/transitions.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { isComing } from '../../platform/db/migration/coming.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
+import { setTouched } from '../../platform/db/tables/touched.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { publish } from '../../platform/engine/publish.ts';
 import { enqueueRightsChanged } from '../accounts/rights-changed.ts';
-import { enqueueChanged } from '../events/changes.ts';
+import { enqueueRowsChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import type { MessageRow } from '../resources/message.ts';
 import { readHeadOfReader } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
 import { CONVERSATION_READ } from './outbox-topics.ts';
-import { writeParticipant, writeReadPosition, writeShownAgain, writeSnooze } from './participant-store.ts';
+import { writeParticipant, writeReadPosition, writeSnooze } from './participant-store.ts';
 
 /**
  * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The
@@ -36,7 +38,7 @@ export async function setHidden(
     const hiddenAfter = membership === 'hidden' ? await readHeadOfReader(tx, conversationId, false) : null;
     await writeParticipant(tx, own.id, { membership, hidden_after: hiddenAfter });
     await enqueueRightsChanged(tx, [conversationId]);
-    await enqueueChanged(tx, [{ event: 'participant.updated', id: own.id, stream: conversationId }]);
+    await enqueueRowsChanged(tx, 'participant.updated', [own]);
   }
   return conversation;
 }
@@ -60,13 +62,10 @@ export async function showAgain(
   }
   if (heads.size === 0) return;
   await database.transaction(async (tx) => {
-    const shown = await writeShownAgain(tx, [...heads.keys()], [...heads.values()]);
+    const shown = await tx.query(SHOW_AGAIN, [...heads.keys()], [...heads.values()]);
     if (shown.length === 0) return;
     await enqueueRightsChanged(tx, [...new Set(shown.map(({ conversation_id }) => conversation_id))]);
-    await enqueueChanged(
-      tx,
-      shown.map(({ id, conversation_id: stream }) => ({ event: 'participant.updated', id, stream })),
-    );
+    await enqueueRowsChanged(tx, 'participant.updated', shown);
   });
 }
 
@@ -162,3 +161,25 @@ export function publishRead(engine: Engine, conversationId: string, data: Read, 
     team: data,
   }).catch(() => {});
 }
+
+/**
+ * Shows each conversation again to the members that hid it before the number at the same index. Rows
+ * are locked in one fixed order, so that two such transactions cannot deadlock.
+ */
+const SHOW_AGAIN = statement<
+  [conversationIds: readonly string[], sequences: readonly number[]],
+  { id: string; conversation_id: string }
+>({
+  name: 'show-hidden-conversations-again',
+  text: `
+    UPDATE participants p
+    SET membership = 'active', hidden_after = NULL, ${setTouched('later_than(p.updated_at)')}
+    FROM (
+      SELECT h.id FROM participants h
+      JOIN unnest($1::text[], $2::bigint[]) AS a(conversation_id, head) USING (conversation_id)
+      WHERE h.membership = 'hidden' AND coalesce(h.hidden_after, 0) < a.head
+      ORDER BY h.id FOR UPDATE OF h
+    ) AS due
+    WHERE p.id = due.id
+    RETURNING p.id, p.conversation_id`,
+});

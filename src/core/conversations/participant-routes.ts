@@ -29,7 +29,7 @@ import { MEMBER, presentParticipants, type ShownParticipant } from '../resources
 import { readableConversation } from './access.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { markRead, publishRead, requireComing, setHidden, snooze, unsnooze } from './own-state.ts';
-import { readParticipant, readParticipants } from './participant-store.ts';
+import { PARTICIPANTS, readParticipant } from './participant-store.ts';
 import {
   changeParticipant,
   checkParticipantChange,
@@ -76,9 +76,10 @@ export function participantRoutes({
       async handle({ principal, params, query, url }) {
         const memberships = query['membership[]'] ?? MEMBER;
         const filters = { conversation: params.id, memberships: [...new Set(memberships)].sort() };
-        const page = readPage(PARTICIPANTS, query, filters);
+        const page = readPage(LIST, query, filters);
         const { id } = await readableConversation(directory, principal, params.id!);
-        const rows = await readParticipants(database, principal, id, memberships, page);
+        const actorId = principal.customer ? principal.actor.id : null;
+        const rows = await PARTICIPANTS.readPage(database, [id, actorId, memberships], page);
         const shown = new Map((await presentParticipants(database, rows)).map((one) => [one.id, one]));
         return toList(rows, page, url, keyOf, (row) => shown.get(row.id)!);
       },
@@ -243,7 +244,7 @@ export function participantRoutes({
   ];
 }
 
-const PARTICIPANTS = defineList('participants', ['time', 'text']);
+const LIST = defineList('participants', ['time', 'text']);
 
 async function showParticipant(db: Db, row: ShownParticipant): Promise<Participant> {
   const [shown] = await presentParticipants(db, [row]);

@@ -4,10 +4,10 @@ import type { ActorType } from '../../contract/protocol/resources/actor.ts';
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { keysetList, pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
-import { setTouched, touched } from '../../platform/db/tables/touched.ts';
+import { touched } from '../../platform/db/tables/touched.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import {
   hasMuted,
@@ -69,16 +69,8 @@ export function writeParticipant(
     .executeTakeFirstOrThrow();
 }
 
-/** Returns undefined for former members too. */
-export function readMember(
-  tx: Tx,
-  conversationId: string,
-  participantId: string,
-): Promise<ParticipantRow | undefined> {
-  return members(tx, conversationId).where('id', '=', participantId).executeTakeFirst();
-}
-
-function members(tx: Tx, conversationId: string) {
+/** The members of a conversation, without former ones. */
+export function membersOf(tx: Tx, conversationId: string) {
   return tx.kysely
     .selectFrom('participants')
     .selectAll()
@@ -86,43 +78,11 @@ function members(tx: Tx, conversationId: string) {
     .where('membership', 'in', MEMBER);
 }
 
-/** Locks and returns the actor's own row, or undefined if it is not a member. */
-export function lockMemberByActor(
-  tx: Tx,
-  conversationId: string,
-  actorId: string,
-): Promise<ParticipantRow | undefined> {
-  return members(tx, conversationId).where('actor_id', '=', actorId).forUpdate().executeTakeFirst();
-}
-
-/** Returns undefined if the actor is not a member. */
-export function readMembership(
-  tx: Tx,
-  actorId: string,
-  conversationId: string,
-): Promise<ParticipantRow | undefined> {
-  return members(tx, conversationId).where('actor_id', '=', actorId).executeTakeFirst();
-}
-
 export interface ListedParticipant extends ShownParticipant {
   readonly created_at: string;
 }
 
-/**
- * Returns participants with one of these memberships, in the order in which they were added. A
- * customer sees only itself.
- */
-export function readParticipants(
-  db: Db,
-  { customer, actor }: Principal,
-  conversationId: string,
-  memberships: readonly Participant['membership'][],
-  page: KeysetPage,
-): Promise<ListedParticipant[]> {
-  return PARTICIPANTS.readPage(db, [conversationId, customer ? actor.id : null, memberships], page);
-}
-
-/** Returns a participant, present or former, if `readParticipants` shows it to the caller. */
+/** Returns a participant, present or former, if PARTICIPANTS shows it to the caller. */
 export async function readParticipant(
   db: Db,
   { customer, actor }: Principal,
@@ -145,13 +105,9 @@ export function readAllParticipants(db: Db, conversationId: string): Promise<Par
 }
 
 /** Yields the actor's participants, former ones too, with facts of their conversations. */
-export async function* readMembershipsOf(db: Db, actorId: string): AsyncIterable<MembershipOf[]> {
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_MEMBERSHIPS_OF, actorId, after, MEMBERSHIPS_AT_ONCE);
-    if (rows.length > 0) yield rows;
-    if (rows.length < MEMBERSHIPS_AT_ONCE) return;
-    after = rows.at(-1)!.conversation_id;
-  }
+export function readMembershipsOf(db: Db, actorId: string): AsyncIterable<MembershipOf[]> {
+  const read = (after: string, size: number) => db.query(READ_MEMBERSHIPS_OF, actorId, after, size);
+  return pages(500, '', read, ({ conversation_id }) => conversation_id);
 }
 
 export interface MembershipOf
@@ -195,8 +151,6 @@ const READ_HELD_OF = statement<[actorId: string], { id: string }>({
     WHERE p.actor_id = $1 AND c.legal_hold = 'held' ORDER BY c.id`,
 });
 
-const MEMBERSHIPS_AT_ONCE = 500;
-
 const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: number], MembershipOf>({
   name: 'read-memberships-of-actor',
   text: `
@@ -211,18 +165,6 @@ const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: nu
 export async function isReader(tx: Tx, actorId: string, conversationId: string): Promise<boolean> {
   const [reader] = await tx.query(FIND_READER, actorId, conversationId);
   return reader !== undefined;
-}
-
-/**
- * Shows each conversation again to the members that hid it before the number at the same index.
- * Returns the changed rows.
- */
-export function writeShownAgain(
-  tx: Tx,
-  conversationIds: readonly string[],
-  sequences: readonly number[],
-): Promise<Pick<ParticipantRow, 'id' | 'conversation_id'>[]> {
-  return tx.query(SHOW_AGAIN, conversationIds, sequences);
 }
 
 /**
@@ -311,7 +253,11 @@ export function readGroupMembers(
     .execute();
 }
 
-const PARTICIPANTS = keysetList<
+/**
+ * Participants with one of these memberships, in the order in which they were added. A customer
+ * sees only itself: `actorId`.
+ */
+export const PARTICIPANTS = keysetList<
   [conversationId: string, actorId: string | null, memberships: readonly string[]],
   ListedParticipant
 >({
@@ -345,25 +291,6 @@ const FIND_READER = statement<[actorId: string, conversationId: string]>({
       LEFT JOIN participants p
         ON p.actor_id = a.id AND p.conversation_id = $2 AND p.${IS_MEMBER}
     WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
-});
-
-// Rows are locked in one fixed order, so that two such transactions cannot deadlock.
-const SHOW_AGAIN = statement<
-  [conversationIds: readonly string[], sequences: readonly number[]],
-  { id: string; conversation_id: string }
->({
-  name: 'show-hidden-conversations-again',
-  text: `
-    UPDATE participants p
-    SET membership = 'active', hidden_after = NULL, ${setTouched('later_than(p.updated_at)')}
-    FROM (
-      SELECT h.id FROM participants h
-      JOIN unnest($1::text[], $2::bigint[]) AS a(conversation_id, head) USING (conversation_id)
-      WHERE h.membership = 'hidden' AND coalesce(h.hidden_after, 0) < a.head
-      ORDER BY h.id FOR UPDATE OF h
-    ) AS due
-    WHERE p.id = due.id
-    RETURNING p.id, p.conversation_id`,
 });
 
 // No event is published, because other readers do not see the position.

@@ -1,4 +1,5 @@
 import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
+import type { AuditAction } from '../../contract/protocol/resources/audit-event.ts';
 import type {
   ParticipantInput,
   UpdateParticipantBody,
@@ -19,13 +20,7 @@ import { lockConversationsOfMember } from './conversation-store.ts';
 import { lockConversationAsMember } from './locked-conversation.ts';
 import { enqueueAdded, enqueueSystemEvent } from './outbox-topics.ts';
 import { requireComing } from './own-state.ts';
-import {
-  addParticipant,
-  type ParticipantChange,
-  readMember,
-  readMembership,
-  writeParticipant,
-} from './participant-store.ts';
+import { addParticipant, membersOf, type ParticipantChange, writeParticipant } from './participant-store.ts';
 import { checkTrigger, type RosterEntry, readRoster } from './roster.ts';
 
 /**
@@ -160,12 +155,8 @@ export async function leaveConversation(
     { event: 'conversation.removed', id: conversationId, stream: actorId },
   ]);
   await auditParticipant(tx, principal, gone, isOwn ? 'participant.left' : 'participant.removed', {});
-  await writeParticipantMessage(
-    tx,
-    principal,
-    conversation,
-    isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`,
-  );
+  const sentence = isOwn ? 'left' : `removed ${await nameOf(tx, actorId)}`;
+  await writeParticipantMessage(tx, principal, conversation, sentence);
   return gone;
 }
 
@@ -183,7 +174,7 @@ export async function removeEverywhere(
   const changes: Change[] = [];
   for (const conversation of conversations) {
     const { id: stream } = conversation;
-    const own = await readMembership(tx, actorId, stream);
+    const own = await membersOf(tx, stream).where('actor_id', '=', actorId).executeTakeFirst();
     // The actor left while this transaction waited for the conversation.
     if (own === undefined) continue;
     const membership = transition(MEMBERSHIP_MOVES, 'remove', own.membership);
@@ -196,10 +187,8 @@ export async function removeEverywhere(
     await writeParticipantMessage(tx, principal, conversation, `removed ${name}`);
   }
   if (changes.length === 0) return;
-  await enqueueRightsChanged(
-    tx,
-    conversations.map(({ id }) => id),
-  );
+  const ids = conversations.map(({ id }) => id);
+  await enqueueRightsChanged(tx, ids);
   await enqueueChanged(tx, changes);
 }
 
@@ -215,7 +204,7 @@ export async function findMember(
   conversationId: string,
   participantId: string,
 ): Promise<ParticipantRow> {
-  const participant = await readMember(tx, conversationId, participantId);
+  const participant = await membersOf(tx, conversationId).where('id', '=', participantId).executeTakeFirst();
   if (participant !== undefined) return participant;
   throw notFound('participant', 'participant_id');
 }
@@ -330,7 +319,7 @@ function auditParticipant(
   tx: Tx,
   { actor }: Principal,
   participant: ParticipantRow,
-  action: 'participant.added' | 'participant.changed' | 'participant.left' | 'participant.removed',
+  action: AuditAction,
   details: object,
 ): Promise<void> {
   return audit(tx, {
@@ -369,17 +358,12 @@ export async function requireCustomer(
 ): Promise<TokenSubject> {
   const { own } = await lockConversationAsMember(tx, principal, conversationId);
   requireWriter(own);
-  const { type, actor_id: actorId } = await findMember(tx, conversationId, participantId);
+  const participant = await findMember(tx, conversationId, participantId);
+  const { type, actor_id: actorId } = participant;
   if (type !== 'customer' || actorId === null) {
     throw notFound('participant', 'participant_id');
   }
   const { accountId } = principal;
-  await audit(tx, {
-    accountId,
-    conversationId,
-    actorId: principal.actor.id,
-    action: 'customer_token.issued',
-    details: { participant_id: participantId, actor_id: actorId },
-  });
+  await auditParticipant(tx, principal, participant, 'customer_token.issued', {});
   return { accountId, actorId };
 }

@@ -29,11 +29,8 @@ export async function readRoster(
   inputs: readonly ParticipantInput[],
   prefixOf: (index: number) => string = () => '',
 ): Promise<RosterEntry[]> {
-  const actors = await readNamedActors(
-    tx,
-    accountId,
-    inputs.flatMap((input) => input.actor_id ?? []),
-  );
+  const ids = inputs.flatMap((input) => input.actor_id ?? []);
+  const actors = await readNamedActors(tx, accountId, ids);
   const entries: RosterEntry[] = [];
   for (const [index, input] of inputs.entries()) {
     const prefix = prefixOf(index);
@@ -49,7 +46,10 @@ export async function readRoster(
       type: input.type,
       actorId,
       ...(input.role !== undefined && { role: input.role }),
-      ...(input.type === 'agent' && triggerOf(input)),
+      ...(input.type === 'agent' && {
+        triggerPolicy: input.agent_trigger_policy ?? 'mention',
+        triggerKeywords: input.agent_trigger_keywords ?? [],
+      }),
     });
   }
   return entries;
@@ -133,11 +133,4 @@ async function customerOf(
   }
   const { id } = await createCustomer(tx, { accountId, name, ...(email !== undefined && { email }) });
   return id;
-}
-
-function triggerOf(input: ParticipantInput & { readonly type: 'agent' }) {
-  return {
-    triggerPolicy: input.agent_trigger_policy ?? 'mention',
-    triggerKeywords: input.agent_trigger_keywords ?? [],
-  } as const;
 }

@@ -29,3 +29,13 @@ export interface Change<Event extends ChangeEventName = ChangeEventName> {
 export async function enqueueChanged(tx: Tx, changes: readonly Change[]): Promise<void> {
   if (changes.length > 0) await enqueue(tx, RESOURCES_CHANGED, { changes });
 }
+
+/** Enqueues one event for each of these rows, such as messages, on the streams of their conversations. */
+export function enqueueRowsChanged(
+  tx: Tx,
+  event: ChangeEventName,
+  rows: readonly { readonly id: string; readonly conversation_id: string }[],
+): Promise<void> {
+  const changes = rows.map(({ id, conversation_id: stream }) => ({ event, id, stream }));
+  return enqueueChanged(tx, changes);
+}

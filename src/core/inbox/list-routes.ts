@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { ENTITY_TYPES } from '../../contract/protocol/resources/actor.ts';
@@ -29,6 +29,24 @@ import { type InboxFilters, type InboxRow, readClock, readInbox } from './list-s
 
 const SINCE = '1.2.harbor';
 
+const ListQuery = SearchQuery({
+  order: Since(SINCE, OneOf(INBOX_ORDERS)),
+  filter: Since(SINCE, OneOf(INBOX_FILTERS)),
+  status: Type.Optional(OneOf(CONVERSATION_STATUSES)),
+  'status[]': Since(SINCE, several(CONVERSATION_STATUSES)),
+  type: Type.Optional(OneOf(CONVERSATION_TYPES)),
+  audience: Type.Optional(OneOf(AUDIENCES)),
+  workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
+  'workflow_status[]': Since(SINCE, several(WORKFLOW_STATUSES)),
+  assignee_id: Type.Optional(AssigneeFilter),
+  participant_id: Since(SINCE, Id),
+  customer_id: Since(SINCE, Id),
+  topic_type: Since(SINCE, OneOf(ENTITY_TYPES)),
+  topic_id: Since(SINCE, Id),
+  direct: Since(SINCE, OneOf(['all'])),
+  'include[]': Include(CONVERSATION_INCLUDES),
+});
+
 export function listRoute(database: Database): Route {
   return defineRoute({
     name: 'list_conversations',
@@ -39,23 +57,7 @@ export function listRoute(database: Database): Route {
     since: '1.1.harbor',
     permission: 'messaging:read',
     customers: true,
-    query: SearchQuery({
-      order: Since(SINCE, OneOf(INBOX_ORDERS)),
-      filter: Since(SINCE, OneOf(INBOX_FILTERS)),
-      status: Type.Optional(OneOf(CONVERSATION_STATUSES)),
-      'status[]': Since(SINCE, several(CONVERSATION_STATUSES)),
-      type: Type.Optional(OneOf(CONVERSATION_TYPES)),
-      audience: Type.Optional(OneOf(AUDIENCES)),
-      workflow_status: Type.Optional(OneOf(WORKFLOW_STATUSES)),
-      'workflow_status[]': Since(SINCE, several(WORKFLOW_STATUSES)),
-      assignee_id: Type.Optional(AssigneeFilter),
-      participant_id: Since(SINCE, Id),
-      customer_id: Since(SINCE, Id),
-      topic_type: Since(SINCE, OneOf(ENTITY_TYPES)),
-      topic_id: Since(SINCE, Id),
-      direct: Since(SINCE, OneOf(['all'])),
-      'include[]': Include(CONVERSATION_INCLUDES),
-    }),
+    query: ListQuery,
     status: 200,
     response: ListOf(Conversation, INBOX_FACTS),
     async handle({ principal, version, query, url }) {
@@ -72,13 +74,8 @@ export function listRoute(database: Database): Route {
         isDated && order === 'created' ? readClock(database) : undefined,
       ]);
       const as_of = read.asOf ?? clock ?? asOf;
-      const shown = await expandConversations(
-        database,
-        principal,
-        read.rows,
-        query['include[]'] ?? [],
-        ACTORS,
-      );
+      const include = query['include[]'] ?? [];
+      const shown = await expandConversations(database, principal, read.rows, include, ACTORS);
       const keyOf = (row: InboxRow) =>
         order === 'activity' ? [row.activity_at, row.id, as_of!] : [row.created_at, row.id];
       const list = toList(read.rows, request, url, keyOf, (row) => shown.get(row.id)!);
@@ -105,24 +102,8 @@ function walkOf<Page extends { readonly after: readonly (string | number)[] | nu
   return asOf === undefined ? [undefined, page] : [String(asOf), { ...page, after: [at!, id!] }];
 }
 
-interface ListQuery {
-  readonly filter?: (typeof INBOX_FILTERS)[number];
-  readonly status?: string;
-  readonly 'status[]'?: readonly string[];
-  readonly type?: string;
-  readonly audience?: string;
-  readonly workflow_status?: string;
-  readonly 'workflow_status[]'?: readonly string[];
-  readonly assignee_id?: string;
-  readonly participant_id?: string;
-  readonly customer_id?: string;
-  readonly topic_type?: EntityRef['type'];
-  readonly topic_id?: string;
-  readonly direct?: 'all';
-}
-
 /** Returns the given filters. Throws ApiError `parameters_exclusive` or `parameter_missing`. */
-function filtersOf(query: ListQuery, version: Version): InboxFilters {
+function filtersOf(query: Static<typeof ListQuery>, version: Version): InboxFilters {
   const { type, audience, filter, topic_type, topic_id } = query;
   if ((topic_type === undefined) !== (topic_id === undefined)) {
     const param = topic_type === undefined ? 'topic_type' : 'topic_id';

@@ -1,12 +1,10 @@
 import { sql, type UpdateObject } from 'kysely';
-import type { MessageStatus } from '../../contract/protocol/resources/chat-message.ts';
 import type { Notification } from '../../contract/protocol/resources/notification.ts';
-import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
+import { keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { setTouched, touched } from '../../platform/db/tables/touched.ts';
-import { withLargeBodies } from '../resources/large-bodies.ts';
 import {
   type BriefRow,
   briefColumns,
@@ -29,16 +27,6 @@ export function readMessagesByClientId(db: Querier, keys: readonly ClientKey[]):
 /** Returns the messages with these ids that are in timelines, by conversation and number. */
 export function readSentMessages(db: Querier, ids: readonly string[]): Promise<MessageRow[]> {
   return db.query(READ_SENT_MESSAGES, ids);
-}
-
-/** Returns a message of this conversation in any state, or undefined if there is none. */
-export async function readMessageOf(
-  db: Db,
-  conversationId: string,
-  id: string,
-): Promise<MessageRow | undefined> {
-  const [row] = await db.query(READ_MESSAGE, id, conversationId);
-  return row;
 }
 
 /** Locks and returns the message's current row. */
@@ -123,22 +111,6 @@ export async function deleteAttachments(
   return deleted.flatMap(({ s3_key }) => s3_key ?? []);
 }
 
-export interface OutsideFilters {
-  readonly conversationId: string;
-  readonly status: MessageStatus;
-  /** Null for any author. */
-  readonly authorId: string | null;
-}
-
-/** Returns unsent messages, newest first, as many as fit on a page and one more. */
-export async function readOutside(
-  db: Db,
-  { conversationId, status, authorId }: OutsideFilters,
-  page: KeysetPage,
-): Promise<readonly MessageRow[]> {
-  return withLargeBodies(db, await OUTSIDE.readPage(db, [conversationId, status, authorId], page));
-}
-
 const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
 
 const READ_BY_CLIENT_ID = statement<[keys: string], MessageRow>({
@@ -156,7 +128,11 @@ const READ_SENT_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
     WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
 });
 
-const OUTSIDE = keysetList<[conversationId: string, status: string, authorId: string | null], BriefRow>({
+/** The unsent messages of a conversation, newest first; with null for `authorId`, of any author. */
+export const OUTSIDE = keysetList<
+  [conversationId: string, status: string, authorId: string | null],
+  BriefRow
+>({
   name: 'list-messages-outside',
   columns: briefColumns('m'),
   from: 'messages m',
@@ -303,8 +279,3 @@ export async function writePriority(
     .where('conversation_id', '=', conversation_id)
     .execute();
 }
-
-const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({
-  name: 'read-message',
-  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
-});

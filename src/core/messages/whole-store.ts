@@ -1,10 +1,11 @@
+import { pages } from '../../platform/db/connection/keyset.ts';
 /** Reads of all messages of a conversation, or of an author, in pages: for exports and erasures. */
 
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
 import { type MessageRow, messageColumns } from '../resources/message.ts';
-import type { RevisionRow } from './editing/revision-store.ts';
+import { REVISION, type RevisionRow } from './editing/revision-store.ts';
 
 /** Returns the numbers of messages in the conversation's timeline and outside of it. */
 export async function countMessages(db: Db, conversationId: string): Promise<number> {
@@ -15,14 +16,16 @@ export async function countMessages(db: Db, conversationId: string): Promise<num
 /** Yields the timeline in its order, tombstones included, and then the messages outside of it. */
 export async function* allMessages(db: Db, conversationId: string): AsyncIterable<MessageRow[]> {
   yield* pages(
-    (after: number) => db.query(READ_TIMELINE, conversationId, after, PAGE),
-    ({ sequence }) => sequence!,
+    PAGE,
     0,
+    (after, size) => db.query(READ_TIMELINE, conversationId, after, size),
+    ({ sequence }) => sequence!,
   );
-  yield* pages(
-    (after: OutsideKey) => db.query(READ_OUTSIDE, conversationId, ...after, PAGE),
-    ({ status, created_at, id }): OutsideKey => [status, created_at, id],
+  yield* pages<MessageRow, OutsideKey>(
+    PAGE,
     ['', 'epoch', ''],
+    (after, size) => db.query(READ_OUTSIDE, conversationId, ...after, size),
+    ({ status, created_at, id }) => [status, created_at, id],
   );
 }
 
@@ -33,14 +36,16 @@ export async function* allMessagesOf(
   authorId: string,
 ): AsyncIterable<MessageRow[]> {
   yield* pages(
-    (after: string) => db.query(READ_NAMED, conversationId, authorId, after, PAGE),
-    ({ client_message_id }) => client_message_id!,
+    PAGE,
     '',
+    (after, size) => db.query(READ_NAMED, conversationId, authorId, after, size),
+    ({ client_message_id }) => client_message_id!,
   );
   yield* pages(
-    (after: string) => db.query(READ_NAMELESS, conversationId, authorId, after, PAGE),
-    ({ id }) => id,
+    PAGE,
     '',
+    (after, size) => db.query(READ_NAMELESS, conversationId, authorId, after, size),
+    ({ id }) => id,
   );
 }
 
@@ -56,18 +61,15 @@ export async function* conversationsOfAuthor(
   accountId: string,
   authorId: string,
 ): AsyncIterable<AuthoredIn[]> {
-  const batches = pages(
-    (after: readonly [string, string]) => db.query(READ_CONVERSATIONS, accountId, ...after, CONVERSATIONS),
-    ({ created_at, id }) => [created_at, id] as const,
-    ['epoch', ''] as const,
+  const batches = pages<{ id: string; created_at: string }, readonly [string, string]>(
     CONVERSATIONS,
+    ['epoch', ''],
+    (after, size) => db.query(READ_CONVERSATIONS, accountId, ...after, size),
+    ({ created_at, id }) => [created_at, id],
   );
   for await (const batch of batches) {
-    const found = await db.query(
-      COUNT_AUTHORED,
-      batch.map(({ id }) => id),
-      authorId,
-    );
+    const ids = batch.map(({ id }) => id);
+    const found = await db.query(COUNT_AUTHORED, ids, authorId);
     if (found.length > 0) yield found;
   }
 }
@@ -117,14 +119,15 @@ export async function reactionsByMessage(
 }
 
 /** Yields the reactions of an actor, in no order. */
-export async function* allReactionsOf(
+export function allReactionsOf(
   db: Db,
   actorId: string,
 ): AsyncIterable<(StoredReaction & { readonly conversation_id: string })[]> {
-  yield* pages(
-    (after: readonly [string, string, string]) => db.query(READ_REACTIONS_OF, actorId, ...after, PAGE),
-    ({ conversation_id, message_id, emoji }) => [conversation_id, message_id, emoji] as const,
-    ['', '', ''] as const,
+  return pages<StoredReaction & { readonly conversation_id: string }, readonly [string, string, string]>(
+    PAGE,
+    ['', '', ''],
+    (after, size) => db.query(READ_REACTIONS_OF, actorId, ...after, size),
+    ({ conversation_id, message_id, emoji }) => [conversation_id, message_id, emoji],
   );
 }
 
@@ -133,20 +136,6 @@ type OutsideKey = readonly [status: string, createdAt: string, id: string];
 /** A body has up to 120 kB, so a page has at most 12 MB, except for texts of agents. */
 const PAGE = 100;
 const CONVERSATIONS = 500;
-
-async function* pages<Row, Key>(
-  read: (after: Key) => Promise<Row[]>,
-  keyOf: (row: Row) => Key,
-  first: Key,
-  size = PAGE,
-): AsyncIterable<Row[]> {
-  for (let after = first; ; ) {
-    const rows = await read(after);
-    if (rows.length > 0) yield rows;
-    if (rows.length < size) return;
-    after = keyOf(rows.at(-1)!);
-  }
-}
 
 const COUNT = statement<[conversationId: string], { messages: number }>({
   name: 'count-messages-of-conversation',
@@ -230,12 +219,7 @@ const REPLACE_NAME = statement<
 const READ_REVISIONS = statement<[messageIds: readonly string[]], RevisionRow>({
   name: 'read-revisions-of-messages',
   text: `
-    SELECT r.message_id, r.revision, r.body, r.subject, r.cc, r.mentions, r.attachment_ids, r.replaced_at,
-      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
-        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
-      ) END AS replaced_by
-    FROM message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by
-    WHERE r.message_id = ANY($1) ORDER BY r.message_id, r.revision`,
+    SELECT ${REVISION.columns} FROM ${REVISION.from} WHERE r.message_id = ANY($1) ORDER BY r.message_id, r.revision`,
 });
 
 const READ_REACTIONS = statement<[messageIds: readonly string[]], StoredReaction>({

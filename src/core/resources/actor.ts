@@ -50,6 +50,10 @@ export function namedActors(ids: `$${number}`): string {
       JOIN actors a ON a.id = coalesce(d.actor_id, g.actor_id, given)`;
 }
 
+/** SQL: the actor `a` as ActorFields. */
+export const ACTOR_JSON =
+  "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)";
+
 const READ_ACTORS = statement<[ids: readonly string[]], ActorFields>({
   name: 'read-actors',
   text: 'SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)',

@@ -1,5 +1,4 @@
 import type { Selectable } from 'kysely';
-import type { Actor, Entity, MessagingGroup } from '../../contract/protocol/resources/actor.ts';
 import type { ChatMessage } from '../../contract/protocol/resources/chat-message.ts';
 import type {
   Conversation,
@@ -11,10 +10,10 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { isBlockedByTeam, readActors } from './actor.ts';
-import { readEntities, refKey } from './entity.ts';
+import { readEntities, refKey, refOf } from './entity.ts';
 import { readGroups } from './group.ts';
 import { readMessagesForPage } from './large-bodies.ts';
-import { presentMessage } from './message.ts';
+import { presentMessage, type Viewer } from './message.ts';
 import {
   IS_MEMBER,
   isSnoozed,
@@ -66,32 +65,23 @@ export function readConversationsById(db: Db, ids: readonly string[]): Promise<C
 
 /** The fields of a conversation that differ by reader. */
 interface OwnView {
+  readonly conversation_id: string;
   /** Null if the reader is not a participant. */
   readonly membership: 'active' | 'hidden' | null;
   readonly unread: number;
-  readonly lastReadSequence: number | null;
-  readonly lastMessageAt: string | null;
+  readonly read_sequence: number | null;
+  readonly last_message_at: string | null;
+  readonly last_message_id: string | null;
   /** When the reader's snooze ends: `infinity` if with a message, null if there is none now. */
-  readonly snoozedUntil: string | null;
+  readonly snoozed_until: string | null;
   /** Whether the reader is a customer that the team has blocked. */
   readonly blocked: boolean;
 }
 
-interface ConversationExpansions {
-  readonly assignee?: Actor | null;
-  readonly group?: MessagingGroup | null;
-  readonly participants?: readonly Participant[];
-  readonly topic?: Entity | null;
-  readonly lastMessage?: ChatMessage | null;
-}
+type Expansions = Pick<Conversation, 'assignee' | 'group' | 'participants' | 'topic' | 'last_message'>;
 
 /** Returns a row as the team sees it (docs/contract.md#conversations). */
-function presentConversation(
-  row: ConversationRow,
-  own: OwnView,
-  expansions: ConversationExpansions = {},
-): Conversation {
-  const { participants } = expansions;
+function presentConversation(row: ConversationRow, own: OwnView, expansions: Expansions): Conversation {
   return {
     id: row.id,
     object: 'conversation',
@@ -99,23 +89,23 @@ function presentConversation(
     audience: row.audience,
     title: row.title,
     workflow_status: row.workflow_status,
-    group: expansions.group ?? null,
+    group: expansions.group,
     status: own.membership === 'hidden' ? 'hidden' : row.status,
     legal_hold: row.legal_hold,
-    assignee: expansions.assignee ?? null,
-    participants: participants === undefined ? null : [...participants],
-    topic: expansions.topic ?? null,
+    assignee: expansions.assignee,
+    participants: expansions.participants,
+    topic: expansions.topic,
     unread: own.unread,
-    last_message_at: own.lastMessageAt,
-    last_message: expansions.lastMessage ?? null,
+    last_message_at: own.last_message_at,
+    last_message: expansions.last_message,
     created_at: row.created_at,
     updated_at: row.updated_at,
     deleted_at: row.deleted_at,
     inbox_id: row.inbox_id,
-    last_read_sequence: own.lastReadSequence,
+    last_read_sequence: own.read_sequence,
     blocked: row.is_blocked || own.blocked,
-    snoozed: own.snoozedUntil !== null,
-    snoozed_until: own.snoozedUntil === 'infinity' ? null : own.snoozedUntil,
+    snoozed: own.snoozed_until !== null,
+    snoozed_until: own.snoozed_until === 'infinity' ? null : own.snoozed_until,
     group_id: row.group_id,
     assignee_id: row.assignee_id,
     topic_type: row.topic_type,
@@ -140,63 +130,45 @@ function forCustomer(conversation: Conversation): Conversation {
   };
 }
 
-/** The viewer of conversations, as far as the representation depends on it. A Principal is one. */
-export interface ConversationViewer {
-  readonly customer: boolean;
-  readonly actor: Pick<Actor, 'id'>;
-}
-
-export interface ExpandOptions {
-  /** Companions include the actors of participants; the specified endpoints leave them null. */
-  readonly participantActors?: boolean;
-}
-
 /**
  * Returns each row's resource by its id, as this viewer sees it, with exactly the requested
  * sub-objects: one query a kind for all rows, which belong to one account. The caller has checked
- * that the viewer may read them.
+ * that the viewer may read them. With `participantActors`, participants have their actors, as for
+ * companions; the specified endpoints leave them null.
  */
 export async function expandConversations(
   db: Db,
-  viewer: ConversationViewer,
+  viewer: Viewer,
   rows: readonly ConversationRow[],
   include: readonly ConversationInclude[],
-  { participantActors = false }: ExpandOptions = {},
+  { participantActors = false } = {},
 ): Promise<ReadonlyMap<string, Conversation>> {
   if (rows.length === 0) return new Map();
   const wanted = new Set(include);
   if (viewer.customer) for (const name of HIDDEN_FROM_CUSTOMERS) wanted.delete(name);
-  const idsOf = (name: ConversationInclude, pick: (row: ConversationRow) => string | null) =>
-    wanted.has(name) ? rows.flatMap((row) => pick(row) ?? []) : [];
+  const idsOf = (name: ConversationInclude, column: 'id' | 'assignee_id' | 'group_id') =>
+    wanted.has(name) ? rows.flatMap((row) => row[column] ?? []) : [];
 
-  const own = await readOwn(db, viewer, rows);
+  const ids = rows.map((row) => row.id);
+  const views = await db.query(READ_OWN, ids, viewer.actor.id, viewer.customer);
+  const own = new Map(views.map((view) => [view.conversation_id, view]));
+  const refs = rows.flatMap((row) => refOf(row.topic_type, row.topic_id) ?? []);
   const [assignees, groups, topics, participants, lastMessages] = await Promise.all([
-    readActors(
-      db,
-      idsOf('assignee', (row) => row.assignee_id),
-    ),
-    readGroups(
-      db,
-      idsOf('group', (row) => row.group_id),
-    ),
-    wanted.has('topic') ? readTopics(db, rows) : NO_TOPICS,
-    readParticipants(
-      db,
-      viewer,
-      idsOf('participants', (row) => row.id),
-      participantActors,
-    ),
-    readLastMessages(db, viewer, wanted.has('last_message') ? [...own.values()] : []),
+    readActors(db, idsOf('assignee', 'assignee_id')),
+    readGroups(db, idsOf('group', 'group_id')),
+    readEntities(db, rows[0]!.account_id, wanted.has('topic') ? refs : []),
+    readParticipants(db, viewer, idsOf('participants', 'id'), participantActors),
+    readLastMessages(db, viewer, wanted.has('last_message') ? views : []),
   ]);
   return new Map(
     rows.map((row) => {
-      const { view, lastMessageId } = own.get(row.id)!;
+      const view = own.get(row.id)!;
       const conversation = presentConversation(row, view, {
         assignee: assignees.get(row.assignee_id ?? '') ?? null,
         group: groups.get(row.group_id ?? '') ?? null,
-        topic: topics.get(topicKey(row) ?? '') ?? null,
-        ...(wanted.has('participants') && { participants: participants.get(row.id) ?? [] }),
-        lastMessage: lastMessages.get(lastMessageId ?? '') ?? null,
+        topic: topics.get(refKey(refOf(row.topic_type, row.topic_id))) ?? null,
+        participants: wanted.has('participants') ? (participants.get(row.id) ?? []) : null,
+        last_message: lastMessages.get(view.last_message_id ?? '') ?? null,
       });
       return [row.id, viewer.customer ? forCustomer(conversation) : conversation];
     }),
@@ -205,61 +177,10 @@ export async function expandConversations(
 
 const HIDDEN_FROM_CUSTOMERS = ['assignee', 'group', 'topic'] as const satisfies ConversationInclude[];
 
-interface Own {
-  readonly view: OwnView;
-  readonly lastMessageId: string | null;
-}
-
-interface OwnRow {
-  readonly conversation_id: string;
-  readonly membership: OwnView['membership'];
-  readonly unread: number;
-  readonly last_message_at: string | null;
-  readonly last_message_id: string | null;
-  readonly snoozed_until: string | null;
-  readonly read_sequence: number | null;
-  readonly blocked: boolean;
-}
-
-async function readOwn(
-  db: Db,
-  viewer: ConversationViewer,
-  rows: readonly ConversationRow[],
-): Promise<ReadonlyMap<string, Own>> {
-  const ids = rows.map((row) => row.id);
-  const found = await db.query(READ_OWN, ids, viewer.actor.id, viewer.customer);
-  return new Map(
-    found.map((row) => {
-      const view = {
-        membership: row.membership,
-        unread: row.unread,
-        lastReadSequence: row.read_sequence,
-        lastMessageAt: row.last_message_at,
-        snoozedUntil: row.snoozed_until,
-        blocked: row.blocked,
-      };
-      return [row.conversation_id, { view, lastMessageId: row.last_message_id }];
-    }),
-  );
-}
-
-const NO_TOPICS: ReadonlyMap<string, Entity> = new Map();
-
-function readTopics(db: Db, rows: readonly ConversationRow[]) {
-  const refs = rows.flatMap(({ topic_type: type, topic_id: id }) =>
-    type === null || id === null ? [] : [{ type, id }],
-  );
-  return readEntities(db, rows[0]!.account_id, refs);
-}
-
-function topicKey({ topic_type: type, topic_id: id }: ConversationRow): string | undefined {
-  return type === null || id === null ? undefined : refKey({ type, id });
-}
-
 /** Returns the members by conversation, in the order of joining. A customer sees only itself. */
 async function readParticipants(
   db: Db,
-  viewer: ConversationViewer,
+  viewer: Viewer,
   conversationIds: readonly string[],
   withActors: boolean,
 ): Promise<ReadonlyMap<string, Participant[]>> {
@@ -279,10 +200,10 @@ async function readParticipants(
 
 async function readLastMessages(
   db: Db,
-  viewer: ConversationViewer,
-  own: readonly Own[],
+  viewer: Viewer,
+  views: readonly OwnView[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
-  const ids = own.flatMap(({ lastMessageId }) => lastMessageId ?? []);
+  const ids = views.flatMap(({ last_message_id }) => last_message_id ?? []);
   if (ids.length === 0) return new Map();
   const rows = await readMessagesForPage(db, ids);
   return new Map(rows.map((row) => [row.id, presentMessage(row, viewer)]));
@@ -295,7 +216,7 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[]], ConversationRow>(
 
 // Messages that waited outside the timeline count from their entry into it. A caller that is not a
 // participant has no read position, so nothing unread. OFFSET 0: as in core/inbox/list-store.ts.
-const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnRow>({
+const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnView>({
   name: 'read-own-views-of-conversations',
   text: `
     SELECT c.id AS conversation_id, p.membership, p.read_sequence, last.id AS last_message_id, last.at AS last_message_at,

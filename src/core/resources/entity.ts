@@ -14,8 +14,16 @@ export interface EntityRow extends EntityRef {
   readonly handle: string | null;
 }
 
-export function refKey(ref: EntityRef): string {
-  return `${ref.type} ${ref.id}`;
+/** Returns the ref of two fields, or undefined if they have none. */
+export function refOf(
+  type: EntityRef['type'] | null | undefined,
+  id: string | null | undefined,
+): EntityRef | undefined {
+  return type == null || id == null ? undefined : { type, id };
+}
+
+export function refKey(ref: EntityRef | undefined): string {
+  return ref === undefined ? '' : `${ref.type} ${ref.id}`;
 }
 
 /**

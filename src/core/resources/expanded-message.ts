@@ -1,26 +1,25 @@
-import type { Actor, Entity } from '../../contract/protocol/resources/actor.ts';
+import type { Actor } from '../../contract/protocol/resources/actor.ts';
 import type { ChatMessage, MessageInclude } from '../../contract/protocol/resources/chat-message.ts';
 import type { Conversation } from '../../contract/protocol/resources/conversation.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { readActors } from './actor.ts';
 import { type Downloads, readAttachments } from './attachment.ts';
 import { expandConversations, readConversationsById } from './conversation.ts';
-import { readEntities, refKey } from './entity.ts';
+import { readEntities, refKey, refOf } from './entity.ts';
 import { readMessagesForPage } from './large-bodies.ts';
 import {
   type MessageExpansions,
   type MessageLinks,
   type MessageRow,
   presentMessage,
+  type Viewer,
   visibleToCustomers,
 } from './message.ts';
 import { readReactions } from './reaction.ts';
 import { readRuns } from './run.ts';
 import { readThreads } from './thread.ts';
 
-/** The reader of messages, as far as the representation depends on it. A Principal is one. */
-export interface Viewer {
-  readonly customer: boolean;
+interface Reader extends Viewer {
   /** The reader's own actor, which is never looked up. */
   readonly actor: Actor;
 }
@@ -33,7 +32,7 @@ export interface Viewer {
 export async function expandMessages(
   db: Db,
   files: Downloads,
-  viewer: Viewer,
+  viewer: Reader,
   rows: readonly MessageRow[],
   include: readonly MessageInclude[],
 ): Promise<ReadonlyMap<MessageRow, ChatMessage>> {
@@ -45,7 +44,7 @@ export async function expandMessages(
 export async function readExpansions(
   db: Db,
   files: Downloads,
-  viewer: Viewer,
+  viewer: Reader,
   rows: readonly MessageLinks[],
   include: readonly MessageInclude[],
 ): Promise<(row: MessageLinks) => MessageExpansions> {
@@ -53,22 +52,28 @@ export async function readExpansions(
   const wanted = new Set(include);
   // Customers do not see the author behind a persona, so it is not read either.
   if (viewer.customer) for (const hidden of ['author', 'agent_run'] as const) wanted.delete(hidden);
+  const withFiles = rows.filter((row) => row.has_attachments).map((row) => row.id);
+  const refs = rows.flatMap((row) => refOf(row.resource_type, row.resource_id) ?? []);
+  const runIds = rows.flatMap(({ agent_run_id }) => agent_run_id ?? []);
+  const ids = rows.map(({ id }) => id);
   const [actors, attachments, resources, runs, conversations, originals, reactions, threads] =
     await Promise.all([
       readOthers(db, viewer.actor, rows, wanted),
-      readAttachments(db, files, wanted.has('attachments') ? idsWithAttachments(rows) : []),
-      wanted.has('resource') ? readResources(db, rows) : NONE,
-      wanted.has('agent_run') ? readRuns(db, runIdsOf(rows)) : NONE,
+      readAttachments(db, files, wanted.has('attachments') ? withFiles : []),
+      wanted.has('resource') ? readEntities(db, rows[0]?.account_id ?? '', refs) : NONE,
+      wanted.has('agent_run') ? readRuns(db, [...new Set(runIds)]) : NONE,
       wanted.has('conversation') ? readConversationsOf(db, viewer, rows) : NONE,
       wanted.has('reply_to') ? readOriginals(db, viewer, rows) : NONE,
-      wanted.has('reactions') ? readReactions(db, viewer, idsOf(rows)) : NONE,
+      wanted.has('reactions') ? readReactions(db, viewer, ids) : NONE,
       wanted.has('thread') ? readThreads(db, viewer, rows) : NONE,
     ] as const);
   return (row) => ({
     ...(wanted.has('sender') && { sender: actors.get(row.sender_id ?? '') ?? null }),
     ...(wanted.has('author') && { author: actors.get(row.author_id ?? '') ?? null }),
     ...(wanted.has('attachments') && { attachments: attachments.get(row.id) ?? [] }),
-    ...(wanted.has('resource') && { resource: resources.get(resourceKey(row) ?? '') ?? null }),
+    ...(wanted.has('resource') && {
+      resource: resources.get(refKey(refOf(row.resource_type, row.resource_id))) ?? null,
+    }),
     ...(wanted.has('agent_run') && { agent_run: runs.get(row.agent_run_id ?? '') ?? null }),
     ...(wanted.has('conversation') && { conversation: conversations.get(row.conversation_id) ?? null }),
     ...(wanted.has('reply_to') && { reply_to: originals.get(row.reply_to_id ?? '') ?? null }),
@@ -82,7 +87,7 @@ const NO_EXPANSIONS: MessageExpansions = {};
 export async function expandMessage(
   db: Db,
   files: Downloads,
-  viewer: Viewer,
+  viewer: Reader,
   row: MessageRow,
   include: readonly MessageInclude[] = [],
 ): Promise<ChatMessage> {
@@ -108,32 +113,9 @@ async function readOthers(
   return new Map([[self.id, self], ...(await readActors(db, [...ids]))]);
 }
 
-function idsOf(rows: readonly MessageLinks[]): string[] {
-  return rows.map(({ id }) => id);
-}
-
-function idsWithAttachments(rows: readonly MessageLinks[]): string[] {
-  return rows.filter((row) => row.has_attachments).map((row) => row.id);
-}
-
-function runIdsOf(rows: readonly MessageLinks[]): string[] {
-  return [...new Set(rows.flatMap(({ agent_run_id }) => agent_run_id ?? []))];
-}
-
-function readResources(db: Db, rows: readonly MessageLinks[]): Promise<ReadonlyMap<string, Entity>> {
-  const refs = rows.flatMap(({ resource_type: type, resource_id: id }) =>
-    type === null || id === null ? [] : [{ type, id }],
-  );
-  return readEntities(db, rows[0]?.account_id ?? '', refs);
-}
-
-function resourceKey({ resource_type: type, resource_id: id }: MessageLinks): string | undefined {
-  return type === null || id === null ? undefined : refKey({ type, id });
-}
-
 async function readConversationsOf(
   db: Db,
-  viewer: Viewer,
+  viewer: Reader,
   rows: readonly MessageLinks[],
 ): Promise<ReadonlyMap<string, Conversation>> {
   if (rows.length === 0) return NONE;
@@ -144,7 +126,7 @@ async function readConversationsOf(
 /** Returns the messages replied to, as the viewer may see them. */
 async function readOriginals(
   db: Db,
-  viewer: Viewer,
+  viewer: Reader,
   rows: readonly MessageLinks[],
 ): Promise<ReadonlyMap<string, ChatMessage>> {
   const ids = rows.flatMap((row) => row.reply_to_id ?? []);

@@ -129,21 +129,21 @@ export interface MessageExpansions {
   readonly thread?: Thread | null;
 }
 
-/** The reader of a message, as far as the representation depends on it. A Principal is one. */
-export interface MessageViewer {
+/** A reader, as far as the representation depends on it. A Principal is one. */
+export interface Viewer {
   readonly customer: boolean;
   readonly actor: Pick<Actor, 'id'>;
 }
 
 /** Represents all readers of an audience: none of them is the author. */
-const TEAM: MessageViewer = { customer: false, actor: { id: '' } };
+const TEAM: Viewer = { customer: false, actor: { id: '' } };
 
-const CUSTOMERS: MessageViewer = { customer: true, actor: { id: '' } };
+const CUSTOMERS: Viewer = { customer: true, actor: { id: '' } };
 
 /** Returns a row as this reader sees it (docs/contract.md#messages). */
 export function presentMessage(
   row: MessageRow,
-  viewer: MessageViewer,
+  viewer: Viewer,
   expansions: MessageExpansions = {},
 ): Required<ChatMessage> {
   const message = forTeam(row, viewer, expansions);
@@ -157,11 +157,7 @@ export function presentForTeam(row: MessageRow, expansions: MessageExpansions): 
   return presentMessage(row, TEAM, expansions);
 }
 
-function forTeam(
-  row: MessageRow,
-  viewer: MessageViewer,
-  expansions: MessageExpansions,
-): Required<ChatMessage> {
+function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions): Required<ChatMessage> {
   if (row.kind === 'void' || row.status === 'void') throw new TypeError('a void has no presentation');
   return {
     id: row.id,
@@ -271,7 +267,7 @@ function forCustomer(message: Required<ChatMessage>): Required<ChatMessage> {
   };
 }
 
-function attachmentsFor({ customer }: MessageViewer, attachments: readonly Attachment[]): Attachment[] {
+function attachmentsFor({ customer }: Viewer, attachments: readonly Attachment[]): Attachment[] {
   // A resource of the app could reveal the person behind the persona.
   return attachments.map((attachment) => (customer ? { ...attachment, resource: null } : attachment));
 }
@@ -317,7 +313,7 @@ export interface RequestedFields extends MessageExpansions {
 export function completeMessage(
   json: string,
   version: Version,
-  viewer: MessageViewer,
+  viewer: Viewer,
   { attachments, ...fields }: RequestedFields,
 ): string {
   return withFields(json, version, ChatMessage, [

@@ -7,6 +7,7 @@ import {
 } from '../../contract/protocol/resources/reaction.ts';
 import type { Db, Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import { ACTOR_JSON } from './actor.ts';
 
 /**
  * One emoji of a message. Both lists of ids have the order of the reactions and the shown length.
@@ -79,9 +80,7 @@ export interface ReactionRow {
   readonly created_at: string;
 }
 
-export const REACTION_COLUMNS = `r.message_id, r.emoji, r.created_at, jsonb_build_object(
-        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
-      ) AS actor`;
+export const REACTION_COLUMNS = `r.message_id, r.emoji, r.created_at, ${ACTOR_JSON} AS actor`;
 
 export function presentReaction({ actor, message_id, emoji, created_at }: ReactionRow): Reaction {
   return { object: 'reaction', message_id, emoji, actor: presentActor(actor), created_at };

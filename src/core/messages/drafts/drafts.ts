@@ -5,10 +5,10 @@ import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { audit } from '../../audit/audit.ts';
+import { auditMessage } from '../../audit/audit.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import { moveWorkflow } from '../../conversations/workflow.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
 import { requireFinished } from '../editing/edit-rules.ts';
 import { followExternal, requireActive } from '../sending/external-message.ts';
@@ -17,26 +17,22 @@ import { insertWaiting, lockMessage } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import type { NewMessage } from '../timeline/new-message.ts';
 
-interface NewDraft {
-  readonly message: NewMessage;
-  /** The thread message that the draft answers. */
-  readonly sourceThreadMessageId: string | null;
-}
-
 /**
  * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller
- * has locked the conversation; `by` is the actor that proposes the reply.
+ * has locked the conversation. `sourceThreadMessageId` is the thread message that the draft answers,
+ * `by` the actor that proposes the reply.
  */
 export async function openDraft(
   tx: Tx,
-  { message, sourceThreadMessageId }: NewDraft,
+  message: NewMessage,
+  sourceThreadMessageId: string | null,
   by: string,
 ): Promise<MessageRow> {
   await supersedeOlder(tx, message, sourceThreadMessageId);
   const status = transition(MESSAGE_MOVES, 'draft', 'none');
   // A draft has no client_message_id, so no row with the same one can exist.
   const row = (await insertWaiting(tx, message, { status, sourceThreadMessageId }))!;
-  await enqueueChanged(tx, [{ event: 'draft.created', id: row.id, stream: row.conversation_id }]);
+  await enqueueRowsChanged(tx, 'draft.created', [row]);
   await moveWorkflow(tx, caseOf(row), 'draft_opened', by);
   return row;
 }
@@ -55,7 +51,7 @@ export async function rejectDraft(
   requireFinished(current);
   const rejected = await conclude(tx, current, 'reject');
   await moveWorkflow(tx, caseOf(draft), 'drafts_decided', actor.id);
-  await auditDraft(tx, actor.id, draft, 'draft.rejected');
+  await auditMessage(tx, actor.id, draft, 'draft.rejected');
   return rejected;
 }
 
@@ -112,11 +108,10 @@ export async function sendDraft<Followed>(
       return { kind: 'waiting', id: draft.id, status: 'draft', senderId: current.sender_id };
     },
     async (tx, written) => {
-      const { id, conversation_id: stream } = written.row;
-      await enqueueChanged(tx, [{ event: 'draft.updated', id, stream }]);
+      await enqueueRowsChanged(tx, 'draft.updated', [written.row]);
       await followExternal(tx, written, 'reply_sent', by);
       await moveWorkflow(tx, caseOf(written.row), 'drafts_decided', by);
-      await auditDraft(tx, by, written.row, audited);
+      await auditMessage(tx, by, written.row, audited);
       return follow(tx, written.row);
     },
   );
@@ -165,15 +160,6 @@ async function requireSeen(
 
 function changedMeanwhile(param: keyof ApproveDraftBody, message: string): ApiError {
   return new ApiError('resource_conflict', message, { param });
-}
-
-function auditDraft(
-  tx: Tx,
-  actorId: string,
-  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
-  action: DraftSending<unknown>['audited'] | 'draft.rejected',
-): Promise<void> {
-  return audit(tx, { accountId, conversationId, actorId, action, details: { message_id: id } });
 }
 
 /** Only customer conversations have drafts. */

@@ -6,11 +6,11 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { isComing } from '../../../platform/db/migration/coming.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
-import { audit } from '../../audit/audit.ts';
+import { auditMessage } from '../../audit/audit.ts';
 import { lockAgainstHold, lockConversation } from '../../conversations/conversation-store.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { notComing } from '../../conversations/own-state.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';
 import { MESSAGE_EDITED } from '../outbox-topics.ts';
@@ -60,11 +60,11 @@ export async function editMessage(
       edited_by: principal.actor.id,
     });
     const event = current.status === 'sent' ? 'message.updated' : outsideUpdateOf(current);
-    const { id, conversation_id } = current;
-    await enqueueChanged(tx, [{ event, id, stream: conversation_id }]);
+    await enqueueRowsChanged(tx, event, [current]);
     if (current.status === 'sent') {
+      const { id: message_id, conversation_id } = current;
       const mentions = differenceOf(before.mentions, current.mentions);
-      await enqueue(tx, MESSAGE_EDITED, { message_id: id, conversation_id, mentions });
+      await enqueue(tx, MESSAGE_EDITED, { message_id, conversation_id, mentions });
     }
   }
   const { scheduled_at: at } = body;
@@ -85,7 +85,7 @@ export async function deleteMessage(tx: Tx, { principal, facts, row }: EditReque
       'Messages cannot be deleted while their conversation is under legal hold.',
     );
   const tombstone = await withdrawContent(tx, current);
-  await auditOf(tx, principal, current, 'message.deleted', {});
+  await auditMessage(tx, principal.actor.id, current, 'message.deleted');
   return tombstone;
 }
 
@@ -97,7 +97,7 @@ export async function cancelMessage(tx: Tx, { principal, facts, row }: EditReque
   const current = await lockMessage(tx, row);
   if (current.status === 'canceled') return current;
   const canceled = await cancelScheduled(tx, current);
-  await auditOf(tx, principal, row, 'message.canceled', {});
+  await auditMessage(tx, principal.actor.id, row, 'message.canceled');
   return canceled;
 }
 
@@ -142,30 +142,14 @@ function differenceOf(one: readonly string[] | null, other: readonly string[] | 
 /** Audits edits of sent messages only on legal hold: all participants receive the event anyway. */
 async function auditEdit(
   tx: Tx,
-  principal: Principal,
+  { actor }: Principal,
   row: MessageRow,
   details: { readonly fields: readonly string[]; readonly revision?: number },
 ): Promise<void> {
   const { revision } = details;
-  if (row.status === 'draft') await auditOf(tx, principal, row, 'draft.edited', details);
-  else if (row.status === 'scheduled') await auditOf(tx, principal, row, 'scheduled.edited', details);
-  else if (revision !== undefined) await auditOf(tx, principal, row, 'message.edited', { revision });
-}
-
-function auditOf(
-  tx: Tx,
-  { actor }: Principal,
-  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
-  action: 'message.edited' | 'draft.edited' | 'scheduled.edited' | 'message.deleted' | 'message.canceled',
-  details: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  return audit(tx, {
-    accountId,
-    conversationId,
-    actorId: actor.id,
-    action,
-    details: { message_id: id, ...details },
-  });
+  if (row.status === 'draft') await auditMessage(tx, actor.id, row, 'draft.edited', details);
+  else if (row.status === 'scheduled') await auditMessage(tx, actor.id, row, 'scheduled.edited', details);
+  else if (revision !== undefined) await auditMessage(tx, actor.id, row, 'message.edited', { revision });
 }
 
 /**

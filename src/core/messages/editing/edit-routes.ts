@@ -16,7 +16,7 @@ import type { MessageRoutesOptions } from '../route-options.ts';
 import { outcomeOf } from '../sending/message-outcome.ts';
 import { checkEditBody, deleteMessage, editMessage } from './edit-message.ts';
 import { claimEdited } from './edited-attachments.ts';
-import { presentRevision, readRevisions } from './revision-store.ts';
+import { presentRevision, REVISIONS } from './revision-store.ts';
 
 export function editRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   const sources = { database, directory };
@@ -117,14 +117,14 @@ export function revisionRoutes({ database, directory }: MessageRoutesOptions): R
       status: 200,
       response: ListOf(MessageRevision),
       async handle({ principal, params, query, url }) {
-        const page = readPage(REVISIONS, query, { message: params.id });
+        const page = readPage(LIST, query, { message: params.id });
         const { row, facts } = await readableMessage({ database, directory }, principal, params.id!);
         requireWriter(facts.members.get(principal.actor.id));
-        const rows = await readRevisions(database, row.id, page);
+        const rows = await REVISIONS.readPage(database, [row.id], page);
         return toList(rows, page, url, ({ revision }) => [revision], presentRevision);
       },
     }),
   ];
 }
 
-const REVISIONS = defineList('message revisions', ['integer']);
+const LIST = defineList('message revisions', ['integer']);

@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { type ActorFields, presentActor } from '../../../contract/protocol/resources/actor.ts';
 import type { MessageRevision } from '../../../contract/protocol/resources/chat-message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
+import { ACTOR_JSON } from '../../resources/actor.ts';
 import type { MessageRow } from '../../resources/message.ts';
 
 /** Stores the content of `row` before an edit replaces it. Returns the number of the revision. */
@@ -31,22 +32,16 @@ export async function keepRevision(
   return revision;
 }
 
-/** Deletes the revisions of a message together with its content. */
-export async function removeRevisions(tx: Tx, messageId: string): Promise<void> {
-  await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', messageId).execute();
-}
-
-export function readRevisions(db: Db, messageId: string, page: KeysetPage): Promise<RevisionRow[]> {
-  return REVISIONS.readPage(db, [messageId], page);
-}
-
-const REVISIONS = keysetList<[messageId: string], RevisionRow>({
-  name: 'list-message-revisions',
+/** SQL: the columns of a RevisionRow, and what they are of. */
+export const REVISION = {
   columns: `r.message_id, r.revision, r.body, r.subject, r.cc, r.mentions, r.attachment_ids, r.replaced_at,
-      CASE WHEN a.id IS NOT NULL THEN jsonb_build_object(
-        'id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url
-      ) END AS replaced_by`,
+      CASE WHEN a.id IS NOT NULL THEN ${ACTOR_JSON} END AS replaced_by`,
   from: 'message_revisions r LEFT JOIN actors a ON a.id = r.replaced_by',
+};
+
+export const REVISIONS = keysetList<[messageId: string], RevisionRow>({
+  name: 'list-message-revisions',
+  ...REVISION,
   where: 'r.message_id = $1',
   key: [['r.revision', 'integer']],
   largeText: 'r.body',

@@ -3,7 +3,7 @@ import { rewriteAnswersAbout } from '../../../platform/access/stored-answers.ts'
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { withoutContent } from '../../resources/without-content.ts';
 import { outsideUpdateOf } from '../events.ts';
@@ -12,7 +12,6 @@ import { MESSAGE_DELETED } from '../outbox-topics.ts';
 import { removePin } from '../pins/pin.ts';
 import { removeReactions } from '../reactions/reactions.ts';
 import { deleteAttachments, updateMessage } from '../store.ts';
-import { removeRevisions } from './revision-store.ts';
 
 /** The reason for which a message was redacted, and the actor that redacted it. */
 export interface RedactedBy {
@@ -39,9 +38,8 @@ export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: Redact
       redaction: sql<string>`${JSON.stringify(redacted)}::jsonb || jsonb_build_object('at', ${NOW})`,
     }),
   });
-  const { id, conversation_id } = row;
-  await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversation_id }]);
-  await enqueue(tx, MESSAGE_DELETED, { message_id: id, conversation_id });
+  await enqueueRowsChanged(tx, 'message.updated', [row]);
+  await enqueue(tx, MESSAGE_DELETED, { message_id: row.id, conversation_id: row.conversation_id });
   return tombstone;
 }
 
@@ -52,14 +50,13 @@ export async function withdrawContent(tx: Tx, row: MessageRow, redacted?: Redact
 export async function withdrawOutside(tx: Tx, row: MessageRow): Promise<void> {
   await removeParts(tx, row);
   await updateMessage(tx, row, { ...NO_CONTENT, deleted_at: sql<string>`statement_timestamp()` });
-  const { id, conversation_id: stream } = row;
-  await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
+  await enqueueRowsChanged(tx, outsideUpdateOf(row), [row]);
 }
 
 /** Removes the rows of other tables that belong to a message. */
 async function removeParts(tx: Tx, row: MessageRow): Promise<void> {
   await withdrawUploads(tx, await deleteAttachments(tx, row));
-  await removeRevisions(tx, row.id);
+  await tx.kysely.deleteFrom('message_revisions').where('message_id', '=', row.id).execute();
   await removeReactions(tx, row);
   await removePin(tx, row);
   const ids = new Set([row.id]);

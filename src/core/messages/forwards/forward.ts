@@ -11,7 +11,7 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Downloads } from '../../resources/attachment.ts';
-import { readEntities, refKey } from '../../resources/entity.ts';
+import { readEntities, refKey, refOf } from '../../resources/entity.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { requireFinished, requireThere } from '../editing/edit-rules.ts';
 import type { NewAttachment } from '../timeline/new-message.ts';
@@ -84,19 +84,18 @@ export async function carryAttachments(
   { id, account_id }: { readonly id: string; readonly account_id: string },
 ): Promise<NewAttachment[]> {
   const rows = await db.query(READ_ATTACHMENTS, id);
-  const refs = rows.flatMap(({ resource_type: type, resource_id: id }) =>
-    type === null || id === null ? [] : [{ type, id }],
-  );
+  const refs = rows.flatMap((row) => refOf(row.resource_type, row.resource_id) ?? []);
   const resources = await readEntities(db, account_id, refs);
   const carried = await Promise.all(
     rows.map(async (row): Promise<Omit<NewAttachment, 'position'> | undefined> => {
-      const { s3_key: key, filename, content_type: contentType, resource_type: type, resource_id } = row;
+      const { s3_key: key, filename, content_type: contentType } = row;
+      const ref = refOf(row.resource_type, row.resource_id);
       const copy = { ...row, id: newId('attachment') };
       if (key !== null) {
         return { ...copy, download_url: await files.presignDownload({ key, filename, contentType }) };
       }
-      if (type === null || resource_id === null) return copy;
-      const resource = resources.get(refKey({ type, id: resource_id }));
+      if (ref === undefined) return copy;
+      const resource = resources.get(refKey(ref));
       return resource && { ...copy, resource };
     }),
   );

@@ -9,7 +9,7 @@ import { expandMessage, expandMessages } from '../../resources/expanded-message.
 import { readMessagesForPage } from '../../resources/large-bodies.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import type { MessageRoutesOptions } from '../route-options.ts';
-import { type PinState, pinMessage, readPinPage, unpinMessage } from './pin.ts';
+import { PINS, type PinState, pinMessage, unpinMessage } from './pin.ts';
 
 export function pinRoutes({ database, files, directory }: MessageRoutesOptions): Route[] {
   const sources = { database, directory };
@@ -25,13 +25,11 @@ export function pinRoutes({ database, files, directory }: MessageRoutesOptions):
       status: 200,
       response: ListOf(Pin),
       async handle({ principal, params, query, url }) {
-        const page = readPage(PINS, query, { conversation: params.id });
+        const page = readPage(LIST, query, { conversation: params.id });
         const facts = await readableConversation(directory, principal, params.id!);
-        const pins = await readPinPage(database, facts.id, page);
-        const rows = await readMessagesForPage(
-          database,
-          pins.map(({ message_id }) => message_id),
-        );
+        const pins = await PINS.readPage(database, [facts.id], page);
+        const ids = pins.map(({ message_id }) => message_id);
+        const rows = await readMessagesForPage(database, ids);
         const shown = await expandMessages(database, files, principal, rows, query['include[]'] ?? []);
         const messages = new Map([...shown].map(([{ id }, message]) => [id, message]));
         // A message that was purged between the two reads has no pin any more.
@@ -80,4 +78,4 @@ const CHANGE = {
   response: Pin,
 } as const;
 
-const PINS = defineList('pins', ['time', 'text']);
+const LIST = defineList('pins', ['time', 'text']);

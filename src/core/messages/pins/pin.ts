@@ -1,13 +1,13 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { PIN_LIMITS } from '../../../contract/protocol/resources/pin.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/access.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { requireThere } from '../editing/edit-rules.ts';
 import type { Readable } from '../reading/readable-message.ts';
@@ -72,13 +72,9 @@ export async function readPin(tx: Tx, { id }: MessageKey): Promise<PinState> {
 }
 
 /** Pins a message that is not pinned, or unpins it with null. The event follows the commit. */
-export async function writePin(
-  tx: Tx,
-  { id, conversation_id: stream }: MessageKey,
-  by: string | null,
-): Promise<PinState> {
-  const [state] = await tx.query(WRITE, id, stream, by);
-  await enqueueChanged(tx, [{ event: 'message.pinned', id, stream }]);
+export async function writePin(tx: Tx, message: MessageKey, by: string | null): Promise<PinState> {
+  const [state] = await tx.query(WRITE, message.id, message.conversation_id, by);
+  await enqueueRowsChanged(tx, 'message.pinned', [message]);
   return state!;
 }
 
@@ -86,11 +82,6 @@ export async function writePin(
 export async function removePin(tx: Tx, message: MessageKey): Promise<void> {
   const { pinned_at } = await readPin(tx, message);
   if (pinned_at !== null) await writePin(tx, message, null);
-}
-
-/** Returns the pinned messages of a conversation, the last pinned first. */
-export function readPinPage(db: Db, conversationId: string, page: KeysetPage): Promise<PinRow[]> {
-  return PINS.readPage(db, [conversationId], page);
 }
 
 const NOT_PINNED: PinState = { pinned_by: null, pinned_at: null };
@@ -115,7 +106,8 @@ const WRITE = statement<[messageId: string, conversationId: string, by: string |
     RETURNING pinned_by, pinned_at`,
 });
 
-const PINS = keysetList<[conversationId: string], PinRow>({
+/** The pinned messages of a conversation, the last pinned first. */
+export const PINS = keysetList<[conversationId: string], PinRow>({
   name: 'list-pins',
   columns: 'p.message_id, p.pinned_by, p.pinned_at',
   from: 'pins p',

@@ -3,10 +3,10 @@ import { ListOf } from '../../../contract/protocol/lists.ts';
 import { MessageReactions, Reaction } from '../../../contract/protocol/resources/reaction.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { type Call, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { presentReaction } from '../../resources/reaction.ts';
+import { presentReaction, type ReactionRow } from '../../resources/reaction.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import type { MessageRoutesOptions } from '../route-options.ts';
-import { react, readReactionPage, requireEmoji } from './reactions.ts';
+import { REACTIONS, react, requireEmoji } from './reactions.ts';
 
 export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
   return [
@@ -23,22 +23,12 @@ export function reactionRoutes(sources: MessageRoutesOptions): Route[] {
       response: ListOf(Reaction),
       async handle({ principal, params, query, url }) {
         const { emoji } = query;
-        const page = readPage(REACTIONS, query, { message: params.id, emoji });
+        const page = readPage(LIST, query, { message: params.id, emoji });
         const { row } = await readableMessage(sources, principal, params.id!);
-        const filters = {
-          messageId: row.id,
-          emoji: emoji === undefined ? null : requireEmoji(emoji),
-          // Reactions of the team are counted and not named (core/resources/reaction.ts).
-          ofCustomers: principal.customer,
-        };
-        const rows = await readReactionPage(sources.database, filters, page);
-        return toList(
-          rows,
-          page,
-          url,
-          (reaction) => [reaction.created_at, reaction.emoji, reaction.actor.id],
-          presentReaction,
-        );
+        const only = emoji === undefined ? null : requireEmoji(emoji);
+        // Reactions of the team are counted and not named (core/resources/reaction.ts).
+        const rows = await REACTIONS.readPage(sources.database, [row.id, only, principal.customer], page);
+        return toList(rows, page, url, keyOf, presentReaction);
       },
     }),
     defineRoute({
@@ -76,4 +66,5 @@ const OWN_REACTION = {
   rules: ({ params }: Pick<Call, 'params'>) => void requireEmoji(params.emoji!),
 } as const;
 
-const REACTIONS = defineList('reactions', ['time', 'text', 'text']);
+const LIST = defineList('reactions', ['time', 'text', 'text']);
+const keyOf = ({ created_at, emoji, actor }: ReactionRow) => [created_at, emoji, actor.id];

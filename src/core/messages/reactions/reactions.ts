@@ -4,7 +4,7 @@ import { type MessageReactions, REACTION_LIMITS } from '../../../contract/protoc
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { requireUnblocked } from '../../conversations/access.ts';
@@ -58,11 +58,8 @@ export async function removeReactionsOf(tx: Tx, conversationId: string, actorId:
   const locked = await tx.query(LOCK_OF_ACTOR, conversationId, actorId);
   if (locked.length === 0) return;
   await tx.query(DELETE_OF_ACTOR, conversationId, actorId);
-  await announce(
-    tx,
-    locked.map(({ message_id }) => message_id),
-    conversationId,
-  );
+  const messageIds = locked.map(({ message_id }) => message_id);
+  await announce(tx, messageIds, conversationId);
 }
 
 /** Returns the conversations in which an actor has reacted. */
@@ -70,28 +67,10 @@ export async function conversationsOfReactor(db: Db, actorId: string): Promise<s
   return (await db.query(READ_CONVERSATIONS, actorId)).map(({ conversation_id }) => conversation_id);
 }
 
-export interface ReactionFilters {
-  readonly messageId: string;
-  /** Null for any emoji. */
-  readonly emoji: string | null;
-  /** Whether only those of customers are read. */
-  readonly ofCustomers: boolean;
-}
-
-export function readReactionPage(
-  db: Db,
-  { messageId, emoji, ofCustomers }: ReactionFilters,
-  page: KeysetPage,
-): Promise<ReactionRow[]> {
-  return REACTIONS.readPage(db, [messageId, emoji, ofCustomers], page);
-}
-
 async function announce(tx: Tx, messageIds: readonly string[], conversationId: string): Promise<void> {
   await tx.query(TOUCH, messageIds);
-  await enqueueChanged(
-    tx,
-    messageIds.map((id) => ({ event: 'message.reacted', id, stream: conversationId })),
-  );
+  const changes = messageIds.map((id) => ({ event: 'message.reacted' as const, id, stream: conversationId }));
+  await enqueueChanged(tx, changes);
 }
 
 // KEY SHARE waits only for a deletion, which locks the row FOR UPDATE.
@@ -158,7 +137,11 @@ const TOUCH = statement<[messageIds: readonly string[]]>({
   text: `UPDATE reacted_messages SET ${setTouched()} WHERE message_id = ANY($1)`,
 });
 
-const REACTIONS = keysetList<[messageId: string, emoji: string | null, ofCustomers: boolean], ReactionRow>({
+/** The reactions to a message, oldest first; with null for `emoji`, of any. */
+export const REACTIONS = keysetList<
+  [messageId: string, emoji: string | null, ofCustomers: boolean],
+  ReactionRow
+>({
   name: 'list-reactions',
   columns: REACTION_COLUMNS,
   from: 'reactions r JOIN actors a ON a.id = r.actor_id',

@@ -23,9 +23,10 @@ import { defineRoute, type Route } from '../../../platform/http/pipeline/route.t
 import { readableConversation } from '../../conversations/access.ts';
 import { jsonBytesOf, withText } from '../../resources/encoded-rows.ts';
 import { expandMessages, readExpansions } from '../../resources/expanded-message.ts';
+import { withLargeBodies } from '../../resources/large-bodies.ts';
 import { completeMessage, type MessageRow } from '../../resources/message.ts';
 import type { MessageRoutesOptions } from '../route-options.ts';
-import { readOutside } from '../store.ts';
+import { OUTSIDE } from '../store.ts';
 import { readSentById, type TimelineKey, type TimelineRange } from '../timeline/timeline-store.ts';
 import { readTimeline, readTimelineKeys } from './list.ts';
 import { seesSchedules } from './readable-message.ts';
@@ -58,7 +59,7 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
         checkBounds(query);
         const isSent = status === 'sent';
         const filters = { conversation: params.id, status, after_sequence, before_sequence, around_sequence };
-        const page = readPage(isSent ? TIMELINE : OUTSIDE, query, filters);
+        const page = readPage(isSent ? TIMELINE : UNSENT, query, filters);
         const facts = await readableConversation(directory, principal, params.id!);
         const { id: conversationId } = facts;
         const include = query['include[]'] ?? [];
@@ -101,7 +102,8 @@ export function listRoutes({ database, files, directory, timeline, encoded }: Me
         if (!isSchedule(status)) requireTeam(principal);
         const isOwn = isSchedule(status) && !seesSchedules(principal, facts);
         const authorId = isOwn ? principal.actor.id : null;
-        const rows = await readOutside(database, { conversationId, status, authorId }, page);
+        const brief = await OUTSIDE.readPage(database, [conversationId, status, authorId], page);
+        const rows = await withLargeBodies(database, brief);
         const shown = await expandMessages(database, files, principal, rows, include);
         return toList(rows, page, url, byTime, (row) => shown.get(row)!);
       },
@@ -116,7 +118,7 @@ const TIMELINE = defineList('messages', ['integer']);
 const byNumber = ({ key }: { readonly key: TimelineKey }) => [key.sequence];
 
 /** Messages that are not sent have no number, so they are listed by their time of creation. */
-const OUTSIDE = defineList('messages outside the timeline', ['time', 'text']);
+const UNSENT = defineList('messages outside the timeline', ['time', 'text']);
 const byTime = (row: MessageRow) => [row.created_at, row.id];
 
 interface Bounds {

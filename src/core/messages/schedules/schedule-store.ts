@@ -1,33 +1,14 @@
 import type { ActorType } from '../../../contract/protocol/resources/actor.ts';
 import type { Participant } from '../../../contract/protocol/resources/participant.ts';
-import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import { jobWaitsMs } from '../../../platform/db/queue/queue.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { isBlockedByTeam } from '../../resources/actor.ts';
-import { MESSAGE_COLUMNS, type MessageRow, messageColumns } from '../../resources/message.ts';
+import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 
 /** A scheduled message that is overdue by this many milliseconds has lost its job. */
 const LOST_AFTER_MS = 3_000;
-
-/** A scheduled message that is due. */
-export interface DueRow extends MessageRow {
-  readonly attempts: number;
-  readonly is_too_late: boolean;
-  /** Milliseconds until its job runs; null if the job is running or due, or there is none. */
-  readonly waits_ms: number | null;
-}
-
-/** Returns due messages of the conversation that still wait, in the order of sending. */
-export function readDue(db: Db, conversationId: string, limit: number): Promise<DueRow[]> {
-  return db.query(READ_DUE, conversationId, limit);
-}
-
-/** Like `readDue`, but locks the rows. */
-export function lockDue(tx: Tx, conversationId: string, limit: number): Promise<DueRow[]> {
-  return tx.query(LOCK_DUE, conversationId, limit);
-}
 
 export interface AuthorRow {
   readonly id: string;
@@ -87,24 +68,6 @@ export async function readAuthors(
   const authors = await tx.query(READ_AUTHORS, ids, conversationId);
   return new Map(authors.map((author) => [author.id, author]));
 }
-
-// A message is too late after a day. READ_DUE uses the time of the statement, which an index can
-// find, and which is after the lock of the conversation.
-const READ_DUE = statement<[conversationId: string, limit: number], DueRow>({
-  name: 'read-due-messages',
-  text: `
-    SELECT ${messageColumns('m')}, m.attempts,
-      m.scheduled_at < statement_timestamp() - interval '1 day' AS is_too_late,
-      ${jobWaitsMs('m.id')} AS waits_ms
-    FROM messages m
-    WHERE m.conversation_id = $1 AND m.status = 'scheduled' AND m.scheduled_at <= statement_timestamp()
-    ORDER BY m.scheduled_at, m.created_at, m.id LIMIT $2`,
-});
-
-const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
-  name: 'lock-due-messages',
-  text: `${READ_DUE.text} FOR UPDATE OF m`,
-});
 
 const LOST_BEFORE = `statement_timestamp() - interval '${LOST_AFTER_MS} ms'`;
 

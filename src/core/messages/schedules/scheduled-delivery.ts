@@ -3,27 +3,21 @@ import type { RateLimiter } from '../../../platform/access/rate-limit.ts';
 import { type Backoff, delayAfter } from '../../../platform/backoff.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueue } from '../../../platform/db/queue/outbox.ts';
-import { removeJobs } from '../../../platform/db/queue/queue.ts';
+import { jobWaitsMs, removeJobs } from '../../../platform/db/queue/queue.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
-import type { MessageRow } from '../../resources/message.ts';
+import { type MessageRow, messageColumns } from '../../resources/message.ts';
 import { SCHEDULE_NOT_SENT } from '../outbox-topics.ts';
 import { followExternal } from '../sending/external-message.ts';
 import { conclude } from '../sending/message-outcome.ts';
 import type { LockedWrites, WaitingPlan } from '../timeline/locked-write.ts';
 import { asUnavailable, type CommittedMessage } from '../timeline/outgoing.ts';
-import {
-  type AuthorRow,
-  countAttempts,
-  type DueRow,
-  lockDue,
-  readAuthors,
-  readDue,
-  type ScheduledJob,
-} from './schedule-store.ts';
-import { addDelivery, enqueueScheduleUpdated } from './scheduled.ts';
+import { type AuthorRow, countAttempts, readAuthors, type ScheduledJob } from './schedule-store.ts';
+import { addDelivery } from './scheduled.ts';
 import { requireAuthor } from './scheduled-author.ts';
 
 export interface ScheduledDeliveryOptions {
@@ -74,7 +68,7 @@ export class ScheduledDelivery {
 
   async #deliver(conversationId: string, limit: number, blamed?: Refusal): Promise<void> {
     const { database, lockedWrites } = this.#options;
-    const seen = await readDue(database, conversationId, limit);
+    const seen = await database.query(READ_DUE, conversationId, limit);
     const [first] = seen;
     if (first === undefined) return;
     try {
@@ -132,12 +126,9 @@ export class ScheduledDelivery {
    * would be refused count an attempt too, so that they do not delay the others one after another.
    */
   async #decide(tx: Tx, conversation: ConversationRow, { admitted, limit, blamed }: Deciding): Promise<Plan> {
-    const due = await lockDue(tx, conversation.id, limit + 1);
-    const authors = await readAuthors(
-      tx,
-      due.map(({ author_id }) => author_id),
-      conversation.id,
-    );
+    const due = await tx.query(LOCK_DUE, conversation.id, limit + 1);
+    const authorIds = due.map(({ author_id }) => author_id);
+    const authors = await readAuthors(tx, authorIds, conversation.id);
     const plan: Plan = { status: 'scheduled', entries: [], late: [], refused: [], failed: [], authors };
     for (const row of due.slice(0, limit)) {
       if (row.is_too_late) {
@@ -173,6 +164,14 @@ export class ScheduledDelivery {
     }
     for (const row of sent) scheduledLateness.observe(secondsBetween(row.scheduled_at!, row.updated_at));
   }
+}
+
+/** A scheduled message that is due. */
+interface DueRow extends MessageRow {
+  readonly attempts: number;
+  readonly is_too_late: boolean;
+  /** Milliseconds until its job runs; null if the job is running or due, or there is none. */
+  readonly waits_ms: number | null;
 }
 
 /** The messages within the limits of their authors, and the wait of the first beyond them. */
@@ -213,7 +212,8 @@ async function follow(
   written: readonly CommittedMessage[],
   { late, refused, failed, authors, next }: Plan,
 ): Promise<void> {
-  await enqueueScheduleUpdated(tx, ...written.map(({ row }) => row));
+  const sent = written.map(({ row }) => row);
+  await enqueueRowsChanged(tx, 'scheduled.updated', sent);
   for (const message of written) {
     const { visibility, author_id } = message.row;
     if (visibility !== 'external') continue;
@@ -223,11 +223,8 @@ async function follow(
   await countAttempts(tx, refused);
   for (const row of late) await endUnsent(tx, row, 'cancel', 'too_late');
   for (const { row, reason } of failed) await endUnsent(tx, row, 'fail', reason);
-  const ended = [...written, ...late.map((row) => ({ row })), ...failed];
-  await removeJobs(
-    tx,
-    ended.map(({ row }) => row.id),
-  );
+  const ended = [...sent, ...late, ...failed.map(({ row }) => row)].map(({ id }) => id);
+  await removeJobs(tx, ended);
   if (next !== undefined) await addDelivery(tx, next.row, next);
 }
 
@@ -267,3 +264,25 @@ function refusalOf(
 function secondsBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 1_000;
 }
+
+/**
+ * Due messages of the conversation that still wait, in the order of sending. A message is too late
+ * after a day. The time is that of the statement, which an index can find, and which is after the
+ * lock of the conversation.
+ */
+const READ_DUE = statement<[conversationId: string, limit: number], DueRow>({
+  name: 'read-due-messages',
+  text: `
+    SELECT ${messageColumns('m')}, m.attempts,
+      m.scheduled_at < statement_timestamp() - interval '1 day' AS is_too_late,
+      ${jobWaitsMs('m.id')} AS waits_ms
+    FROM messages m
+    WHERE m.conversation_id = $1 AND m.status = 'scheduled' AND m.scheduled_at <= statement_timestamp()
+    ORDER BY m.scheduled_at, m.created_at, m.id LIMIT $2`,
+});
+
+/** Like READ_DUE, but locks the rows. */
+const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
+  name: 'lock-due-messages',
+  text: `${READ_DUE.text} FOR UPDATE OF m`,
+});

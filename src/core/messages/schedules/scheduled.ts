@@ -7,7 +7,7 @@ import type { RemindedRows } from '../../../platform/db/queue/reminders.ts';
 import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { shareConversation } from '../../conversations/conversation-store.ts';
 import { requireComing } from '../../conversations/own-state.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { conclude } from '../sending/message-outcome.ts';
 import { insertWaiting, readMessagesByClientId } from '../store.ts';
@@ -31,7 +31,7 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
   const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
   if (row === undefined) return findOriginal(tx, message);
   await addDelivery(tx, row, { runAt: scheduledAt });
-  await enqueueScheduleUpdated(tx, row);
+  await enqueueRowsChanged(tx, 'scheduled.updated', [row]);
   return row;
 }
 
@@ -49,7 +49,7 @@ export async function reschedule(tx: Tx, row: MessageRow, scheduledAt: string): 
   if (moved === undefined) return row;
   await requireComing(tx, scheduledAt, 'scheduled_at');
   await addDelivery(tx, moved, { runAt: scheduledAt });
-  await enqueueScheduleUpdated(tx, moved);
+  await enqueueRowsChanged(tx, 'scheduled.updated', [moved]);
   return moved;
 }
 
@@ -85,17 +85,6 @@ export const REMINDED_MESSAGES: RemindedRows<Pick<MessageRow, 'id' | 'conversati
   returning: 'q.id, q.conversation_id',
   remind: (tx, row) => addDelivery(tx, row),
 };
-
-/** `scheduled.updated` (docs/realtime.md#events). */
-export function enqueueScheduleUpdated(
-  tx: Tx,
-  ...rows: readonly Pick<MessageRow, 'id' | 'conversation_id'>[]
-): Promise<void> {
-  return enqueueChanged(
-    tx,
-    rows.map(({ id, conversation_id: stream }) => ({ event: 'scheduled.updated', id, stream })),
-  );
-}
 
 async function findOriginal(tx: Tx, message: NewMessage): Promise<MessageRow> {
   const [original] = await readMessagesByClientId(tx, [message]);

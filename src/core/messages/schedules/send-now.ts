@@ -1,10 +1,10 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { removeJob } from '../../../platform/db/queue/queue.ts';
-import { audit } from '../../audit/audit.ts';
+import { auditMessage } from '../../audit/audit.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { ConversationRow } from '../../resources/conversation.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import type { EditRequest } from '../editing/edit-message.ts';
@@ -14,7 +14,6 @@ import { requireApprovedSender } from '../sending/send-rules.ts';
 import { lockMessage } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
 import { type AuthorRow, readAuthors } from './schedule-store.ts';
-import { enqueueScheduleUpdated } from './scheduled.ts';
 import { requireAuthor } from './scheduled-author.ts';
 
 /**
@@ -43,12 +42,12 @@ export async function sendNow<Followed>(
     async (tx, written, { author }) => {
       const { row: sent } = written;
       await removeJob(tx, sent.id);
-      await enqueueScheduleUpdated(tx, sent);
+      await enqueueRowsChanged(tx, 'scheduled.updated', [sent]);
       if (sent.visibility === 'external') {
         if (author.customer) await followExternal(tx, written, 'customer_wrote', null);
         else await followExternal(tx, written, 'reply_sent', principal.actor.id);
       }
-      await auditSent(tx, principal, sent);
+      await auditMessage(tx, principal.actor.id, sent, 'scheduled.sent_now');
       return follow(tx, sent);
     },
   );
@@ -71,13 +70,4 @@ function requireSendable(
     if (!(error instanceof ApiError) || error.condition === 'resource_conflict') throw error;
     throw new ApiError('resource_conflict', `The message cannot be sent. ${error.message}`);
   }
-}
-
-function auditSent(
-  tx: Tx,
-  { actor }: Principal,
-  { id, account_id: accountId, conversation_id: conversationId }: MessageRow,
-): Promise<void> {
-  const details = { message_id: id };
-  return audit(tx, { accountId, conversationId, actorId: actor.id, action: 'scheduled.sent_now', details });
 }

@@ -2,7 +2,7 @@ import type { MessageOutcome } from '../../../contract/protocol/resources/chat-m
 import { MESSAGE_MOVES } from '../../../contract/protocol/states/message-states.ts';
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { enqueueChanged } from '../../events/changes.ts';
+import { enqueueRowsChanged } from '../../events/changes.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { outsideUpdateOf } from '../events.ts';
 import { ended, updateMessage } from '../store.ts';
@@ -23,8 +23,7 @@ export async function conclude(
 ): Promise<MessageRow> {
   const status = transition(MESSAGE_MOVES, move, row.status);
   const concluded = await updateMessage(tx, row, { status, ...ended(status, reason) });
-  const { id, conversation_id: stream } = row;
-  await enqueueChanged(tx, [{ event: outsideUpdateOf(row), id, stream }]);
+  await enqueueRowsChanged(tx, outsideUpdateOf(row), [row]);
   return concluded;
 }
 

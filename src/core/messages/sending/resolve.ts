@@ -3,12 +3,12 @@ import type { Entity } from '../../../contract/protocol/resources/actor.ts';
 import type { AttachmentInput, SendMessageBody } from '../../../contract/protocol/resources/chat-message.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { type ClaimedFile, claimUploads } from '../../attachments/claims.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
-import { type EntityRef, readEntities, refKey } from '../../resources/entity.ts';
-import { visibleToCustomers } from '../../resources/message.ts';
-import { readMessageOf } from '../store.ts';
+import { type EntityRef, readEntities, refKey, refOf } from '../../resources/entity.ts';
+import { type MessageRow, messageColumns, visibleToCustomers } from '../../resources/message.ts';
 
 /** The resources and files to which the body of a message refers. */
 export interface Resolved {
@@ -50,8 +50,8 @@ async function resolveAll(
     const messageId = body[param];
     if (messageId !== undefined) await checkMessage(db, principal, facts, messageId, param);
   }
-  const link =
-    type === undefined || id === undefined ? [] : [{ ref: { type, id }, param: 'link_resource_id' }];
+  const ref = refOf(type, id);
+  const link = ref === undefined ? [] : [{ ref, param: 'link_resource_id' }];
   return resolveAttachments(db, store, principal, attachments, undefined, link);
 }
 
@@ -93,7 +93,7 @@ async function checkMessage(
   id: string,
   param: string,
 ): Promise<void> {
-  const original = await readMessageOf(db, facts.id, id);
+  const [original] = await db.query(READ_MESSAGE, id, facts.id);
   const visible =
     original?.status === 'sent' && (!principal.customer || visibleToCustomers(original, facts.audience));
   if (!visible) throw notFound('message', param);
@@ -107,5 +107,11 @@ export function resourceOf(
   type: EntityRef['type'] | undefined,
   id: string | undefined,
 ): Entity | undefined {
-  return type === undefined || id === undefined ? undefined : resources.get(refKey({ type, id }));
+  return resources.get(refKey(refOf(type, id)));
 }
+
+/** A message of this conversation in any state. */
+const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({
+  name: 'read-message',
+  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
+});

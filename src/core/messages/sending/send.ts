@@ -146,8 +146,7 @@ export class Sender {
   ): Promise<Answer> {
     return this.#options.database.transaction(async (tx) => {
       requireActive(await lockConversation(tx, message.conversation_id));
-      const draft = { message, sourceThreadMessageId: source ?? null };
-      const row = await openDraft(tx, draft, principal.actor.id);
+      const row = await openDraft(tx, message, source ?? null, principal.actor.id);
       return answer(row, tx);
     });
   }

@@ -6,7 +6,7 @@ import type { ConversationAssigned } from '../../conversations/outbox-topics.ts'
 import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
 import { notifyUsers } from '../feed/notify-users.ts';
-import { withdrawOthersOfSubject } from '../feed/withdraw-store.ts';
+import { withdrawOfSubject } from '../feed/withdraw-store.ts';
 import { senderType } from './notify.ts';
 
 const CATEGORY = 'conversation.assigned';
@@ -28,38 +28,30 @@ async function followAssignment(
   // Locked, so that the handler of a later assignment either runs after this one or is seen here.
   const [present] = await tx.query(LOCK_ASSIGNMENT, id, by);
   if (present?.assigned_at !== at) return;
-  await enqueueUpdated(tx, await withdrawOthersOfSubject(tx, id, CATEGORY, at));
+  await enqueueUpdated(tx, await withdrawOfSubject(tx, id, CATEGORY, at));
   const { assignee_id: assigneeId, assignee_name, assignee_type } = present;
   if (assigneeId === null || present.is_deleted) return;
   const isGroup = assignee_type === 'group';
-  const recipients = isGroup ? await readGroup(tx, assigneeId, id) : [assigneeId];
+  const assignees = isGroup ? await tx.query(READ_GROUP, assigneeId, id) : [{ id: assigneeId }];
+  const recipients = assignees.flatMap((assignee) => (assignee.id === by ? [] : assignee.id));
   const what = present.title ?? 'a conversation';
   const to = isGroup ? (assignee_name ?? 'your group') : 'you';
   const title =
     by === null
       ? `${what} was assigned to ${to}`
       : `${present.by_name ?? 'Someone'} assigned ${what} to ${to}`;
-  await notifyUsers(
-    tx,
-    recipients.filter((recipient) => recipient !== by),
-    {
-      account_id: present.account_id,
-      category: CATEGORY,
-      body: null,
-      title,
-      sender_id: by,
-      sender_type: senderType(present.by_type && { type: present.by_type }),
-      resource: { type: 'entity', id },
-      message_id: null,
-      agent_run_id: null,
-      cause: { key: `assigned ${id}`, at },
-    },
-  );
-}
-
-async function readGroup(tx: Tx, groupActorId: string, conversationId: string): Promise<string[]> {
-  const rows = await tx.query(READ_GROUP, groupActorId, conversationId);
-  return rows.map(({ id }) => id);
+  await notifyUsers(tx, recipients, {
+    account_id: present.account_id,
+    category: CATEGORY,
+    body: null,
+    title,
+    sender_id: by,
+    sender_type: senderType(present.by_type && { type: present.by_type }),
+    resource: { type: 'entity', id },
+    message_id: null,
+    agent_run_id: null,
+    cause: { key: `assigned ${id}`, at },
+  });
 }
 
 interface AssignmentRow {

@@ -4,13 +4,12 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { readRosterVersions } from '../../conversations/conversation-store.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
-import { enqueueChanged } from '../../events/changes.ts';
 import type { MessageEdited } from '../../messages/outbox-topics.ts';
 import { readActors } from '../../resources/actor.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import { preview } from '../../resources/notification.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
-import { type NotificationKey, notifyUsers } from '../feed/notify-users.ts';
+import { enqueueNotified, type NotificationKey, notifyUsers } from '../feed/notify-users.ts';
 import { senderType, titleOf } from './notify.ts';
 
 export interface MentionSources {
@@ -38,18 +37,10 @@ export async function followMentions(
     if (message === undefined) return;
     const recipients = mentions.filter((id) => isNotified(id, message, facts));
     const current = new Set(message.mentions);
-    await mention(
-      tx,
-      message,
-      facts,
-      recipients.filter((id) => current.has(id)),
-    );
-    await unmention(
-      tx,
-      message,
-      facts,
-      recipients.filter((id) => !current.has(id)),
-    );
+    const mentioned = recipients.filter((id) => current.has(id));
+    await mention(tx, message, facts, mentioned);
+    const others = recipients.filter((id) => !current.has(id));
+    await unmention(tx, message, facts, others);
   });
 }
 
@@ -73,10 +64,7 @@ async function mention(
   const sender = await senderOf(tx, message);
   const title = titleOf(sender, facts, true);
   const raised = await tx.query(RAISE, message.id, message.moment, recipients, title);
-  await enqueueChanged(
-    tx,
-    raised.map(({ id, recipient_id: stream }) => ({ event: 'notification.created', id, stream })),
-  );
+  await enqueueNotified(tx, 'notification.created', raised);
   // Each gets the id of the notification that would have been written with the message.
   await notifyUsers(tx, recipients, {
     account_id: message.account_id,

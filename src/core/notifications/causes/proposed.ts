@@ -2,10 +2,12 @@ import type { Actor } from '../../../contract/protocol/resources/actor.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { Change } from '../../events/changes.ts';
 import { preview } from '../../resources/notification.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
-import { writePreviewsOfSubject } from '../feed/store.ts';
+import type { NotificationKey } from '../feed/notify-users.ts';
+import { PREVIEW } from '../feed/store.ts';
 import { senderType } from './notify.ts';
 import { notifyAble, withdrawWork } from './waiting-work.ts';
 
@@ -53,7 +55,7 @@ async function followDraft(tx: Tx, id: string): Promise<void> {
     by: draft.author_id,
     beganFor: null,
   });
-  await enqueueUpdated(tx, await writePreviewsOfSubject(tx, id, CATEGORY, body));
+  await enqueueUpdated(tx, await tx.query(WRITE_PREVIEWS_OF_SUBJECT, id, CATEGORY, body));
 }
 
 interface DraftRow {
@@ -78,4 +80,22 @@ const LOCK_DRAFT = statement<[id: string], DraftRow>({
       m.status = 'draft' AND m.deleted_at IS NULL AND c.deleted_at IS NULL AS is_open
     FROM messages m JOIN conversations c ON c.id = m.conversation_id LEFT JOIN actors a ON a.id = m.author_id
     WHERE m.id = $1 FOR SHARE OF m`,
+});
+
+/**
+ * Sets the body of a category's notifications for this subject (notify-users.ts). Returns the
+ * changed ones. Those of admins outside the conversation have no preview and get none.
+ */
+const WRITE_PREVIEWS_OF_SUBJECT = statement<
+  [subject: string, category: string, body: string | null],
+  NotificationKey
+>({
+  name: 'write-previews-of-subject',
+  text: `
+    UPDATE notifications n
+    SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
+    FROM participants p
+    WHERE n.subject = $1 AND n.category = $2 AND n.status <> 'dismissed' AND n.body IS NOT NULL
+      AND p.conversation_id = n.resource_id AND p.actor_id = n.recipient_id AND n.body IS DISTINCT FROM ${PREVIEW}
+    RETURNING n.id, n.recipient_id`,
 });

@@ -29,27 +29,21 @@ export interface WaitingWork {
 export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   const { notification, titleOutside, conversationId, permissions, by, beganFor } = work;
   const { account_id } = notification;
-  const notify = (ids: readonly string[], shown: NewNotification) =>
-    notifyUsers(
-      tx,
-      ids.filter((id) => id !== by),
-      shown,
-    );
+  const notify = (ids: readonly string[], shown: NewNotification) => {
+    const others = ids.filter((id) => id !== by);
+    return notifyUsers(tx, others, shown);
+  };
   if (conversationId === null) {
     const users = await tx.query(READ_ABLE_USERS, account_id, permissions, beganFor, MAX_RECIPIENTS);
-    await notify(
-      users.map(({ id }) => id),
-      notification,
-    );
+    const ids = users.map(({ id }) => id);
+    await notify(ids, notification);
     return;
   }
   const able = await tx.query(READ_ABLE_MEMBERS, conversationId, permissions);
   const members = able.filter(({ id }) => id !== by);
   if (members.length > 0) {
-    await notify(
-      members.flatMap(({ id, muted }) => (muted ? [] : id)),
-      notification,
-    );
+    const ids = members.flatMap(({ id, muted }) => (muted ? [] : id));
+    await notify(ids, notification);
     return;
   }
   const admins = await readAdmins(tx, account_id, MAX_RECIPIENTS);

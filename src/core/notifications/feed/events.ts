@@ -22,12 +22,10 @@ export const notificationEvents = eventSource({
       },
       async since({ database }, recipientIds, since) {
         const rows = await readChanged(database, recipientIds, since);
-        return rows.map((row) =>
-          notificationEvent(
-            row.updated_at === row.created_at ? 'notification.created' : 'notification.updated',
-            row,
-          ),
-        );
+        return rows.map((row) => {
+          const isNew = row.updated_at === row.created_at;
+          return notificationEvent(isNew ? 'notification.created' : 'notification.updated', row);
+        });
       },
     },
   },

@@ -7,6 +7,7 @@ import {
   type KeysetOptions,
   type KeysetPage,
   keysetList,
+  pages,
 } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import {
@@ -49,15 +50,9 @@ export async function readFeedRowsById(
  * texts of others.
  */
 export async function* readWholeFeed(db: Db, recipientId: string): AsyncIterable<object[]> {
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_WHOLE, recipientId, after, WHOLE_PAGE);
-    if (rows.length > 0) yield rows.map(({ body: _, ...row }) => row);
-    if (rows.length < WHOLE_PAGE) return;
-    after = rows.at(-1)!.id;
-  }
+  const read = (after: string, size: number) => db.query(READ_WHOLE, recipientId, after, size);
+  for await (const rows of pages(500, '', read, ({ id }) => id)) yield rows.map(({ body: _, ...row }) => row);
 }
-
-const WHOLE_PAGE = 500;
 
 const READ_WHOLE = statement<[recipientId: string, after: string, limit: number], NotificationRow>({
   name: 'read-whole-feed',

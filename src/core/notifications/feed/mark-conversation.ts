@@ -24,10 +24,7 @@ export async function markConversationRead(
     const moved = await database.transaction(async (tx) => {
       const range = { recipientId, conversationId, after, through: last };
       const moved = await moveRead(tx, range, MESSAGES_AT_ONCE);
-      await enqueueUpdated(
-        tx,
-        moved.ids.map((id) => ({ id, recipient_id: recipientId })),
-      );
+      await enqueueUpdated(tx, moved.keys);
       return moved;
     });
     const next = moved.numbers < MESSAGES_AT_ONCE ? after : moved.first! - 1;
@@ -50,10 +47,8 @@ export async function markConversationRead(
  * between: either this finds the position, or the handler of CONVERSATION_READ the notification.
  */
 export async function markReadAlready(options: ReadingOptions, messageIds: readonly string[]): Promise<void> {
-  for (const { recipient_id, conversation_id, sequence } of await readReadAlready(
-    options.database,
-    messageIds,
-  )) {
+  const found = await readReadAlready(options.database, messageIds);
+  for (const { recipient_id, conversation_id, sequence } of found) {
     const range = { actor_id: recipient_id, conversation_id, after: sequence - 1, through: sequence };
     await markConversationRead(options, range);
   }

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow, notificationsOf } from '../../resources/notification.ts';
+import type { NotificationKey } from './notify-users.ts';
 
 /** Returns the recipient's notification, locked until the transaction ends. */
 export async function lockNotification(
@@ -38,7 +39,7 @@ export function moveAll(
   tx: Tx,
   recipientId: string,
   { from, to, before, limit }: Batch,
-): Promise<Pick<NotificationRow, 'id'>[]> {
+): Promise<NotificationKey[]> {
   return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
 }
 
@@ -52,7 +53,7 @@ export interface ReadRange {
 
 export interface MovedByReading {
   /** The notifications that became `read`. */
-  readonly ids: readonly string[];
+  readonly keys: readonly NotificationKey[];
   /**
    * How many of the range's last numbers were examined: fewer than the range if it is longer or has
    * holes.
@@ -78,7 +79,8 @@ export async function moveRead(
 ): Promise<MovedByReading> {
   const [row] = await tx.query(MOVE_READ, recipientId, 'read', conversationId, after, through, limit);
   const { ids, numbers, first, is_before_joining } = row!;
-  return { ids: ids ?? [], numbers, first, isBeforeJoining: is_before_joining === true };
+  const keys = ids?.map((id) => ({ id, recipient_id: recipientId })) ?? [];
+  return { keys, numbers, first, isBeforeJoining: is_before_joining === true };
 }
 
 /** A member that has read a message before it was notified of it. */
@@ -121,7 +123,7 @@ const MOVE_ONE = statement<[recipientId: string, status: string, id: string], No
 // Rows are locked in the order of the feed, so that two concurrent moves cannot deadlock.
 const MOVE_ALL = statement<
   [recipientId: string, status: string, from: readonly string[], before: string | null, limit: number],
-  Pick<NotificationRow, 'id'>
+  NotificationKey
 >({
   name: 'move-notifications',
   text: `
@@ -130,7 +132,7 @@ const MOVE_ALL = statement<
       WHERE recipient_id = $1 AND status = ANY($3) AND id < coalesce($4, '~')
       ORDER BY id DESC LIMIT $5 FOR UPDATE
     ) ${MOVE}
-    RETURNING n.id`,
+    RETURNING n.id, n.recipient_id`,
 });
 
 // The ids are derived from the messages again, so the feed is not searched. They are an array, not

@@ -8,10 +8,9 @@ import {
 import { transition } from '../../../contract/protocol/states/transitions.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import { enqueueChanged } from '../../events/changes.ts';
 import type { NotificationRow } from '../../resources/notification.ts';
 import { lockNotification, moveAll, moveOne } from './mark-store.ts';
-import type { NotificationKey } from './notify-users.ts';
+import { enqueueNotified, type NotificationKey } from './notify-users.ts';
 
 /**
  * Applies a move of contract/protocol/states/notification-states.ts to a recipient's notification
@@ -51,10 +50,7 @@ export async function markAll<Reply>(
   for (let marked = MARK_ALL_BATCH; ; marked += MARK_ALL_BATCH) {
     const { rows, answer } = await database.transaction(async (tx) => {
       const rows = await moveAll(tx, recipientId, { from, to, before, limit: MARK_ALL_BATCH });
-      await enqueueUpdated(
-        tx,
-        rows.map(({ id }) => ({ id, recipient_id: recipientId })),
-      );
+      await enqueueUpdated(tx, rows);
       const isLast = rows.length < MARK_ALL_BATCH || marked >= MAX_MARK_ALL;
       return { rows, answer: isLast ? { reply: await finish(tx) } : undefined };
     });
@@ -75,9 +71,5 @@ const MOVE_TO = { seen: 'see', read: 'read', dismissed: 'dismiss' } as const sat
 
 /** Publishes `notification.updated` after the commit, to every socket of the recipients. */
 export function enqueueUpdated(tx: Tx, keys: readonly NotificationKey[]): Promise<void> {
-  const event = 'notification.updated';
-  return enqueueChanged(
-    tx,
-    keys.map(({ id, recipient_id: stream }) => ({ event, id, stream })),
-  );
+  return enqueueNotified(tx, 'notification.updated', keys);
 }

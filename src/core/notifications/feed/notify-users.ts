@@ -61,6 +61,16 @@ const INSERT = statement<[notification: string, recipientIds: readonly string[]]
     RETURNING id, recipient_id`,
 });
 
+/** Publishes the event after the commit, to every socket of the recipients. */
+export function enqueueNotified(
+  tx: Tx,
+  event: 'notification.created' | 'notification.updated',
+  keys: readonly NotificationKey[],
+): Promise<void> {
+  const changes = keys.map(({ id, recipient_id: stream }) => ({ event, id, stream }));
+  return enqueueChanged(tx, changes);
+}
+
 /**
  * Notifies users of one cause, which is not a message in the timeline: that is done with the
  * message (core/messages/timeline/planned-notifications.ts). Recipients that are not active users
@@ -82,10 +92,7 @@ export async function notifyUsers(
   for (let start = 0; start < recipients.length; start += RECIPIENTS_AT_ONCE) {
     const some = recipients.slice(start, start + RECIPIENTS_AT_ONCE);
     const rows = await tx.query(INSERT, row, some);
-    await enqueueChanged(
-      tx,
-      rows.map(({ id, recipient_id: stream }) => ({ event: 'notification.created', id, stream })),
-    );
+    await enqueueNotified(tx, 'notification.created', rows);
     made.push(...rows);
   }
   return made;

@@ -9,19 +9,6 @@ import type { NotificationKey } from './notify-users.ts';
 /** The length of an id up to the end of its time. */
 const ID_TIME = 'ntf_'.length + 13;
 
-/**
- * Sets the body of a category's notifications for this subject (notify-users.ts). Returns the
- * changed ones.
- */
-export function writePreviewsOfSubject(
-  tx: Tx,
-  subject: string,
-  category: string,
-  body: string | null,
-): Promise<NotificationKey[]> {
-  return tx.query(WRITE_PREVIEWS_OF_SUBJECT, subject, category, body);
-}
-
 /** What identifies a notification that is not about a message. */
 export interface NotificationCause {
   readonly key: string;
@@ -86,21 +73,6 @@ export function readChanged(
 
 /** SQL: the new preview for members. A former member may not see what is written later: null. */
 export const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
-
-// The notifications of admins outside the conversation have no preview and get none.
-const WRITE_PREVIEWS_OF_SUBJECT = statement<
-  [subject: string, category: string, body: string | null],
-  NotificationKey
->({
-  name: 'write-previews-of-subject',
-  text: `
-    UPDATE notifications n
-    SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
-    FROM participants p
-    WHERE n.subject = $1 AND n.category = $2 AND n.status <> 'dismissed' AND n.body IS NOT NULL
-      AND p.conversation_id = n.resource_id AND p.actor_id = n.recipient_id AND n.body IS DISTINCT FROM ${PREVIEW}
-    RETURNING n.id, n.recipient_id`,
-});
 
 const CLEAR_BODIES = statement<[causes: string], NotificationKey>({
   name: 'clear-bodies-of-notifications',

@@ -19,19 +19,17 @@ export function withdrawAbout(tx: Tx, conversationId: string, limit: number): Pr
   return tx.query(WITHDRAW_ABOUT, conversationId, limit);
 }
 
-/** Withdraws the notifications of a category for this subject (notify-users.ts). */
-export function withdrawOfSubject(tx: Tx, subject: string, category: string): Promise<NotificationKey[]> {
-  return tx.query(WITHDRAW_OF_SUBJECT, subject, category);
-}
-
-/** Withdraws as `withdrawOfSubject` does, but only those whose cause became true at this time. */
-export function withdrawOthersOfSubject(
+/**
+ * Withdraws the notifications of a category for this subject (notify-users.ts), `except` those whose
+ * cause became true at that time.
+ */
+export function withdrawOfSubject(
   tx: Tx,
   subject: string,
   category: string,
-  at: string,
+  except: string | null = null,
 ): Promise<NotificationKey[]> {
-  return tx.query(WITHDRAW_OTHERS_OF_SUBJECT, subject, category, at);
+  return tx.query(WITHDRAW_OF_SUBJECT, subject, category, except);
 }
 
 /**
@@ -68,17 +66,11 @@ const WITHDRAW_ABOUT = statement<[conversationId: string, limit: number], Notifi
   ),
 });
 
-const OF_SUBJECT = 'FROM notifications o WHERE o.subject = $1 AND o.category = $2';
-
-const WITHDRAW_OF_SUBJECT = statement<[subject: string, category: string], NotificationKey>({
-  name: 'withdraw-notifications-of-subject',
-  text: withdrawing(OF_SUBJECT),
-});
-
-const WITHDRAW_OTHERS_OF_SUBJECT = statement<
-  [subject: string, category: string, at: string],
+const WITHDRAW_OF_SUBJECT = statement<
+  [subject: string, category: string, except: string | null],
   NotificationKey
 >({
-  name: 'withdraw-other-notifications-of-subject',
-  text: withdrawing(`${OF_SUBJECT} AND o.created_at <> $3`),
+  name: 'withdraw-notifications-of-subject',
+  text: withdrawing(`FROM notifications o WHERE o.subject = $1 AND o.category = $2
+      AND ($3::timestamptz IS NULL OR o.created_at <> $3)`),
 });

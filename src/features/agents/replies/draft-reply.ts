@@ -34,7 +34,7 @@ export class DraftReply extends LiveReply {
         sender_id,
         channel: replyChannel(facts),
       };
-      await openDraft(tx, { message, sourceThreadMessageId: run.trigger_message_id }, run.actor_id);
+      await openDraft(tx, message, run.trigger_message_id, run.actor_id);
       // The draft contains a person's words, so it is not sent without review (delivery.ts).
       if (earlier?.edited_at) await updateEditedAt(tx, position, earlier.edited_at);
       // This is the last statement because the renewal of this node's leases waits for this row.
