@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { WebSocket } from 'ws';
 import { type Demo, seedDemo } from '../../src/app/demo.ts';
-import type { ErrorObject } from '../../src/contract/protocol/errors.ts';
+import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { SOCKET_LIMITS, type SocketLimits } from '../../src/contract/protocol/socket/socket-limits.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';

@@ -1,6 +1,6 @@
 import { type AppOptions, startApp } from '../../src/app/app.ts';
 import { type DemoFile, demoFilePath, readDemoFile } from '../../src/app/demo.ts';
-import type { ErrorObject } from '../../src/contract/protocol/errors.ts';
+import type { ErrorObject } from '../../src/contract/protocol/error-envelope.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';

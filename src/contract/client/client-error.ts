@@ -1,4 +1,4 @@
-import type { ErrorObject } from '../protocol/errors.ts';
+import type { ErrorObject } from '../protocol/error-envelope.ts';
 import { CLOSE_CODES, type CloseReason } from '../protocol/socket/close-codes.ts';
 import type { ConnectionEnd } from './connection.ts';
 

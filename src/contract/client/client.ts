@@ -1,4 +1,4 @@
-import type { ErrorObject } from '../protocol/errors.ts';
+import type { ErrorObject } from '../protocol/error-envelope.ts';
 import type { Actor } from '../protocol/resources/actor.ts';
 import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-message.ts';
 import type { CommandFields, CommandResult } from '../protocol/socket/commands.ts';

@@ -1,4 +1,4 @@
-import type { ErrorObject } from '../protocol/errors.ts';
+import type { ErrorObject } from '../protocol/error-envelope.ts';
 import { CLOSE_BANDS, CLOSE_CODES, type NextStep } from '../protocol/socket/close-codes.ts';
 import type { EventFrame } from '../protocol/socket/events.ts';
 import type { ReplyFrame, ServerFrame } from '../protocol/socket/server-frames.ts';

@@ -1,4 +1,4 @@
-import type { ErrorObject } from '../protocol/errors.ts';
+import type { ErrorObject } from '../protocol/error-envelope.ts';
 import type { ChatMessage } from '../protocol/resources/chat-message.ts';
 import type {
   EventOf,

@@ -1,4 +1,4 @@
-import type { ErrorObject } from '../protocol/errors.ts';
+import type { ErrorObject } from '../protocol/error-envelope.ts';
 import type { DeclaredStatus } from '../protocol/socket/activity.ts';
 import type { CommandFields, CommandResult, Op } from '../protocol/socket/commands.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';

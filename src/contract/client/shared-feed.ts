@@ -1,4 +1,4 @@
-import type { ErrorObject } from '../protocol/errors.ts';
+import type { ErrorObject } from '../protocol/error-envelope.ts';
 import type { EventFrame } from '../protocol/socket/events.ts';
 import type { Message } from './conversation-feed.ts';
 import type { FollowedConversation } from './followed-conversation.ts';

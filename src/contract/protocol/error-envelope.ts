@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ERRORS, type ErrorCondition } from './errors.ts';
+import { type ApiError, ERRORS, type ErrorCondition } from './errors.ts';
 import { describe, Nullable, OneOf, Timestamp } from './schema/schema.ts';
 
 /** Every `code` that appears on the wire; some conditions share one. */
@@ -20,8 +20,8 @@ describe(Quota, {
   reset_at: 'When the count starts again. Null if it does not.',
 });
 
-/** The value of `error` (docs/contract.md#errors). errors.ts makes it. */
-export const ErrorDetail = Type.Object(
+/** The value of `error` (docs/contract.md#errors), over REST and in socket replies alike. */
+const ErrorDetail = Type.Object(
   {
     code: OneOf(ERROR_CODES),
     type: OneOf(ERROR_TYPES),
@@ -34,6 +34,7 @@ export const ErrorDetail = Type.Object(
   },
   { title: 'error_detail' },
 );
+export type ErrorObject = Static<typeof ErrorDetail>;
 
 describe(ErrorDetail, {
   code: 'The exact condition, for programs to branch on.',
@@ -49,12 +50,29 @@ describe(ErrorDetail, {
 
 /** The body of every refusal, whatever its status. */
 export const ErrorEnvelope = Type.Object({ error: ErrorDetail }, { title: 'error' });
-export type ErrorEnvelope = Static<typeof ErrorEnvelope>;
 
 describe(ErrorEnvelope, { error: 'What is wrong with the request, or with the service.' });
 
 /** Returns the code of a condition on the wire. */
 export function codeOf(condition: ErrorCondition): string {
-  const entry = ERRORS[condition];
-  return 'code' in entry ? entry.code : condition;
+  return ERRORS[condition].code ?? condition;
+}
+
+/**
+ * `docsUrl` and `requestLogUrl` come from the configuration; `requestLogUrl` is null if there is no
+ * log to link to.
+ */
+export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
+  const { type, transient, anchor } = ERRORS[error.condition];
+  const code = codeOf(error.condition);
+  return {
+    code,
+    type,
+    message: error.message,
+    param: error.param,
+    doc_url: `${docsUrl}/api/errors#${anchor ?? code}`,
+    is_transient: transient,
+    ...(error.quota === undefined ? {} : { quota: error.quota }),
+    request_log_url: requestLogUrl,
+  };
 }

@@ -1,7 +1,7 @@
 import type { ErrorCondition } from './errors.ts';
 
 /** The text about a condition on its documentation page and in the examples of OpenAPI. */
-export interface ErrorAdvice {
+interface ErrorAdvice {
   /** When it happens. */
   readonly when: string;
   /** What its caller does about it. */
@@ -9,7 +9,7 @@ export interface ErrorAdvice {
   /** A `message` as it may read. */
   readonly message: string;
   /** A `param` that the error may name. */
-  readonly param: string | null;
+  readonly param?: string;
 }
 
 /** Conditions and handling rules of the errors, in words for people (docs/contract.md#errors). */
@@ -18,49 +18,41 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     when: 'The access or refresh token has expired.',
     remedy: 'Refresh the access token, or sign in again where the refresh token has expired too.',
     message: 'The access token has expired.',
-    param: null,
   },
   api_key_expired: {
     when: 'The API key is past its expiration date.',
     remedy: 'Use another key, or have an admin make one.',
     message: 'The API key has expired.',
-    param: null,
   },
   api_key_revoked: {
     when: 'The API key was revoked, which is immediate and permanent.',
     remedy: 'Use another key, or have an admin make one.',
     message: 'The API key was revoked.',
-    param: null,
   },
   invalid_credentials: {
     when: 'The credential is missing, malformed, unknown, or not one for this flow.',
     remedy: 'Send Authorization: Bearer with an API key or an access token.',
     message: 'The credential is not valid.',
-    param: null,
   },
   insufficient_permissions: {
     when: 'The caller is known, and its role does not grant what the endpoint needs.',
     remedy: 'Have an admin change the role, or call with another credential.',
     message: 'The role behind this credential lacks messaging:update.',
-    param: null,
   },
   payment_required: {
     when: "The account's subscription is not active enough.",
     remedy: 'Renew the subscription.',
     message: 'The subscription of the account is not active.',
-    param: null,
   },
   limit_exceeded: {
     when: 'A limit of the plan is reached; `quota` says which.',
     remedy: 'Delete what is not needed, wait until `quota.reset_at` where there is one, or upgrade the plan.',
     message: 'The plan allows no more agents.',
-    param: null,
   },
   registration_closed: {
     when: 'Public registration is at capacity for the plan or flow.',
     remedy: 'Try again another day, or ask for an invitation.',
     message: 'Registration is closed for now.',
-    param: null,
   },
   validation_failed: {
     when: 'A value has the right type and breaks a rule: an enum, a range, a length, a business rule, or the field is unknown.',
@@ -72,19 +64,16 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     when: 'The request line and the headers are larger than 16 KiB together.',
     remedy: 'Send fewer or shorter headers and parameters. The connection is closed.',
     message: 'Request line and headers are larger than 16384 bytes.',
-    param: null,
   },
   upgrade_required: {
     when: 'GET /v1/realtime was called without asking for a WebSocket.',
     remedy: 'Open a WebSocket there; a proxy in front must pass the Upgrade and Connection headers on.',
     message: 'This endpoint opens a WebSocket. Send an upgrade request.',
-    param: null,
   },
   payload_too_large: {
     when: 'The request body is larger than 256 KiB.',
     remedy: 'Send less at once; files go through an upload URL.',
     message: 'The body is larger than 262144 bytes.',
-    param: null,
   },
   unsupported_media_type: {
     when: 'The Content-Type names something that the endpoint does not read: a body that is not JSON in UTF-8, or a mail that is not message/rfc822.',
@@ -102,13 +91,11 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     when: 'A value has the wrong JSON type or not the format that is asked for, or the request itself is malformed.',
     remedy: 'Correct the field that `param` names; without one, the body is no JSON object.',
     message: 'Expected a JSON object.',
-    param: null,
   },
   method_not_allowed: {
     when: 'There is such a route, but not for this method.',
     remedy: 'Use one of the methods in the Allow header.',
     message: 'This endpoint accepts GET, HEAD, OPTIONS.',
-    param: null,
   },
   parameter_missing: {
     when: 'A required query parameter, path parameter or header is absent.',
@@ -150,7 +137,6 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     when: 'The request contradicts the current state of the resource or account.',
     remedy: 'Read the resource again, then decide whether the request still applies.',
     message: 'Cannot approve: the status is rejected.',
-    param: null,
   },
   resource_gone: {
     when: 'The resource was deleted for good, or can no longer be changed.',
@@ -174,7 +160,6 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     when: 'Requests come faster than the key, actor, account or address may send them.',
     remedy: 'Wait for as many seconds as Retry-After says.',
     message: 'Too many requests.',
-    param: null,
   },
   api_version_required: {
     when: 'The Service-Version header is missing.',
@@ -198,42 +183,35 @@ export const ERROR_GUIDE: Readonly<Record<ErrorCondition, ErrorAdvice>> = {
     when: 'Something failed unexpectedly on our side.',
     remedy: 'Try again with growing, random delays; then report the Request-Id.',
     message: 'Something went wrong on our side.',
-    param: null,
   },
   service_unavailable: {
     when: 'The service, or something that it depends on, is away for a moment.',
     remedy: 'Try again after Retry-After, with the same Idempotency-Key.',
     message: 'The service is temporarily unavailable.',
-    param: null,
   },
   external_service_error: {
     when: 'A third party answered with an error.',
     remedy: 'Try again with growing, random delays.',
     message: 'The object storage answered with an error.',
-    param: null,
   },
   timeout: {
     when: 'Something did not finish before its deadline.',
     remedy: 'Try again with growing, random delays and the same Idempotency-Key.',
     message: 'The work did not finish in time.',
-    param: null,
   },
   connection_error: {
     when: 'Something that is needed could not be reached.',
     remedy: 'Try again with growing, random delays.',
     message: 'The object storage could not be reached.',
-    param: null,
   },
   request_timeout: {
     when: 'The request did not arrive whole within 10 seconds.',
     remedy: 'Send it again, with the same Idempotency-Key.',
     message: 'The body did not arrive whole within 10 s.',
-    param: null,
   },
   client_closed_request: {
     when: 'The client closed the connection before the request was done. The answer only appears in logs.',
     remedy: 'Nothing: with an Idempotency-Key the same request may be sent again.',
     message: 'The client closed the connection.',
-    param: null,
   },
 };

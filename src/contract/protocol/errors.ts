@@ -3,74 +3,44 @@
  * socket. It is a plain table so that the SDK can include it.
  */
 export const ERRORS = {
-  expired_token: { type: 'invalid_request_error', transient: false, status: 401 },
-  api_key_expired: { type: 'invalid_request_error', transient: false, status: 401 },
-  api_key_revoked: { type: 'invalid_request_error', transient: false, status: 401 },
-  invalid_credentials: { type: 'invalid_request_error', transient: false, status: 401 },
-  insufficient_permissions: { type: 'invalid_request_error', transient: false, status: 403 },
-  payment_required: { type: 'invalid_request_error', transient: false, status: 402 },
-  limit_exceeded: { type: 'invalid_request_error', transient: false, status: 403 },
-  registration_closed: { type: 'invalid_request_error', transient: false, status: 403 },
-  validation_failed: { type: 'invalid_request_error', transient: false, status: 422 },
-  payload_too_large: {
-    type: 'invalid_request_error',
-    transient: false,
-    status: 413,
-    code: 'validation_failed',
-  },
-  unsupported_media_type: {
-    type: 'invalid_request_error',
-    transient: false,
-    status: 415,
-    code: 'invalid_format',
-  },
-  head_too_large: {
-    type: 'invalid_request_error',
-    transient: false,
-    status: 431,
-    code: 'invalid_format',
-  },
-  upgrade_required: {
-    type: 'invalid_request_error',
-    transient: false,
-    status: 426,
-    code: 'invalid_format',
-  },
-  missing_field: { type: 'invalid_request_error', transient: false, status: 400 },
-  invalid_format: { type: 'invalid_request_error', transient: false, status: 400 },
-  method_not_allowed: { type: 'invalid_request_error', transient: false, status: 405 },
-  parameter_missing: { type: 'invalid_request_error', transient: false, status: 400 },
-  parameter_invalid: { type: 'invalid_request_error', transient: false, status: 400 },
-  parameter_unknown: { type: 'invalid_request_error', transient: false, status: 400 },
-  parameters_exclusive: { type: 'invalid_request_error', transient: false, status: 400 },
-  resource_not_found: { type: 'invalid_request_error', transient: false, status: 404 },
-  resource_exists: {
-    type: 'invalid_request_error',
-    transient: false,
-    status: 409,
-    anchor: 'resource_conflict',
-  },
-  resource_conflict: { type: 'invalid_request_error', transient: false, status: 409 },
-  resource_gone: { type: 'invalid_request_error', transient: false, status: 410 },
-  idempotency_in_progress: { type: 'idempotency_error', transient: true, status: 409 },
-  idempotency_key_reused: {
-    type: 'idempotency_error',
-    transient: false,
-    status: 422,
-    code: 'validation_failed',
-  },
-  rate_limit_exceeded: { type: 'invalid_request_error', transient: true, status: 429 },
-  api_version_required: { type: 'invalid_request_error', transient: false, status: 400 },
-  api_version_invalid: { type: 'invalid_request_error', transient: false, status: 400 },
-  api_version_too_old: { type: 'invalid_request_error', transient: false, status: 400 },
-  internal_error: { type: 'api_error', transient: true, status: 500 },
-  service_unavailable: { type: 'api_error', transient: true, status: 503 },
-  external_service_error: { type: 'api_error', transient: true, status: 502 },
-  timeout: { type: 'api_error', transient: true, status: 504 },
-  connection_error: { type: 'api_error', transient: true, status: 502 },
-  request_timeout: { type: 'api_error', transient: true, status: 408 },
-  client_closed_request: { type: 'api_error', transient: false, status: 499 },
-} as const satisfies Record<string, ErrorEntry>;
+  expired_token: entry(401),
+  api_key_expired: entry(401),
+  api_key_revoked: entry(401),
+  invalid_credentials: entry(401),
+  insufficient_permissions: entry(403),
+  payment_required: entry(402),
+  limit_exceeded: entry(403),
+  registration_closed: entry(403),
+  validation_failed: entry(422),
+  payload_too_large: entry(413, { code: 'validation_failed' }),
+  unsupported_media_type: entry(415, { code: 'invalid_format' }),
+  head_too_large: entry(431, { code: 'invalid_format' }),
+  upgrade_required: entry(426, { code: 'invalid_format' }),
+  missing_field: entry(400),
+  invalid_format: entry(400),
+  method_not_allowed: entry(405),
+  parameter_missing: entry(400),
+  parameter_invalid: entry(400),
+  parameter_unknown: entry(400),
+  parameters_exclusive: entry(400),
+  resource_not_found: entry(404),
+  resource_exists: entry(409, { anchor: 'resource_conflict' }),
+  resource_conflict: entry(409),
+  resource_gone: entry(410),
+  idempotency_in_progress: entry(409, { type: 'idempotency_error', transient: true }),
+  idempotency_key_reused: entry(422, { type: 'idempotency_error', code: 'validation_failed' }),
+  rate_limit_exceeded: entry(429, { transient: true }),
+  api_version_required: entry(400),
+  api_version_invalid: entry(400),
+  api_version_too_old: entry(400),
+  internal_error: entry(500, { type: 'api_error', transient: true }),
+  service_unavailable: entry(503, { type: 'api_error', transient: true }),
+  external_service_error: entry(502, { type: 'api_error', transient: true }),
+  timeout: entry(504, { type: 'api_error', transient: true }),
+  connection_error: entry(502, { type: 'api_error', transient: true }),
+  request_timeout: entry(408, { type: 'api_error', transient: true }),
+  client_closed_request: entry(499, { type: 'api_error' }),
+};
 
 interface ErrorEntry {
   readonly type: 'invalid_request_error' | 'api_error' | 'idempotency_error';
@@ -82,6 +52,11 @@ interface ErrorEntry {
   readonly anchor?: string;
 }
 
+/** Most conditions are about the request itself, and the same request is refused again. */
+function entry(status: number, rest: Partial<ErrorEntry> = {}): ErrorEntry {
+  return { type: 'invalid_request_error', transient: false, status, ...rest };
+}
+
 /** A condition of the table. Most conditions are their own code on the wire. */
 export type ErrorCondition = keyof typeof ERRORS;
 
@@ -90,18 +65,6 @@ export interface Quota {
   readonly limit: number;
   readonly used: number;
   readonly reset_at: string | null;
-}
-
-/** The value of `error` in every error answer, over REST and in socket replies alike. */
-export interface ErrorObject {
-  readonly code: string;
-  readonly type: ErrorEntry['type'];
-  readonly message: string;
-  readonly param: string | null;
-  readonly doc_url: string;
-  readonly is_transient: boolean;
-  readonly quota?: Quota;
-  readonly request_log_url: string | null;
 }
 
 export interface ErrorDetails {
@@ -180,23 +143,4 @@ export function alreadyExists(noun: string, param: string, field: string = param
 export function conversationArchived(): ApiError {
   const message = 'The conversation is archived. Set its status to active first.';
   return new ApiError('resource_conflict', message);
-}
-
-/**
- * `docsUrl` and `requestLogUrl` come from the configuration; `requestLogUrl` is null if there is no
- * log to link to.
- */
-export function toErrorObject(error: ApiError, docsUrl: string, requestLogUrl: string | null): ErrorObject {
-  const entry: ErrorEntry = ERRORS[error.condition];
-  const code = entry.code ?? error.condition;
-  return {
-    code,
-    type: entry.type,
-    message: error.message,
-    param: error.param,
-    doc_url: `${docsUrl}/api/errors#${entry.anchor ?? code}`,
-    is_transient: entry.transient,
-    ...(error.quota === undefined ? {} : { quota: error.quota }),
-    request_log_url: requestLogUrl,
-  };
 }

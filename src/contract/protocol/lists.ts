@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { describe, Nullable } from './schema/schema.ts';
 
 /**
@@ -20,20 +20,15 @@ export interface List<T> {
   readonly data: readonly T[];
 }
 
-export interface PageInfo {
-  readonly next_page_url: string | null;
-  readonly previous_page_url: string | null;
-  readonly has_next_page: boolean;
-  readonly has_prev_page: boolean;
-}
-
-const PageInfoSchema = Type.Object({
+const PageInfo = Type.Object({
   next_page_url: Nullable(Type.String()),
   previous_page_url: Nullable(Type.String()),
   has_next_page: Type.Boolean(),
   has_prev_page: Type.Boolean(),
 });
-describe(PageInfoSchema, {
+export type PageInfo = Static<typeof PageInfo>;
+
+describe(PageInfo, {
   next_page_url: 'Relative URL of the next page. Null on the last page.',
   previous_page_url:
     'Relative URL of the previous page. Null on the first page, and in lists whose pages lead forward alone, such as Search.',
@@ -46,7 +41,7 @@ export function ListOf<S extends TSchema>(item: S, facts: Readonly<Record<string
   const list = Type.Object({
     object: Type.Literal('list'),
     ...facts,
-    page_info: PageInfoSchema,
+    page_info: PageInfo,
     data: Type.Array(item),
   });
   describe(list, { page_info: 'Where this page stands in the list.', data: 'The resources of this page.' });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, OneOf, Timestamp } from '../schema/schema.ts';
+import { describe, Identity, OneOf, Times } from '../schema/schema.ts';
 
 export const PLANS = ['free', 'pro'] as const;
 export type Plan = (typeof PLANS)[number];
@@ -13,13 +13,11 @@ export type AccountPlan = (typeof SUBSCRIPTIONS)[number];
 
 /** The tenant that everything else belongs to (docs/contract.md#accounts). */
 export const Account = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('account'),
+  ...Identity('account'),
   name: Type.String(),
   plan: OneOf(PLANS),
   subscription: OneOf(SUBSCRIPTIONS),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type Account = Static<typeof Account>;
 

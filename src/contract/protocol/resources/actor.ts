@@ -1,31 +1,26 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { describe, Identity, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
-import { AVATAR_URL_TEXT } from './avatar.ts';
-
-export const ACTOR_TYPES = ['user', 'api_key', 'agent', 'group'] as const;
-export type ActorType = (typeof ACTOR_TYPES)[number];
 
 /**
  * A user, API key, agent or group that acts (docs/contract.md#actors). `role` is null in the five
  * endpoints of 1.0.
  */
 export const Actor = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('actor'),
-  type: OneOf(ACTOR_TYPES),
+  ...Identity('actor'),
+  type: OneOf(['user', 'api_key', 'agent', 'group']),
   name: Nullable(Type.String()),
   handle: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),
   role: Type.Null(),
 });
 export type Actor = Static<typeof Actor>;
+export type ActorType = Actor['type'];
 
 describe(Actor, {
   type: '`user` is a person of the account or a customer, `api_key` a program, `agent` an automated agent, and `group` a shared identity such as the persona Customer Service.',
   name: 'Display name. Null where the actor has none.',
   handle: 'Email address of a `user`, redacted value of an `api_key`. Null for other types.',
-  avatar_url: AVATAR_URL_TEXT,
   role: 'Reserved, and always null.',
 });
 
@@ -33,8 +28,7 @@ export const ENTITY_TYPES = ['account', 'actor', 'entity'] as const;
 
 /** A pointer to an app resource (docs/contract.md#entities). */
 export const Entity = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('entity'),
+  ...Identity('entity'),
   type: OneOf(ENTITY_TYPES),
   name: Nullable(Type.String()),
   handle: Nullable(Type.String()),
@@ -52,13 +46,11 @@ describe(Entity, {
  * is null except where the groups themselves are requested with `include[]=members`.
  */
 export const MessagingGroup = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('messaging_group'),
+  ...Identity('messaging_group'),
   actor_id: Since('1.2.harbor', Type.String()),
   name: Type.String(),
   members: Nullable(Type.Array(Actor)),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type MessagingGroup = Static<typeof MessagingGroup>;
@@ -68,7 +60,6 @@ describe(MessagingGroup, {
     'Id of the actor that stands for the group as assignee or sender. Requests that name an actor take this id or `id`.',
   name: 'Name of the group, as customers see it where it is a persona.',
   members: 'Users and agents on the roster, in their order. Null unless expanded.',
-  avatar_url: AVATAR_URL_TEXT,
 });
 
 /** The columns of an actor that every read returns. */

@@ -6,30 +6,27 @@ import {
   demand,
   describe,
   Id,
+  Identity,
   Line,
   Name,
   Nullable,
   OneOf,
   Text,
-  Timestamp,
+  Times,
   where,
 } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { AvailableTool, BUILT_IN_TOOLS } from './available-tool.ts';
-import { AVATAR_KEY_TEXT, AVATAR_URL_TEXT, AvatarKey } from './avatar.ts';
+import { AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
 
-export const DEFINITION_TYPES = ['system', 'custom'] as const;
 export const TRIGGER_TYPES = ['scheduled', 'event', 'manual', 'chat'] as const;
 export const AGENT_STATUSES = ['active', 'inactive'] as const;
 export const TIERS = ['frontier', 'high', 'balanced', 'cheap', 'legacy'] as const;
-export const REVIEW_REQUIREMENTS = ['not_required', 'required'] as const;
 
-export type DefinitionType = (typeof DEFINITION_TYPES)[number];
 export type TriggerType = (typeof TRIGGER_TYPES)[number];
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 export type Tier = (typeof TIERS)[number];
-export type ReviewRequirement = (typeof REVIEW_REQUIREMENTS)[number];
 
 /** Sizes of an agent (docs/contract.md#sizes). */
 export const AGENT_LIMITS = {
@@ -71,16 +68,15 @@ describe(TriggerConfig, {
 
 /** An attached built-in tool (docs/contract.md#tools). Create Agent shows `tool` as null. */
 export const AgentDefinitionTool = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('agent_definition_tool'),
+  ...Identity('agent_definition_tool'),
   tool: Nullable(AvailableTool),
-  review_requirement: OneOf(REVIEW_REQUIREMENTS),
+  review_requirement: OneOf(['not_required', 'required']),
   config: Type.Unknown(),
   sort_order: Type.Integer(),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type AgentDefinitionTool = Static<typeof AgentDefinitionTool>;
+export type ReviewRequirement = AgentDefinitionTool['review_requirement'];
 
 describe(AgentDefinitionTool, {
   tool: 'The built-in tool that is attached. Always null in the answer of Create Agent.',
@@ -123,10 +119,9 @@ describe(AgentDefinitionConfig, {
 
 /** The definition of an agent (docs/contract.md#agents). */
 export const AgentDefinition = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('agent_definition'),
+  ...Identity('agent_definition'),
   actor_id: Since('1.2.harbor', Type.String()),
-  definition_type: OneOf(DEFINITION_TYPES),
+  definition_type: OneOf(['system', 'custom']),
   category_code: Type.String(),
   trigger_type: OneOf(TRIGGER_TYPES),
   name: Type.String(),
@@ -136,12 +131,12 @@ export const AgentDefinition = Type.Object({
   status: OneOf(AGENT_STATUSES),
   role: Nullable(Role),
   config: Nullable(AgentDefinitionConfig),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
   role_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type AgentDefinition = Static<typeof AgentDefinition>;
+export type DefinitionType = AgentDefinition['definition_type'];
 
 describe(AgentDefinition, {
   actor_id: 'Id of the actor as which the agent acts. Requests that name an actor take this id or `id`.',
@@ -157,7 +152,6 @@ describe(AgentDefinition, {
   status: 'An `inactive` agent cannot be started.',
   role: 'The role that bounds what the agent may do. Null unless expanded, and for an agent without a role, whose runs fail at once.',
   config: 'Instructions, models, triggers and tools. Null unless expanded.',
-  avatar_url: AVATAR_URL_TEXT,
   role_id: 'Id of the role that `role` expands. Null for an agent without a role.',
 });
 
@@ -288,7 +282,6 @@ describe(UpdateAgentBody, {
   config: 'The fields of the configuration that change; absent ones stay.',
   role_id:
     'The role whose permissions bound every call of the agent; null takes the role away, and its runs fail.',
-  avatar_s3_key: AVATAR_KEY_TEXT,
 });
 
 function startedBy(triggerType: TriggerType, field: keyof TriggerConfigInput): Alternative {

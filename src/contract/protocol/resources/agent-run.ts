@@ -1,5 +1,16 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Include, Nullable, OneOf, Text, Timestamp } from '../schema/schema.ts';
+import {
+  Body,
+  describe,
+  Id,
+  Identity,
+  Include,
+  Nullable,
+  OneOf,
+  Text,
+  Times,
+  Timestamp,
+} from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { ACTION_STATUSES, RUN_STATUSES } from '../states/agent-run-states.ts';
 import { Actor } from './actor.ts';
@@ -8,9 +19,6 @@ import { TOOL_CATEGORIES } from './available-tool.ts';
 
 export const RUN_TRIGGERS = ['scheduled', 'event', 'manual', 'chat'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
-
-export const STEP_STATUSES = ['running', 'completed', 'failed'] as const;
-export type StepStatus = (typeof STEP_STATUSES)[number];
 
 /** Sizes of a run. */
 export const RUN_LIMITS = {
@@ -53,10 +61,9 @@ describe(Failover, {
 
 /** One turn of the model within a run. Its cost is known if the configuration has prices. */
 export const AgentRunStep = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('agent_run_step'),
+  ...Identity('agent_run_step'),
   position: Type.Integer({ minimum: 1 }),
-  status: OneOf(STEP_STATUSES),
+  status: OneOf(['running', 'completed', 'failed']),
   provider: Nullable(Type.String()),
   model: Nullable(Type.String()),
   failovers: Type.Array(Failover),
@@ -67,10 +74,10 @@ export const AgentRunStep = Type.Object({
   error_message: Nullable(Type.String()),
   started_at: Timestamp,
   completed_at: Nullable(Timestamp),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type AgentRunStep = Static<typeof AgentRunStep>;
+export type StepStatus = AgentRunStep['status'];
 
 describe(AgentRunStep, {
   position: 'Number of the turn within the run, from 1.',
@@ -89,8 +96,7 @@ describe(AgentRunStep, {
 
 /** A tool call of a run. Exactly these `arguments` are approved and executed. */
 export const AgentRunAction = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('agent_run_action'),
+  ...Identity('agent_run_action'),
   step_id: Type.String(),
   tool: Type.String(),
   category: OneOf(TOOL_CATEGORIES),
@@ -104,8 +110,7 @@ export const AgentRunAction = Type.Object({
   expires_at: Nullable(Timestamp),
   started_at: Nullable(Timestamp),
   completed_at: Nullable(Timestamp),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type AgentRunAction = Static<typeof AgentRunAction>;
 
@@ -127,8 +132,7 @@ describe(AgentRunAction, {
 
 /** One execution of an agent (docs/contract.md#runs). Messages show their run without its lists. */
 export const AgentRun = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('agent_run'),
+  ...Identity('agent_run'),
   trigger_type: OneOf(RUN_TRIGGERS),
   status: OneOf(RUN_STATUSES),
   definition: Nullable(AgentDefinition),
@@ -141,8 +145,7 @@ export const AgentRun = Type.Object({
   duration_ms: Nullable(Type.Integer({ minimum: 0 })),
   actions: Nullable(Type.Array(AgentRunAction)),
   steps: Nullable(Type.Array(AgentRunStep)),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   agent_id: Since('1.2.harbor', Type.String()),
   triggered_by_id: Since('1.2.harbor', Nullable(Type.String())),
   conversation_id: Since('1.2.harbor', Nullable(Type.String())),
@@ -173,7 +176,6 @@ describe(AgentRun, {
 
 /** Body of Trigger Agent Run: any JSON value as input (docs/contract.md#runs). */
 export const TriggerRunBody = Body({ input: Type.Optional(Type.Unknown()) });
-export type TriggerRunBody = Static<typeof TriggerRunBody>;
 
 describe(TriggerRunBody, {
   input: 'What the agent is given to work on, any JSON value of at most 64 KiB.',
@@ -221,7 +223,6 @@ export const AgentOccurrence = Type.Object({
   due_at: Timestamp,
   outcome: OneOf(OCCURRENCE_OUTCOMES),
   reason: Nullable(OneOf(SKIP_REASONS)),
-  /** Null if no run was started. */
   run_id: Nullable(Type.String()),
   created_at: Timestamp,
 });
@@ -238,8 +239,7 @@ describe(AgentOccurrence, {
 
 /** A file that an agent made in a run, with the tool `create_artifact`. */
 export const Artifact = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('artifact'),
+  ...Identity('artifact'),
   run_id: Type.String(),
   filename: Type.String(),
   content_type: Type.String(),

@@ -1,31 +1,29 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Body, describe, Id, Identity, Name, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Account } from './account.ts';
 import { Role } from './role.ts';
 import { User } from './user.ts';
 
-export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
-
 /** What `include[]` may name on the endpoints of API keys. */
 export const API_KEY_INCLUDES = ['role'] as const;
 
-const FIELDS = {
-  id: Type.String(),
-  object: Type.Literal('api_key'),
+/** The credential of a program (docs/contract.md#api-keys). The secret cannot be read again. */
+export const ApiKey = Type.Object({
+  ...Identity('api_key'),
   name: Type.String(),
   redacted: Type.String(),
   actor_id: Type.String(),
   role: Nullable(Role),
-  status: OneOf(API_KEY_STATUSES),
+  status: OneOf(['active', 'expired', 'revoked']),
   expires_at: Nullable(Timestamp),
   revoked_at: Nullable(Timestamp),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   role_id: Since('1.2.harbor', Nullable(Type.String())),
-};
+});
+export type ApiKey = Static<typeof ApiKey>;
 
-const TEXTS = {
+describe(ApiKey, {
   name: 'Name of the key for people.',
   redacted: 'The end of the secret, by which its owner recognizes it.',
   actor_id: 'Id of the actor as which the key acts.',
@@ -34,19 +32,17 @@ const TEXTS = {
   expires_at: 'When the key expires. Null if it never does.',
   revoked_at: 'When the key was revoked, which is permanent. Null unless it was.',
   role_id: 'Id of the role that `role` expands.',
-};
-
-/** The credential of a program (docs/contract.md#api-keys). The secret cannot be read again. */
-export const ApiKey = Type.Object(FIELDS);
-export type ApiKey = Static<typeof ApiKey>;
-
-describe(ApiKey, TEXTS);
+});
 
 /** The form that is shown once, when the key is made: with the secret. */
-export const NewApiKey = Type.Object({ ...FIELDS, key: Type.String() }, { title: 'new_api_key' });
+export const NewApiKey = Type.Object(
+  {
+    ...ApiKey.properties,
+    key: Type.String({ description: 'The secret, shown this once. Send it as `Authorization: Bearer`.' }),
+  },
+  { title: 'new_api_key' },
+);
 export type NewApiKey = Static<typeof NewApiKey>;
-
-describe(NewApiKey, { ...TEXTS, key: 'The secret, shown this once. Send it as `Authorization: Bearer`.' });
 
 /** Without `expires_at` the key does not expire. */
 export const CreateApiKeyBody = Body({

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Entity } from './actor.ts';
 
@@ -8,8 +8,7 @@ export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
 
 /** A file, link or resource of a message (docs/contract.md#attachments). */
 export const Attachment = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('message_attachment'),
+  ...Identity('message_attachment'),
   kind: OneOf(ATTACHMENT_KINDS),
   filename: Nullable(Type.String()),
   content_type: Nullable(Type.String()),

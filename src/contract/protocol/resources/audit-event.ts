@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, Timestamp } from '../schema/schema.ts';
+import { describe, Identity, Nullable, Timestamp } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Actor } from './actor.ts';
 
@@ -68,12 +68,9 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
  * `details` depends on the action.
  */
 export const AuditEvent = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('audit_event'),
-  /** Null for what concerns the account as a whole. */
+  ...Identity('audit_event'),
   conversation_id: Since('1.2.harbor', Nullable(Type.String())),
   action: Type.String(),
-  /** Null if no actor did it: a customer's message or the service caused it. */
   actor: Nullable(Actor),
   details: Type.Record(Type.String(), Type.Unknown()),
   created_at: Timestamp,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, OneOf } from '../schema/schema.ts';
+import { describe, Identity, OneOf } from '../schema/schema.ts';
 
 /**
  * `built_in`: Parley's own tools, attached one by one. `api_endpoint`: a call of one endpoint as
@@ -16,16 +16,11 @@ export type BuiltInTool = (typeof BUILT_IN_TOOLS)[number];
  * its configuration.
  */
 export const AvailableTool = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('available_tool'),
+  ...Identity('available_tool'),
   slug: Type.String(),
   name: Type.String(),
   description: Type.String(),
   category: OneOf(TOOL_CATEGORIES),
-  /**
-   * The tool changes something: as a built-in tool it waits for approval whatever its review
-   * requirement is.
-   */
   mutating: Type.Boolean(),
   config_schema: Type.Record(Type.String(), Type.Unknown()),
 });

@@ -3,13 +3,16 @@ import {
   Body,
   demand,
   describe,
+  Identity,
   Include,
   Label,
   LineOrNone,
   Nullable,
   OneOf,
   Text,
+  Times,
   Timestamp,
+  together,
   where,
 } from '../schema/schema.ts';
 import { type MembersSince, Since } from '../schema/since.ts';
@@ -21,7 +24,6 @@ import { SENT_EMAIL_STATUSES } from './email.ts';
 import { MessageReaction, REACTION_LIMITS } from './reaction.ts';
 import { Thread } from './thread.ts';
 
-export const MESSAGE_KINDS = ['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email'] as const;
 export const MESSAGE_STATUSES = [
   'draft',
   'scheduled',
@@ -31,12 +33,9 @@ export const MESSAGE_STATUSES = [
   'failed',
   'superseded',
 ] as const;
-export const VISIBILITIES = ['internal', 'external', 'system'] as const;
 export const CHANNELS = ['message', 'email'] as const;
 
-export type MessageKind = (typeof MESSAGE_KINDS)[number];
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
-export type Visibility = (typeof VISIBILITIES)[number];
 export type Channel = (typeof CHANNELS)[number];
 
 /** Sizes of a message (docs/contract.md#sizes). */
@@ -57,7 +56,6 @@ export const MessageRedaction = Type.Object({
   reason: Nullable(Type.String()),
   at: Timestamp,
 });
-export type MessageRedaction = Static<typeof MessageRedaction>;
 
 describe(MessageRedaction, {
   by: 'Id of the actor that redacted the message. Null to customers.',
@@ -67,11 +65,10 @@ describe(MessageRedaction, {
 
 /** A message (docs/contract.md#messages). Sub-objects are null unless the caller asked for them. */
 export const ChatMessage = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('chat_message'),
-  kind: OneOf(MESSAGE_KINDS),
+  ...Identity('chat_message'),
+  kind: OneOf(['chat', 'system_event', 'agent', 'scheduled', 'alert', 'email']),
   status: OneOf(MESSAGE_STATUSES),
-  visibility: OneOf(VISIBILITIES),
+  visibility: OneOf(['internal', 'external', 'system']),
   conversation: Nullable(Conversation),
   sequence: Nullable(Type.Integer({ minimum: 1 })),
   body: Nullable(Type.String()),
@@ -88,8 +85,7 @@ export const ChatMessage = Type.Object({
   client_message_id: Nullable(Type.String()),
   edited_at: Nullable(Timestamp),
   deleted_at: Nullable(Timestamp),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   sender_id: Since('1.2.harbor', Nullable(Type.String())),
   author_id: Since('1.2.harbor', Nullable(Type.String())),
   edited_by: Since('1.2.harbor', Nullable(Type.String())),
@@ -107,6 +103,8 @@ export const ChatMessage = Type.Object({
   agent_run_id: Since('1.2.harbor', Nullable(Type.String())),
 });
 export type ChatMessage = Static<typeof ChatMessage>;
+export type Visibility = ChatMessage['visibility'];
+export type MessageKind = ChatMessage['kind'];
 
 declare module './actor.ts' {
   interface MentionedMessage extends ChatMessage {}
@@ -300,10 +298,7 @@ demand(
     { required: ['link_resource_type', 'link_resource_id'] },
   ],
   [where('mode', 'draft', 'mode', 'channel'), where('mode', 'send', 'client_message_id')],
-  [
-    { required: ['link_resource_type', 'link_resource_id'] },
-    { not: { anyOf: [{ required: ['link_resource_type'] }, { required: ['link_resource_id'] }] } },
-  ],
+  together('link_resource_type', 'link_resource_id'),
 );
 
 /**
@@ -353,7 +348,6 @@ describe(ForwardMessageBody, {
 export const RedactMessageBody = Body({
   reason: Label(MESSAGE_LIMITS.redactionReasonCharacters),
 });
-export type RedactMessageBody = Static<typeof RedactMessageBody>;
 
 describe(RedactMessageBody, {
   reason:
@@ -392,7 +386,6 @@ export const MessageRevision = Type.Object({
 export type MessageRevision = Static<typeof MessageRevision>;
 
 describe(MessageRevision, {
-  message_id: 'Id of the message.',
   revision: 'Number of the revision within its message, from 1 for the oldest one that was kept.',
   body: 'The text before the edit. Null where the message had none.',
   subject: 'The email subject before the edit. Null where there was none.',
@@ -417,14 +410,12 @@ export const MessageOutcome = Type.Object({
   message_id: Type.String(),
   status: OneOf(MESSAGE_STATUSES),
   result: Nullable(OneOf(MESSAGE_RESULTS)),
-  /** A reason that adds to the result, such as `too_late`. */
   reason: Nullable(Type.String()),
   at: Nullable(Timestamp),
 });
 export type MessageOutcome = Static<typeof MessageOutcome>;
 
 describe(MessageOutcome, {
-  message_id: 'Id of the message.',
   status: 'The status of the message now.',
   result: 'How the draft or scheduled message ended. Null while that is open.',
   reason: 'Why, where there is more to say than the result does. Null otherwise.',

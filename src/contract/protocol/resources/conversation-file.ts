@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Actor } from './actor.ts';
 
 /**
@@ -7,8 +7,7 @@ import { Actor } from './actor.ts';
  * (docs/contract.md#attachments).
  */
 export const ConversationFile = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('conversation_file'),
+  ...Identity('conversation_file'),
   kind: OneOf(['file', 'image']),
   filename: Nullable(Type.String()),
   content_type: Nullable(Type.String()),

@@ -1,5 +1,16 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import {
+  Body,
+  ByType,
+  describe,
+  Id,
+  Identity,
+  Name,
+  Nullable,
+  OneOf,
+  Times,
+  Timestamp,
+} from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MentionedMessage, MessagingGroup } from './actor.ts';
 import { DirectUserInput, PARTICIPANT_LIMITS, Participant, ParticipantInput } from './participant.ts';
@@ -26,8 +37,7 @@ export type WorkflowStatus = (typeof WORKFLOW_STATUSES)[number];
  * reader.
  */
 export const Conversation = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('conversation'),
+  ...Identity('conversation'),
   type: OneOf(CONVERSATION_TYPES),
   audience: OneOf(AUDIENCES),
   title: Nullable(Type.String()),
@@ -41,8 +51,7 @@ export const Conversation = Type.Object({
   unread: Type.Integer({ minimum: 0 }),
   last_message_at: Nullable(Timestamp),
   last_message: Nullable(MentionedMessage),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   deleted_at: Since('1.2.harbor', Nullable(Timestamp)),
   inbox_id: Since('1.2.harbor', Nullable(Type.String())),
   last_read_sequence: Since('1.2.harbor', Nullable(Type.Integer({ minimum: 0 }))),
@@ -123,11 +132,9 @@ describe(DirectMessageInput, {
 
 const GroupInput = Body({
   type: Type.Literal('group'),
-  /** The default is internal. */
   audience: Type.Optional(OneOf(AUDIENCES)),
   title: Type.Optional(Name),
   participants: Type.Optional(Type.Array(ParticipantInput, { maxItems: PARTICIPANT_LIMITS.inARequest })),
-  /** The members of this group are copied in beside `participants`. */
   group_id: Type.Optional(Id),
   topic: Type.Optional(Topic),
   inbox_id: Since('1.2.harbor', Id),
@@ -146,13 +153,8 @@ describe(GroupInput, {
  * Body of Create Conversation (docs/contract.md#creating-a-conversation). Only the service makes
  * `system` conversations.
  */
-export type CreateConversationBody = Static<typeof DirectMessageInput> | Static<typeof GroupInput>;
-export const CreateConversationBody = Type.Unsafe<CreateConversationBody>({
-  type: 'object',
-  discriminator: { propertyName: 'type' },
-  required: ['type'],
-  oneOf: [DirectMessageInput, GroupInput],
-});
+export const CreateConversationBody = ByType([DirectMessageInput, GroupInput]);
+export type CreateConversationBody = Static<typeof CreateConversationBody>;
 
 /**
  * Body of Update Conversation (docs/contract.md#updating-a-conversation): absent fields stay, null

@@ -1,13 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { describe, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
 import { Inbox } from './inbox.ts';
-
-export const EMAIL_DIRECTIONS = ['in', 'out'] as const;
-export type EmailDirection = (typeof EMAIL_DIRECTIONS)[number];
-
-/** What a mail is for: `reply` and `digest` go out, the others came in. */
-export const EMAIL_PURPOSES = ['reply', 'digest', 'message', 'note', 'bounce', 'automatic'] as const;
-export type EmailPurpose = (typeof EMAIL_PURPOSES)[number];
 
 /** Where a mail that goes out stands. */
 export const SENT_EMAIL_STATUSES = ['queued', 'sent', 'deferred', 'bounced', 'failed', 'canceled'] as const;
@@ -17,13 +10,11 @@ export type SentEmailStatus = (typeof SENT_EMAIL_STATUSES)[number];
 export const EMAIL_STATUSES = [...SENT_EMAIL_STATUSES, 'received', 'accepted', 'ignored'] as const;
 export type EmailStatus = (typeof EMAIL_STATUSES)[number];
 
-export const RECIPIENT_STATUSES = ['queued', 'sent', 'deferred', 'bounced', 'failed'] as const;
-
 /** One recipient of a mail that goes out, or an address that a mail which came in was sent to. */
 export const EmailRecipient = Type.Object({
   address: Type.String(),
   kind: OneOf(['to', 'cc']),
-  status: Nullable(OneOf(RECIPIENT_STATUSES)),
+  status: Nullable(OneOf(['queued', 'sent', 'deferred', 'bounced', 'failed'])),
   code: Nullable(Type.String()),
 });
 export type EmailRecipient = Static<typeof EmailRecipient>;
@@ -68,10 +59,9 @@ describe(EmailVerdict, {
 
 /** A mail that came in or goes out (docs/contract.md#email). */
 export const Email = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('email'),
-  direction: OneOf(EMAIL_DIRECTIONS),
-  purpose: OneOf(EMAIL_PURPOSES),
+  ...Identity('email'),
+  direction: OneOf(['in', 'out']),
+  purpose: OneOf(['reply', 'digest', 'message', 'note', 'bounce', 'automatic']),
   status: OneOf(EMAIL_STATUSES),
   reason: Nullable(Type.String()),
   inbox_id: Nullable(Type.String()),
@@ -92,10 +82,11 @@ export const Email = Type.Object({
   html: Nullable(Type.String()),
   source_url: Nullable(Type.String()),
   size_bytes: Nullable(Type.Integer({ minimum: 0 })),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type Email = Static<typeof Email>;
+export type EmailPurpose = Email['purpose'];
+export type EmailDirection = Email['direction'];
 
 describe(Email, {
   direction: '`in` for mail that came in, `out` for mail that goes out.',
@@ -140,7 +131,6 @@ export const ConversationEmail = Type.Object({
 export type ConversationEmail = Static<typeof ConversationEmail>;
 
 describe(ConversationEmail, {
-  conversation_id: 'Id of the conversation.',
   inbox:
     'The inbox through which replies leave. Null where the conversation is not bridged, and once the inbox was deleted.',
   subject: 'Subject of the next reply, without `Re:`, unless it states another. Null without an inbox.',

@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Body, describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 import { Progress } from './export.ts';
-
-export const ERASURE_STATUSES = ['queued', 'running', 'complete', 'failed'] as const;
 
 /** What becomes of the messages that an erased person wrote. */
 export const ERASED_MESSAGES = ['keep', 'remove'] as const;
@@ -12,11 +10,10 @@ export const ERASED_NAME = 'Deleted user';
 
 /** The erasure of a person (docs/contract.md#erasing-a-person). */
 export const Erasure = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('erasure'),
+  ...Identity('erasure'),
   user_id: Type.String(),
   messages: OneOf(ERASED_MESSAGES),
-  status: OneOf(ERASURE_STATUSES),
+  status: OneOf(['queued', 'running', 'complete', 'failed']),
   progress: Progress,
   held_conversations: Type.Array(Type.String()),
   error: Nullable(Type.String()),

@@ -1,7 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
-
-export const EXPORT_STATUSES = ['queued', 'running', 'complete', 'failed', 'expired'] as const;
+import { describe, Identity, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
 
 /** Days for which the file of an export is kept. */
 export const EXPORT_DAYS = 7;
@@ -11,7 +9,6 @@ export const Progress = Type.Object({
   done: Type.Integer({ minimum: 0 }),
   total: Type.Integer({ minimum: 0 }),
 });
-export type Progress = Static<typeof Progress>;
 
 describe(Progress, {
   done: 'Parts of the work that are done: messages and files.',
@@ -23,11 +20,10 @@ describe(Progress, {
  * (docs/contract.md#exports).
  */
 export const Export = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('export'),
+  ...Identity('export'),
   subject_type: OneOf(['conversation', 'user']),
   subject_id: Type.String(),
-  status: OneOf(EXPORT_STATUSES),
+  status: OneOf(['queued', 'running', 'complete', 'failed', 'expired']),
   progress: Progress,
   size_bytes: Nullable(Type.Integer({ minimum: 0 })),
   url: Nullable(Type.String()),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Body, describe, Id, Name } from '../schema/schema.ts';
-import { AVATAR_KEY_TEXT, AvatarKey } from './avatar.ts';
+import { AvatarKey } from './avatar.ts';
 
 /** Most users and agents in a group. */
 export const MAX_GROUP_MEMBERS = 100;
@@ -28,5 +28,4 @@ export type UpdateGroupBody = Static<typeof UpdateGroupBody>;
 describe(UpdateGroupBody, {
   name: 'The new name of the group. The persona Customer Service keeps its name.',
   members: 'The new members in place of those before, in the order in which they are shown; each once.',
-  avatar_s3_key: AVATAR_KEY_TEXT,
 });

@@ -1,18 +1,26 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, described, Id, Line, Nullable, Timestamp } from '../schema/schema.ts';
+import {
+  Body,
+  describe,
+  described,
+  Id,
+  Identity,
+  Line,
+  Nullable,
+  Times,
+  Timestamp,
+} from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
 import type { WorkflowStatus } from './conversation.ts';
 
 /** An address at which customers write to an account (docs/contract.md#inboxes). */
 export const Inbox = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('inbox'),
+  ...Identity('inbox'),
   name: Type.String(),
   address: Type.String(),
   group_id: Nullable(Type.String()),
   assignee_id: Nullable(Type.String()),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type Inbox = Static<typeof Inbox>;
 
@@ -105,7 +113,6 @@ describe(Lanes, {
 
 const Latest = Type.Object({ conversation_id: Type.String(), activity_at: Timestamp });
 describe(Latest, {
-  conversation_id: 'Id of the conversation.',
   activity_at:
     'When something was last sent in it, whether or not it was deleted since; its creation where nothing was sent.',
 });

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Body, describe, Name, Nullable } from '../schema/schema.ts';
 import { Account } from './account.ts';
 import { Actor } from './actor.ts';
-import { AVATAR_KEY_TEXT, AvatarKey } from './avatar.ts';
+import { AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
 import { User } from './user.ts';
 
@@ -30,8 +30,6 @@ export const UpdateMeBody = Body({
   name: Type.Optional(Name),
   avatar_s3_key: Type.Optional(AvatarKey),
 });
-export type UpdateMeBody = Static<typeof UpdateMeBody>;
 describe(UpdateMeBody, {
   name: 'The new name of the person.',
-  avatar_s3_key: AVATAR_KEY_TEXT,
 });

@@ -60,12 +60,12 @@ export const DoNotDisturb = Type.Object({
 });
 export type DoNotDisturb = Static<typeof DoNotDisturb>;
 
-const HOURS = {
+describe(DoNotDisturb, {
   from: 'Time of day at which the hours begin, such as `22:00`.',
   to: 'Time of day at which they end, on the next day where it is not later than `from`. The same time as `from` is the whole day.',
   timezone: 'IANA timezone of the two times, such as `Europe/Berlin`. Its daylight saving is followed.',
-} as const;
-describe(DoNotDisturb, { ...HOURS, days: 'The days on which the hours begin.' });
+  days: 'The days on which the hours begin.',
+});
 
 /** What a user wants to be notified of, and when (docs/contract.md#notification-settings). */
 export const NotificationSettings = Type.Object({
@@ -104,14 +104,16 @@ describe(ChannelsInput, {
 });
 
 const DoNotDisturbInput = Body({
-  from: Clock,
-  to: Clock,
-  timezone: Timezone,
+  ...DoNotDisturb.properties,
   days: Type.Optional(
-    Type.Array(OneOf(WEEKDAYS), { minItems: 1, maxItems: WEEKDAYS.length, uniqueItems: true }),
+    Type.Array(OneOf(WEEKDAYS), {
+      minItems: 1,
+      maxItems: WEEKDAYS.length,
+      uniqueItems: true,
+      description: 'The days on which the hours begin. Default: every day.',
+    }),
   ),
 });
-describe(DoNotDisturbInput, { ...HOURS, days: 'The days on which the hours begin. Default: every day.' });
 
 /** The whole settings: what is left out has its default. */
 export const SetNotificationSettingsBody = Body({

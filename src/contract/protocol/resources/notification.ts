@@ -1,5 +1,18 @@
 import { type Static, Type } from 'typebox';
-import { Body, demand, describe, Id, Line, Nullable, OneOf, Text, Timestamp } from '../schema/schema.ts';
+import {
+  Body,
+  demand,
+  describe,
+  Id,
+  Identity,
+  Line,
+  Nullable,
+  OneOf,
+  Text,
+  Times,
+  Timestamp,
+  together,
+} from '../schema/schema.ts';
 import { MEMBERS_SINCE, type MembersSince, Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity } from './actor.ts';
 
@@ -34,8 +47,7 @@ export const PREVIEW_CHARACTERS = 140;
 
 /** An entry of a feed (docs/contract.md#notifications). */
 export const Notification = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('notification'),
+  ...Identity('notification'),
   category: Type.String(),
   title: Type.String(),
   body: Nullable(Type.String()),
@@ -48,8 +60,7 @@ export const Notification = Type.Object({
   seen_at: Nullable(Timestamp),
   read_at: Nullable(Timestamp),
   dismissed_at: Nullable(Timestamp),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   sender_id: Since('1.2.harbor', Nullable(Type.String())),
   resource_type: Since('1.2.harbor', Nullable(OneOf(ENTITY_TYPES))),
   resource_id: Since('1.2.harbor', Nullable(Type.String())),
@@ -95,11 +106,8 @@ export const FEED_FILTER_LIMITS = { items: 100, idCharacters: 64 } as const;
 /** The counts of a recipient's feed (docs/contract.md#notifications). */
 export const NotificationSummary = Type.Object({
   object: Type.Literal('notification_summary'),
-  /** Entries of status unseen: the number for a badge. */
   unseen: Type.Integer({ minimum: 0 }),
-  /** Entries that were not opened, seen or not. */
   unread: Type.Integer({ minimum: 0 }),
-  /** All entries except dismissed ones, as the list shows them. */
   total: Type.Integer({ minimum: 0 }),
 });
 export type NotificationSummary = Static<typeof NotificationSummary>;
@@ -149,10 +157,7 @@ describe(CreateNotificationsBody, {
   resource_id:
     'Id of the resource that the notifications are about, such as an entity (`ent_…`). Required with `resource_type`.',
 });
-demand(CreateNotificationsBody, [
-  { required: ['resource_type', 'resource_id'] },
-  { not: { anyOf: [{ required: ['resource_type'] }, { required: ['resource_id'] }] } },
-]);
+demand(CreateNotificationsBody, together('resource_type', 'resource_id'));
 
 /** Sizes of an alert (docs/contract.md#alerts). Both together are within the text of a message. */
 const ALERT_LIMITS = { titleCharacters: 200, bodyCharacters: 39_000 } as const;

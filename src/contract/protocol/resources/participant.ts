@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox';
 import {
   Body,
+  ByType,
   demand,
   describe,
   Id,
+  Identity,
   Line,
   Name,
   Nullable,
@@ -14,7 +16,6 @@ import {
 import { Since } from '../schema/since.ts';
 import { Actor } from './actor.ts';
 
-export const PARTICIPANT_TYPES = ['user', 'agent', 'system', 'customer'] as const;
 export const PARTICIPANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
 export const MEMBERSHIPS = ['active', 'left', 'removed', 'hidden'] as const;
 export const MUTINGS = ['unmuted', 'muted'] as const;
@@ -22,9 +23,8 @@ export const TRIGGER_POLICIES = ['mention', 'keyword', 'always'] as const;
 
 /** A member of a conversation (docs/contract.md#participants); companions fill `actor`. */
 export const Participant = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('conversation_participant'),
-  type: OneOf(PARTICIPANT_TYPES),
+  ...Identity('conversation_participant'),
+  type: OneOf(['user', 'agent', 'system', 'customer']),
   role: OneOf(PARTICIPANT_ROLES),
   membership: OneOf(MEMBERSHIPS),
   notifications: OneOf(MUTINGS),
@@ -126,21 +126,12 @@ demand(CustomerInput, [{ required: ['actor_id'] }, { required: ['name'] }, { req
  * Body of Add Participant, and an item of a new conversation's `participants`
  * (docs/contract.md#participants).
  */
-export type ParticipantInput =
-  | Static<typeof UserInput>
-  | Static<typeof AgentInput>
-  | Static<typeof CustomerInput>;
-export const ParticipantInput = Type.Unsafe<ParticipantInput>({
-  type: 'object',
-  discriminator: { propertyName: 'type' },
-  required: ['type'],
-  oneOf: [UserInput, AgentInput, CustomerInput],
-});
+export const ParticipantInput = ByType([UserInput, AgentInput, CustomerInput]);
+export type ParticipantInput = Static<typeof ParticipantInput>;
 
 /** Body of Update Participant (docs/contract.md#participants): absent fields stay. */
 export const UpdateParticipantBody = Body({
   role: Type.Optional(OneOf(PARTICIPANT_ROLES)),
-  /** Only a participant's own. */
   notifications: Type.Optional(OneOf(MUTINGS)),
   muted_until: Since('1.2.harbor', Nullable(Timestamp)),
   agent_trigger_policy: Type.Optional(OneOf(TRIGGER_POLICIES)),
@@ -159,13 +150,10 @@ describe(UpdateParticipantBody, {
     'The words that start the agent; they replace the present ones. Only for agents, and required when the policy becomes `keyword`.',
 });
 
-const BLOCK_SCOPES = ['account', 'direct'] as const;
-
 /** An actor that cannot write any more (docs/contract.md#blocks). */
 export const Block = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('block'),
-  scope: OneOf(BLOCK_SCOPES),
+  ...Identity('block'),
+  scope: OneOf(['account', 'direct']),
   actor: Actor,
   blocked_by: Nullable(Actor),
   created_at: Timestamp,

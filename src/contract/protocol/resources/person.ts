@@ -1,16 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
+import { Body, describe, Id, Identity, Line, Name, Nullable, OneOf } from '../schema/schema.ts';
 import { DECLARED_STATUSES, PRESENCE_STATUSES } from '../socket/activity.ts';
-
-export const PERSON_TYPES = ['user', 'agent'] as const;
 
 /**
  * A user or agent that one may write to (docs/contract.md#people). Its id is the id of its actor.
  */
 export const Person = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('person'),
-  type: OneOf(PERSON_TYPES),
+  ...Identity('person'),
+  type: OneOf(['user', 'agent']),
   name: Nullable(Type.String()),
   handle: Nullable(Type.String()),
   avatar_url: Nullable(Type.String()),

@@ -18,7 +18,6 @@ export const Pin = Type.Object({
 export type Pin = Static<typeof Pin>;
 
 describe(Pin, {
-  message_id: 'Id of the message.',
   pinned_by: 'Id of the actor that pinned it. Null once it is not pinned any more.',
   pinned_at: 'When it was pinned. Null once it is not pinned any more.',
   message: 'The message itself, with the sub-objects that `include[]` names.',

@@ -1,6 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { EventType } from '../event-areas.ts';
-import { Body, demand, describe, Line, Nullable, Text, Timestamp } from '../schema/schema.ts';
+import {
+  Body,
+  demand,
+  describe,
+  Identity,
+  Line,
+  Nullable,
+  Text,
+  Timestamp,
+  together,
+} from '../schema/schema.ts';
 
 /** Sizes of an event, and for how long it is kept (docs/contract.md#events). */
 export const PLATFORM_EVENT_LIMITS = {
@@ -19,8 +29,7 @@ const Data = Type.Record(Type.String(), Type.Unknown(), { examples: [{ total: 12
  * (docs/contract.md#events).
  */
 export const PlatformEvent = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('event'),
+  ...Identity('event'),
   type: EventType,
   event_id: Nullable(Type.String()),
   data: Data,
@@ -63,7 +72,4 @@ describe(CreateEventBody, {
     'Kind of the resource that it is about, in your own words, such as `order`. Required with `resource_id`.',
   resource_id: 'Id of that resource in your application. Required with `resource_type`.',
 });
-demand(CreateEventBody, [
-  { required: ['resource_type', 'resource_id'] },
-  { not: { anyOf: [{ required: ['resource_type'] }, { required: ['resource_id'] }] } },
-]);
+demand(CreateEventBody, together('resource_type', 'resource_id'));

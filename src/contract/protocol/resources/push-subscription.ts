@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Nullable, Timestamp } from '../schema/schema.ts';
+import { Body, describe, Identity, Nullable, Times, Timestamp } from '../schema/schema.ts';
 
 /** Push subscriptions that a user can have, one for each browser and device. */
 export const MAX_PUSH_SUBSCRIPTIONS = 20;
@@ -9,15 +9,13 @@ export const MAX_PUSH_SUBSCRIPTIONS = 20;
  * (docs/contract.md#web-push).
  */
 export const PushSubscription = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('push_subscription'),
+  ...Identity('push_subscription'),
   endpoint: Type.String(),
   key_id: Type.String(),
   expires_at: Nullable(Timestamp),
   last_success_at: Nullable(Timestamp),
   failing_since: Nullable(Timestamp),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type PushSubscription = Static<typeof PushSubscription>;
 
@@ -35,8 +33,7 @@ describe(PushSubscription, {
 
 /** What a browser needs before it subscribes. */
 export const PushKey = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('push_key'),
+  ...Identity('push_key'),
   public_key: Type.String(),
 });
 export type PushKey = Static<typeof PushKey>;

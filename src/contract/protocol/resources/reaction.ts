@@ -20,22 +20,23 @@ export const ReactionCount = Type.Object(
 );
 export type ReactionCount = Static<typeof ReactionCount>;
 
-const TEXTS = {
-  emoji: 'The emoji in its full form: with the variation selectors that Unicode recommends.',
+const EMOJI_TEXT = 'The emoji in its full form: with the variation selectors that Unicode recommends.';
+describe(ReactionCount, {
+  emoji: EMOJI_TEXT,
   count: 'How many actors have reacted with it.',
   actor_ids:
     'Ids of the first of them, 20 at most. Customers are shown the ids of customers alone: the team is counted and not named.',
-};
-describe(ReactionCount, TEXTS);
+});
 
 /** One emoji of a message, as REST shows it (docs/contract.md#reactions). */
 export const MessageReaction = Type.Object(
-  { ...ReactionCount.properties, mine: Type.Boolean() },
+  {
+    ...ReactionCount.properties,
+    mine: Type.Boolean({ description: 'Whether the caller is among them.' }),
+  },
   { title: 'message_reaction' },
 );
 export type MessageReaction = Static<typeof MessageReaction>;
-
-describe(MessageReaction, { ...TEXTS, mine: 'Whether the caller is among them.' });
 
 /** The reactions of one message. */
 export const MessageReactions = Type.Object({
@@ -46,7 +47,6 @@ export const MessageReactions = Type.Object({
 export type MessageReactions = Static<typeof MessageReactions>;
 
 describe(MessageReactions, {
-  message_id: 'Id of the message.',
   reactions: 'All reactions of the message, by emoji, in the order in which each emoji was first used.',
 });
 
@@ -61,8 +61,7 @@ export const Reaction = Type.Object({
 export type Reaction = Static<typeof Reaction>;
 
 describe(Reaction, {
-  message_id: 'Id of the message.',
-  emoji: TEXTS.emoji,
+  emoji: EMOJI_TEXT,
   actor: 'The actor that reacted.',
   created_at: 'When it reacted.',
 });

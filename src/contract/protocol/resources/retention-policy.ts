@@ -21,7 +21,7 @@ export const RetentionPolicy = Type.Object({
 });
 export type RetentionPolicy = Static<typeof RetentionPolicy>;
 
-const PERIODS = {
+describe(RetentionPolicy, {
   messages_days:
     'Days after which messages are purged, with their files, revisions and notifications. Null: they are kept.',
   files_days:
@@ -30,23 +30,11 @@ const PERIODS = {
   runs_days:
     'Days after their end in which runs of agents are purged, with their steps and files. Null: they are kept.',
   audit_days: 'Days after which audit events are purged. Null: they are kept.',
-} as const;
-
-describe(RetentionPolicy, {
-  ...PERIODS,
   updated_at: 'When the policy was set. Null if it never was: then everything is kept.',
 });
 
-const Period = Nullable(Days);
+const { object: _, updated_at: _at, ...periods } = RetentionPolicy.properties;
 
 /** The whole policy, in which nothing may be left out: what it does not keep is purged for good. */
-export const SetRetentionPolicyBody = Body({
-  messages_days: Period,
-  files_days: Period,
-  notifications_days: Period,
-  runs_days: Period,
-  audit_days: Period,
-});
+export const SetRetentionPolicyBody = Body(periods);
 export type SetRetentionPolicyBody = Static<typeof SetRetentionPolicyBody>;
-
-describe(SetRetentionPolicyBody, PERIODS);

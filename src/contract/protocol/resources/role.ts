@@ -1,25 +1,21 @@
 import { type Static, Type } from 'typebox';
 import { PERMISSIONS } from '../permissions.ts';
-import { Body, describe, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
-
-export const ROLE_TYPES = ['admin', 'user', 'scanner', 'sales_rep', 'agent'] as const;
-export type RoleType = (typeof ROLE_TYPES)[number];
+import { Body, describe, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 
 /** What `include[]` may name on the endpoints of roles. */
 export const ROLE_INCLUDES = ['permissions'] as const;
 
 /** The permissions of a credential (docs/contract.md#roles). `owner` is null in every endpoint. */
 export const Role = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('role'),
+  ...Identity('role'),
   name: Type.String(),
-  type: OneOf(ROLE_TYPES),
+  type: OneOf(['admin', 'user', 'scanner', 'sales_rep', 'agent']),
   owner: Type.Null(),
   permissions: Nullable(Type.Array(Type.String())),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type Role = Static<typeof Role>;
+export type RoleType = Role['type'];
 
 describe(Role, {
   name: 'Name of the role, unique within the account.',

@@ -7,8 +7,6 @@ import { Conversation } from './conversation.ts';
 export const SEARCH_TYPES = ['messages', 'conversations'] as const;
 export type SearchType = (typeof SEARCH_TYPES)[number];
 
-export const HIGHLIGHTED_FIELDS = ['body', 'subject', 'title', 'member_name', 'member_handle'] as const;
-
 const SearchRange = Type.Object({ start: Type.Integer(), end: Type.Integer() });
 describe(SearchRange, {
   start: 'Where the words begin in `text`, in UTF-16 code units, as strings of JavaScript count.',
@@ -17,7 +15,7 @@ describe(SearchRange, {
 
 /** A part of a text that has words of the query. */
 const SearchHighlightSchema = Type.Object({
-  field: OneOf(HIGHLIGHTED_FIELDS),
+  field: OneOf(['body', 'subject', 'title', 'member_name', 'member_handle']),
   actor_id: Nullable(Type.String()),
   text: Type.String(),
   offset: Type.Integer(),

@@ -1,13 +1,12 @@
 import { type Static, Type } from 'typebox';
-import { describe, Timestamp } from '../schema/schema.ts';
+import { describe, Identity, Timestamp } from '../schema/schema.ts';
 
 /**
  * A sign-in of a user: a family of refresh tokens, with the access tokens and sockets that came
  * from it (docs/contract.md#sessions).
  */
 export const Session = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('session'),
+  ...Identity('session'),
   user_id: Type.String(),
   is_current: Type.Boolean(),
   last_used_at: Timestamp,

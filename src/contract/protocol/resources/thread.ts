@@ -12,7 +12,6 @@ export const LastReply = Type.Object(
   },
   { title: 'last_reply' },
 );
-export type LastReply = Static<typeof LastReply>;
 
 describe(LastReply, {
   id: 'Id of the reply.',
@@ -45,7 +44,6 @@ describe(Thread, {
 export const MarkThreadReadBody = Body({
   sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
 });
-export type MarkThreadReadBody = Static<typeof MarkThreadReadBody>;
 
 describe(MarkThreadReadBody, {
   sequence: 'The `sequence` of the last reply that was read. The position never moves back.',

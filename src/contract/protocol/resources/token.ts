@@ -38,7 +38,6 @@ describe(RefreshTokenBody, {
  */
 export const RealtimeTicket = Type.Object({
   object: Type.Literal('realtime_ticket'),
-  /** The value for `?ticket=`; shown once. */
   ticket: Type.String(),
   expires_at: Timestamp,
 });

@@ -1,25 +1,21 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, Id, Name, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Body, describe, Id, Identity, Name, Nullable, OneOf, Times } from '../schema/schema.ts';
 import { Since } from '../schema/since.ts';
-import { AVATAR_KEY_TEXT, AVATAR_URL_TEXT, AvatarKey } from './avatar.ts';
+import { AvatarKey } from './avatar.ts';
 import { Role } from './role.ts';
-
-export const USER_STATUSES = ['active', 'deactivated'] as const;
 
 /** What `include[]` may name on the endpoints of users. */
 export const USER_INCLUDES = ['role'] as const;
 
 /** A person of the account (docs/contract.md#users). Its id is the id of its actor. */
 export const User = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('user'),
+  ...Identity('user'),
   actor_id: Since('1.2.harbor', Type.String()),
   name: Type.String(),
   email: Type.String(),
-  status: OneOf(USER_STATUSES),
+  status: OneOf(['active', 'deactivated']),
   role: Nullable(Role),
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
   avatar_url: Since('1.2.harbor', Nullable(Type.String())),
   role_id: Since('1.2.harbor', Nullable(Type.String())),
 });
@@ -31,7 +27,6 @@ describe(User, {
   email: 'Email address, unique within the account.',
   status: 'A `deactivated` user can no longer sign in.',
   role: 'The role that bounds what the user may do. Null unless expanded.',
-  avatar_url: AVATAR_URL_TEXT,
   role_id: 'Id of the role that `role` expands. Null once the person was erased.',
 });
 
@@ -51,9 +46,7 @@ export const UpdateUserBody = Body({
   role_id: Type.Optional(Id),
   avatar_s3_key: Type.Optional(AvatarKey),
 });
-export type UpdateUserBody = Static<typeof UpdateUserBody>;
 describe(UpdateUserBody, {
   name: 'The new name of the person.',
   role_id: 'The new role of the user; it must grant no more than the caller has.',
-  avatar_s3_key: AVATAR_KEY_TEXT,
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Body, describe, described, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Body, describe, described, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
@@ -18,8 +18,7 @@ export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 
 /** An event on its way to one webhook (docs/contract.md#webhooks). */
 export const WebhookDelivery = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('webhook_delivery'),
+  ...Identity('webhook_delivery'),
   webhook_id: Type.String(),
   event_id: Type.String(),
   event_type: Type.String(),
@@ -33,8 +32,7 @@ export const WebhookDelivery = Type.Object({
   last_error: Nullable(Type.String()),
   last_duration_ms: Nullable(Type.Integer({ minimum: 0 })),
   occurred_at: Timestamp,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  ...Times,
 });
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
@@ -66,7 +64,6 @@ export const ConversationCompleteness = Type.Object({
 export type ConversationCompleteness = Static<typeof ConversationCompleteness>;
 
 describe(ConversationCompleteness, {
-  conversation_id: 'Id of the conversation.',
   through_sequence:
     'Every `message.created` up to this number that the filter lets through was delivered. A number up to it that was not received is no message, or one that is not sent to this webhook.',
   head: 'The highest number of the conversation.',
@@ -81,7 +78,6 @@ export const COMPLETENESS_FACTS = {
 };
 
 export const ReplayWebhookBody = Body({ since: Timestamp });
-export type ReplayWebhookBody = Static<typeof ReplayWebhookBody>;
 
 describe(ReplayWebhookBody, { since: 'Events from this time on are sent again. Not in the future.' });
 

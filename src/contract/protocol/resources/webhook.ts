@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { EVENT_FILTER_PATTERN, EVENT_TYPE_LIMITS } from '../event-areas.ts';
-import { Body, describe, Nullable, OneOf, Timestamp } from '../schema/schema.ts';
+import { Body, describe, Identity, Nullable, OneOf, Times, Timestamp } from '../schema/schema.ts';
 
 export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
@@ -22,9 +22,12 @@ const EventTypes = Type.Array(
 const URL_CHARACTERS = 2_000;
 const Url = Type.String({ minLength: 1, maxLength: URL_CHARACTERS });
 
-const FIELDS = {
-  id: Type.String(),
-  object: Type.Literal('webhook'),
+/**
+ * An address that an account has its events sent to (docs/contract.md#webhooks). The secret cannot
+ * be read again.
+ */
+export const Webhook = Type.Object({
+  ...Identity('webhook'),
   url: Type.String(),
   event_types: Type.Array(Type.String(), { examples: [['message.*', 'order.created']] }),
   include_direct: Type.Boolean(),
@@ -36,14 +39,15 @@ const FIELDS = {
   last_success_at: Nullable(Timestamp),
   previous_secret_until: Nullable(Timestamp),
   created_by: Type.String(),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-};
+  ...Times,
+});
+export type Webhook = Static<typeof Webhook>;
 
-const TEXTS = {
+const EVENT_TYPES_TEXT =
+  'The events that are sent: types such as `message.created`, all of an area (`message.*`), or all (`*`).';
+describe(Webhook, {
   url: 'Where the events are sent, by POST.',
-  event_types:
-    'The events that are sent: types such as `message.created`, all of an area (`message.*`), or all (`*`).',
+  event_types: EVENT_TYPES_TEXT,
   include_direct: 'Whether events of direct messages between users are sent as well.',
   version: 'The Service-Version whose form the payloads have: the one that the webhook was made with.',
   status: 'Whether events are sent. Those of a `disabled` webhook are recorded as failed.',
@@ -55,29 +59,23 @@ const TEXTS = {
   previous_secret_until:
     'Until when requests are signed with the secret before the rotation as well. Null if none is.',
   created_by: 'Id of the actor that made it.',
-};
-
-/**
- * An address that an account has its events sent to (docs/contract.md#webhooks). The secret cannot
- * be read again.
- */
-export const Webhook = Type.Object(FIELDS);
-export type Webhook = Static<typeof Webhook>;
-
-describe(Webhook, TEXTS);
+});
 
 /** The form that is shown when the secret is made: with the secret. */
-export const NewWebhook = Type.Object({ ...FIELDS, secret: Type.String() }, { title: 'new_webhook' });
+export const NewWebhook = Type.Object(
+  {
+    ...Webhook.properties,
+    secret: Type.String({
+      description: 'The secret that signs the requests, shown this once: `whsec_` and base64.',
+    }),
+  },
+  { title: 'new_webhook' },
+);
 export type NewWebhook = Static<typeof NewWebhook>;
-
-describe(NewWebhook, {
-  ...TEXTS,
-  secret: 'The secret that signs the requests, shown this once: `whsec_` and base64.',
-});
 
 const BODY_TEXTS = {
   url: 'An absolute https URL without a user name or password. http is accepted for hosts that the operator allows.',
-  event_types: TEXTS.event_types,
+  event_types: EVENT_TYPES_TEXT,
   include_direct: 'Whether to send events of direct messages between users as well. Setting it is audited.',
 };
 

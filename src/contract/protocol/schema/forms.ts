@@ -16,7 +16,7 @@ export type Shape =
   /** Resources of several kinds, by the constant in their `object`. */
   | { readonly kind: 'choice'; readonly byObject: ReadonlyMap<unknown, TSchema> };
 
-export interface NewerField {
+interface NewerField {
   readonly name: string;
   /** Position in VERSIONS. */
   readonly age: number;
@@ -40,7 +40,7 @@ export function formAt<T>(version: Version, schema: TSchema, value: T): T {
 /** Returns undefined if no value of the schema has newer fields. */
 export function shapeOf(schema: TSchema): Shape | undefined {
   if (SHAPES.has(schema)) return SHAPES.get(schema);
-  const shape = hasNewer(schema, new Set()) ? makeShape(schema) : undefined;
+  const shape = hasNewer(schema) ? makeShape(schema) : undefined;
   SHAPES.set(schema, shape);
   return shape;
 }
@@ -101,7 +101,7 @@ interface Schema {
 function makeShape(schema: TSchema): Shape {
   if (isMention(schema)) return shapeOf(mentioned(schema))!;
   const { properties, items, anyOf, oneOf } = schema as Schema;
-  const choices = (anyOf ?? oneOf)?.filter((choice) => hasNewer(choice, new Set()));
+  const choices = (anyOf ?? oneOf)?.filter((choice) => hasNewer(choice));
   if (choices?.length === 1 && isOnlyChoice(choices[0]!, anyOf ?? oneOf!)) return shapeOf(choices[0]!)!;
   if (choices !== undefined) {
     return { kind: 'choice', byObject: new Map(choices.map((choice) => [objectOf(choice), choice])) };
@@ -117,7 +117,7 @@ function makeShape(schema: TSchema): Shape {
       })
       .sort((a, b) => a.age - b.age),
     parts: fields
-      .filter(([, property]) => hasNewer(property, new Set()))
+      .filter(([, property]) => hasNewer(property))
       .map(([name, part]) => ({ name, schema: part })),
   };
 }
@@ -134,7 +134,7 @@ function objectOf(schema: TSchema): unknown {
   return object;
 }
 
-function hasNewer(schema: TSchema, seen: Set<TSchema>): boolean {
+function hasNewer(schema: TSchema, seen = new Set<TSchema>()): boolean {
   if (seen.has(schema)) return false;
   seen.add(schema);
   if (isMention(schema)) return hasNewer(mentioned(schema), seen);

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { MEMBERS_SINCE, type MembersSince } from './since.ts';
 
 /** The schema forms that every resource and body is made of. */
@@ -14,6 +14,14 @@ export function OneOf<const V extends readonly string[]>(values: V, options: Rec
 
 /** ISO 8601 with offset. Parley writes UTC with microseconds. */
 export const Timestamp = Type.String({ format: 'date-time' });
+
+/** The fields with which a resource that has an id begins. */
+export function Identity<const O extends string>(object: O) {
+  return { id: Type.String(), object: Type.Literal(object) };
+}
+
+/** When a resource was made, and last changed. */
+export const Times = { created_at: Timestamp, updated_at: Timestamp };
 
 /**
  * Free text, kept as it was written; text of white space alone becomes ""
@@ -87,6 +95,16 @@ export function Body<P extends Record<string, TSchema>>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/** A body of one of several kinds, which its `type` tells apart. */
+export function ByType<const S extends readonly TSchema[]>(kinds: S) {
+  return Type.Unsafe<Static<S[number]>>({
+    type: 'object',
+    discriminator: { propertyName: 'type' },
+    required: ['type'],
+    oneOf: kinds,
+  });
+}
+
 /** A combination of fields that is valid, as JSON Schema. */
 export interface Alternative {
   readonly properties?: Readonly<Record<string, object>>;
@@ -110,8 +128,24 @@ export function where(field: string, value: string, ...required: readonly string
   return { properties: { [field]: { const: value } }, required };
 }
 
-/** Fields that mean the same in every object; their own text is optional. */
-type CommonField = 'id' | 'object' | 'type' | 'created_at' | 'updated_at';
+/** Returns the alternatives of two fields that stand together or not at all. */
+export function together(one: string, other: string): readonly Alternative[] {
+  return [{ required: [one, other] }, { not: { anyOf: [{ required: [one] }, { required: [other] }] } }];
+}
+
+/** The texts of fields that mean the same in every object; a text of their own is optional. */
+const COMMON_TEXTS = {
+  id: 'Opaque identifier of the resource.',
+  created_at: 'When the resource was created.',
+  updated_at: 'When the resource was last changed.',
+  conversation_id: 'Id of the conversation.',
+  message_id: 'Id of the message.',
+  avatar_url:
+    'Address of the image, which works without a credential until the image is replaced or cleared. Null where there is none.',
+  avatar_s3_key:
+    'The `s3_key` of an uploaded image of the type `image/png`, `image/jpeg`, `image/gif` or `image/webp`, of 2 MiB at most, that is to be the avatar; null clears it.',
+};
+type CommonField = keyof typeof COMMON_TEXTS | 'object' | 'type';
 
 /** One text for each field of a schema; a field without one does not compile. */
 export type FieldTexts<P> = { readonly [K in Exclude<keyof P, CommonField>]: string } & {
@@ -136,10 +170,7 @@ export function describe<P extends Record<string, TSchema>>(
 }
 
 function commonText(name: string, property: TSchema): string | undefined {
-  if (name === 'id') return 'Opaque identifier of the resource.';
-  if (name === 'created_at') return 'When the resource was created.';
-  if (name === 'updated_at') return 'When the resource was last changed.';
-  if (!('const' in property)) return undefined;
+  if (!('const' in property)) return COMMON_TEXTS[name as keyof typeof COMMON_TEXTS];
   return `${name === 'object' ? 'Type of the resource' : 'Kind of the object'}: always \`${property.const}\`.`;
 }
 

@@ -45,46 +45,23 @@ export function schemaAt<S extends object>(version: Version, schema: S): S {
   return copyAt(ageOf(version), schema) as S;
 }
 
-function copyAt(age: number, schema: unknown): unknown {
-  if (typeof schema !== 'object' || schema === null) return schema;
-  if (Array.isArray(schema)) return listAt(age, schema);
-  let copy: Record<string, unknown> | undefined;
-  for (const [keyword, value] of Object.entries(schema)) {
-    const known = valueAt(age, keyword, value, schema);
-    if (known === value) continue;
-    copy ??= { ...schema };
-    copy[keyword] = known;
-  }
-  return copy ?? schema;
-}
-
-function valueAt(age: number, keyword: string, value: unknown, schema: object): unknown {
-  if (keyword === 'properties') return propertiesAt(age, value as object);
-  if (keyword === 'enum') return membersAt(age, value as readonly unknown[], schema);
-  return copyAt(age, value);
+function copyAt(age: number, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const all = Object.entries(value);
+  const known = all
+    .filter(([, part]) => !isNewer(age, part))
+    .map(
+      ([name, part]) => [name, name === 'enum' ? membersAt(age, part, value) : copyAt(age, part)] as const,
+    );
+  const isWhole = known.length === all.length && known.every(([, part], index) => part === all[index]![1]);
+  if (isWhole) return value;
+  return Array.isArray(value) ? known.map(([, part]) => part) : Object.fromEntries(known);
 }
 
 function membersAt(age: number, members: readonly unknown[], schema: object): readonly unknown[] {
-  const { [MEMBERS_SINCE]: since } = schema as { readonly [MEMBERS_SINCE]?: Record<string, Version> };
-  if (since === undefined) return members;
-  const known = members.filter(
-    (member) => !(String(member) in since) || ageOf(since[String(member)]!) <= age,
-  );
+  const { [MEMBERS_SINCE]: since = {} } = schema as { readonly [MEMBERS_SINCE]?: MembersSince };
+  const known = members.filter((member) => ageOf(since[String(member)] ?? VERSIONS[0]) <= age);
   return known.length === members.length ? members : known;
-}
-
-function listAt(age: number, list: readonly unknown[]): readonly unknown[] {
-  const known = list.filter((item) => !isNewer(age, item)).map((item) => copyAt(age, item));
-  return known.length === list.length && known.every((item, index) => item === list[index]) ? list : known;
-}
-
-function propertiesAt(age: number, properties: object): object {
-  const known = Object.entries(properties).filter(([, property]) => !isNewer(age, property));
-  const copies = known.map(([name, property]) => [name, copyAt(age, property)] as const);
-  const isWhole = known.length === Object.keys(properties).length;
-  return isWhole && copies.every(([, copy], index) => copy === known[index]![1])
-    ? properties
-    : Object.fromEntries(copies);
 }
 
 /** Returns whether callers of this version lack what the schema declares. */

@@ -13,18 +13,12 @@ import { MEMBERS_SINCE, SINCE } from './since.ts';
  */
 export type Validator<T> = (value: unknown) => T;
 
-export interface BodyOptions {
-  /**
-   * Null clears a field of the body, which changes a resource and states only what changes. Objects
-   * and lists in it may be sent back as answers show them, with nulls that count as absent.
-   */
-  readonly nullClears?: boolean;
-}
-
 /**
  * Compiles a validator for request bodies and socket frames. An optional field that is null counts
- * as absent and is removed from `value`, at any depth, unless the schema accepts null. Where null
- * clears, a field that does not accept it is refused. White space is removed as the schema says.
+ * as absent and is removed from `value`, at any depth, unless the schema accepts null.
+ * `nullClears`: the body changes a resource and states only what changes, so that null clears a
+ * field, and one that does not accept null is refused; objects and lists in it may be sent back as
+ * answers show them, with nulls that count as absent. White space is removed as the schema says.
  * Throws ApiError `missing_field`, `invalid_format` or `validation_failed`, with a `param` such as
  * `attachments[0].url`.
  *
@@ -33,7 +27,7 @@ export interface BodyOptions {
  */
 export function compile<S extends TSchema>(
   schema: S,
-  { nullClears = false }: BodyOptions = {},
+  { nullClears = false }: { readonly nullClears?: boolean } = {},
 ): Validator<Static<S>> {
   const check = ajv.compile<Static<S>>(schema);
   return (value) => {
@@ -249,9 +243,7 @@ function requireCleanStrings(value: unknown, param: string): void {
 }
 
 function unclean(param: string): ApiError {
-  return new ApiError('invalid_format', 'Strings must not hold U+0000 or lone surrogates.', {
-    param: param === '' ? null : param,
-  });
+  return wrong('invalid_format', 'Strings must not hold U+0000 or lone surrogates.', param);
 }
 
 /**
@@ -314,11 +306,11 @@ function bodyError(errors: readonly AjvError[], root: unknown, nullClears: boole
       return tagError(error, fieldOf(at, error.params.tag));
     case 'type':
     case 'format':
-      return malformed(constraintSentence(error), at);
+      return wrong('invalid_format', constraintSentence(error), at);
     case 'uniqueItems':
       return repeated(`${at}[${repetitionIn(error.data as readonly unknown[])}]`);
     default:
-      return refused(error, at);
+      return wrong('validation_failed', constraintSentence(error), at);
   }
 }
 
@@ -334,12 +326,9 @@ function queryError(errors: readonly AjvError[]): ApiError {
     return new ApiError('parameter_unknown', message, { param: shorten(name) });
   }
   const param = segmentsOf(error.instancePath)[0] ?? null;
-  return new ApiError('parameter_invalid', queryMessage(error), { param });
-}
-
-function queryMessage(error: AjvError): string {
   const isRepeated = error.keyword === 'type' && Array.isArray(error.data);
-  return isRepeated ? 'This parameter takes one value.' : constraintSentence(error);
+  const message = isRepeated ? 'This parameter takes one value.' : constraintSentence(error);
+  return new ApiError('parameter_invalid', message, { param });
 }
 
 /**
@@ -349,18 +338,12 @@ function queryMessage(error: AjvError): string {
 function mostTelling(errors: readonly AjvError[]): AjvError {
   const [first, ...others] = errors;
   if (first === undefined) throw new Error('the validator refused without saying why');
-  return others.reduce(
-    (best, error) => (depthOf(error) > depthOf(best) && isWithin(error, best) ? error : best),
-    first,
-  );
+  return others.reduce((best, error) => (isWithin(error, best) ? error : best), first);
 }
 
-function depthOf({ instancePath }: AjvError): number {
-  return instancePath.split('/').length;
-}
-
-function isWithin(inner: AjvError, outer: AjvError): boolean {
-  return inner.instancePath.startsWith(outer.instancePath);
+/** Returns whether the error is about a part of the value that the other one is about. */
+function isWithin({ instancePath: inner }: AjvError, { instancePath: outer }: AjvError): boolean {
+  return inner.startsWith(outer) && inner.split('/').length > outer.split('/').length;
 }
 
 /** Returns the index of the first item that repeats an earlier one. */
@@ -377,7 +360,7 @@ function tagError(error: AjvError, param: string): ApiError {
   const { tag, tagValue } = error.params;
   const allowed = tagsOf(error, tag);
   if (tagValue === undefined || tagValue === null) return missing(param, allowed);
-  if (error.params.error === 'tag') return malformed('Must be a string.', param);
+  if (error.params.error === 'tag') return wrong('invalid_format', 'Must be a string.', param);
   return new ApiError('validation_failed', `Must be one of: ${allowed.join(', ')}.`, { param });
 }
 
@@ -418,12 +401,8 @@ function suggestion({ parentSchema, data }: AjvError, name: string): string {
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 
-function malformed(message: string, at: string): ApiError {
-  return new ApiError('invalid_format', message, { param: at === '' ? null : at });
-}
-
-function refused(error: AjvError, at: string): ApiError {
-  return new ApiError('validation_failed', constraintSentence(error), { param: at === '' ? null : at });
+function wrong(condition: 'invalid_format' | 'validation_failed', message: string, at: string): ApiError {
+  return new ApiError(condition, message, { param: at === '' ? null : at });
 }
 
 /**

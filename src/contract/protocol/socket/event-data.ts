@@ -117,7 +117,6 @@ export const MessagesPurged = Type.Object(
 );
 export type MessagesPurged = Static<typeof MessagesPurged>;
 describe(MessagesPurged, {
-  conversation_id: 'Id of the conversation.',
   through_sequence: 'The highest `sequence` that is gone.',
 });
 
@@ -130,7 +129,6 @@ export const MessageReacted = Type.Object(
 );
 export type MessageReacted = Static<typeof MessageReacted>;
 describe(MessageReacted, {
-  message_id: 'Id of the message.',
   reactions:
     'All reactions of the message, which replace those that the reader has, in the order in which each emoji was first used.',
 });
@@ -141,7 +139,6 @@ export const MessagePinned = Type.Object(
 );
 export type MessagePinned = Static<typeof MessagePinned>;
 describe(MessagePinned, {
-  message_id: 'Id of the message.',
   pinned_by: 'Id of the actor that pinned it. Null where it is not pinned any more.',
   pinned_at: 'When it was pinned. Null where it is not pinned any more.',
 });

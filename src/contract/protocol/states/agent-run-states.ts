@@ -1,23 +1,13 @@
 import type { Transitions } from './transitions.ts';
 
-export const RUN_STATUSES = [
-  'pending',
-  'running',
-  'awaiting_input',
-  'awaiting_approval',
-  'completed',
-  'failed',
-  'cancelled',
-] as const;
-export type RunStatus = (typeof RUN_STATUSES)[number];
-
 /** The statuses of runs that have not ended. */
-export const OPEN_STATUSES: readonly RunStatus[] = [
-  'pending',
-  'running',
-  'awaiting_input',
-  'awaiting_approval',
-];
+export const OPEN_STATUSES = ['pending', 'running', 'awaiting_input', 'awaiting_approval'] as const;
+
+/** Final states. */
+export const ENDED_RUNS = ['completed', 'failed', 'cancelled'] as const;
+
+export const RUN_STATUSES = [...OPEN_STATUSES, ...ENDED_RUNS] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** `none`: before there is a run. */
 export type RunState = RunStatus | 'none';
@@ -33,19 +23,12 @@ export const RUN_MOVES = {
   continue: { from: ['awaiting_approval'], to: 'running', when: 'every call that waited is decided' },
   complete: { from: ['running'], to: 'completed', when: 'the agent has finished its reply' },
   fail: {
-    from: ['pending', 'running', 'awaiting_input', 'awaiting_approval'],
+    from: OPEN_STATUSES,
     to: 'failed',
     when: 'it cannot go on: no role, no model that answers, a node that died',
   },
-  cancel: {
-    from: ['pending', 'running', 'awaiting_input', 'awaiting_approval'],
-    to: 'cancelled',
-    when: 'a person cancels it',
-  },
+  cancel: { from: OPEN_STATUSES, to: 'cancelled', when: 'a person cancels it' },
 } as const satisfies Transitions<RunState>;
-
-/** Final states. */
-export const ENDED_RUNS = ['completed', 'failed', 'cancelled'] as const satisfies readonly RunStatus[];
 
 export const ACTION_STATUSES = [
   'pending_review',

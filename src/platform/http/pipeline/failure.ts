@@ -1,4 +1,5 @@
-import { ApiError, toErrorObject } from '../../../contract/protocol/errors.ts';
+import { toErrorObject } from '../../../contract/protocol/error-envelope.ts';
+import { ApiError } from '../../../contract/protocol/errors.ts';
 import { isUnavailable } from '../../db/connection/unavailable.ts';
 import { EngineUnavailableError } from '../../engine/engine.ts';
 import type { Logger } from '../../log.ts';

@@ -134,7 +134,7 @@ export function readRunPage(
     return OF_CONVERSATION.readPage(db, [...values, conversationId, agentId ?? null], page);
   }
   if (agentId !== undefined) return OF_AGENT.readPage(db, [...values, agentId], page);
-  const areOpen = statuses?.every((status) => OPEN_STATUSES.includes(status)) ?? false;
+  const areOpen = statuses?.every((status) => OPEN_STATUSES.some((open) => open === status)) ?? false;
   return (areOpen ? OPEN : OF_ACCOUNT).readPage(db, values, page);
 }
 

@@ -119,9 +119,8 @@ function resourceOf({ $ref }: SchemaObject): Html {
 }
 
 function errorLink(condition: ErrorCondition): Html {
-  const entry = ERRORS[condition];
   const shown = codeOf(condition);
-  const anchor = 'anchor' in entry ? entry.anchor : shown;
+  const anchor = ERRORS[condition].anchor ?? shown;
   return html`<a href="/docs/api/errors#${anchor}">${shown}</a>`;
 }
 
