@@ -1,11 +1,11 @@
-import { element } from './element.js';
+import { button, element } from './element.js';
 
 const CATEGORY = 'approval.requested';
 
 /**
- * Tool calls of agents that wait for a decision of this person, also in runs of others. The
- * notifications say which: they are made for all who may decide, and withdrawn as soon as one of
- * them has.
+ * The tool calls of agents that wait for a decision of this person, also in runs of others. Their
+ * notifications go to everyone with the right to decide, and are withdrawn after the first
+ * decision.
  */
 export class Approvals {
   constructor(person, report) {
@@ -22,7 +22,7 @@ export class Approvals {
     this.ready = this.load();
   }
 
-  /** Loads what waits now, and removes the cards of what was decided while this page was away. */
+  /** Loads the waiting calls, and removes the cards of those decided while this page was away. */
   async load() {
     const path = `/v1/messaging/notifications?category=${CATEGORY}&limit=20`;
     const { data } = await this.client.fetch(path);
@@ -33,16 +33,12 @@ export class Approvals {
 
   async update({ id, category, title, agent_run_id: runId, dismissed_at: dismissedAt }) {
     if (category !== CATEGORY) return;
-    if (dismissedAt !== null) {
-      this.withdrawn.add(id);
-      this.remove(id);
-      return;
-    }
+    if (dismissedAt !== null) return this.withdraw(id);
     if (this.cards.has(id) || this.withdrawn.has(id)) return;
     this.cards.set(id, undefined);
     try {
       const waiting = await this.waitingOf(runId);
-      // It may have been decided meanwhile.
+      // The calls may have been decided meanwhile.
       if (waiting.length === 0 || !this.cards.has(id)) return;
       const card = this.cardOf(id, title, runId, waiting);
       this.cards.set(id, card);
@@ -57,33 +53,31 @@ export class Approvals {
     return actions.filter(({ status }) => status === 'pending_review');
   }
 
+  withdraw(id) {
+    this.withdrawn.add(id);
+    this.remove(id);
+  }
+
   remove(id) {
     this.cards.get(id)?.remove();
     this.cards.delete(id);
   }
 
   cardOf(id, title, runId, actions) {
-    const decide = (approve) => this.decide(id, runId, actions, approve);
-    const button = (label, approve) =>
-      element('button', { type: 'button', onclick: () => decide(approve) }, label);
+    const choice = (label, approve) => button(() => this.decide(id, runId, actions, approve), {}, label);
+    const tools = actions.map(({ tool }) => element('code', {}, tool));
     return element(
       'section',
       { class: 'approval', 'aria-label': 'Approval' },
-      element(
-        'p',
-        {},
-        element('strong', {}, title),
-        ', to call ',
-        ...actions.map(({ tool }) => element('code', {}, tool)),
-      ),
+      element('p', {}, element('strong', {}, title), ', to call ', ...tools),
       ...actions.map(({ arguments: args }) =>
         element('pre', { tabindex: '0', 'aria-label': 'Arguments' }, shown(args)),
       ),
-      element('p', { class: 'decisions' }, button('Approve', true), button('Reject', false)),
+      element('p', { class: 'decisions' }, choice('Approve', true), choice('Reject', false)),
     );
   }
 
-  /** In the other panes the card goes with the notification, which is withdrawn. */
+  /** The other panes remove the card when the notification is withdrawn. */
   async decide(id, runId, actions, approve) {
     const buttons = this.cards.get(id).querySelectorAll('button');
     for (const button of buttons) button.disabled = true;
@@ -94,7 +88,7 @@ export class Approvals {
         body: { decisions },
       });
     } catch (error) {
-      // Where another person was quicker, there is nothing to report.
+      // If another person decided first, there is nothing to report.
       const waiting = await this.waitingOf(runId).catch(() => actions);
       if (waiting.length > 0) {
         for (const button of buttons) button.disabled = false;
@@ -102,8 +96,7 @@ export class Approvals {
         return;
       }
     }
-    this.withdrawn.add(id);
-    this.remove(id);
+    this.withdraw(id);
   }
 }
 

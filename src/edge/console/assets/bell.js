@@ -1,9 +1,9 @@
-import { element } from './element.js';
+import { button, element } from './element.js';
 
-/** Milliseconds between the first event of a burst and the question for the new number. */
+/** Milliseconds from the first event of a burst to the request for the new number. */
 const RECOUNT_MS = 200;
 
-/** This person's newest notifications, with the number of all that were not looked at. */
+/** This person's newest notifications, with the number of all unread ones. */
 export class Bell {
   constructor({ client, key, name }, report) {
     this.client = client;
@@ -13,15 +13,9 @@ export class Bell {
     this.count = element('span', { class: 'count', 'aria-hidden': 'true' });
     this.label = element('span', { class: 'hidden' });
     this.list = element('ul', { class: 'notifications', id: `${key}-notifications`, hidden: true });
-    this.button = element(
-      'button',
-      {
-        type: 'button',
-        class: 'bell',
-        'aria-expanded': 'false',
-        'aria-controls': `${key}-notifications`,
-        onclick: () => this.toggle(),
-      },
+    this.button = button(
+      () => this.toggle(),
+      { class: 'bell', 'aria-expanded': 'false', 'aria-controls': `${key}-notifications` },
       element('span', { class: 'icon', 'aria-hidden': 'true' }),
       this.count,
       this.label,
@@ -41,8 +35,8 @@ export class Bell {
   }
 
   /**
-   * The server counts: reading a conversation, here or elsewhere, changes entries that the list
-   * does not have.
+   * Asks the server for the count, because reading a conversation, here or elsewhere, changes
+   * entries that the list does not have.
    */
   recount() {
     this.recounting ??= setTimeout(() => {
@@ -70,12 +64,12 @@ export class Bell {
     const rows = [...this.unread.values()]
       .reverse()
       .map(({ title, body }) =>
-        element('li', {}, element('strong', {}, title), ...(body === null ? [] : [' ', body])),
+        element('li', {}, element('strong', {}, title), body === null ? '' : ` ${body}`),
       );
     this.list.replaceChildren(...(rows.length === 0 ? [element('li', {}, 'Nothing new.')] : rows));
   }
 
-  /** Closing the list marks its entries as read, because the person has seen them. */
+  /** Marks the entries of the list as read when it is closed, because the person has seen them. */
   toggle() {
     const isOpening = this.list.hidden;
     this.list.hidden = !isOpening;

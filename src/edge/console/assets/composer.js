@@ -1,6 +1,6 @@
-import { element } from './element.js';
+import { button, element } from './element.js';
 
-/** Where a message is written, with files and, on a case, the choice of who reads it. */
+/** The form for a message: text, files and, on a case, the choice of its readers. */
 export class Composer {
   constructor(person, conversation, { isTeam, hints, report }) {
     this.conversation = conversation;
@@ -23,7 +23,7 @@ export class Composer {
         hidden: true,
         onchange: () => this.showAudience(),
       },
-      // The first one is chosen: a note by mistake stays in the team.
+      // The first option is the default, because a note by mistake stays in the team.
       element('option', { value: 'internal' }, 'Note to the team'),
       element('option', { value: 'customer' }, 'Reply to the customer'),
     );
@@ -36,25 +36,24 @@ export class Composer {
       onchange: () => this.addFiles(),
     });
     this.list = element('ul', { class: 'uploads', 'aria-label': 'Files to send', hidden: true });
-    const hint = (text) =>
-      element('button', { type: 'button', class: 'hint', onclick: () => this.send({ body: text }) }, text);
+    const hint = (text) => button(() => this.send({ body: text }), { class: 'hint' }, text);
     this.root = element(
       'div',
       { class: 'composer' },
-      ...(hints.length === 0 ? [] : [element('p', { class: 'hints' }, ...hints.map(hint))]),
+      hints.length === 0 ? undefined : element('p', { class: 'hints' }, ...hints.map(hint)),
       this.list,
       element(
         'form',
         { onsubmit: (event) => this.submit(event), id: `${key}-form` },
         this.audience,
-        ...(isTeam ? [this.attachButton()] : []),
+        isTeam ? this.attachButton() : undefined,
         this.input,
         this.button,
       ),
     );
   }
 
-  /** Customers have none: they cannot upload. */
+  /** Customers have no such button, because they cannot upload. */
   attachButton() {
     return element(
       'label',
@@ -69,7 +68,7 @@ export class Composer {
     this.showAudience();
   }
 
-  /** Colour and words say who reads what is being written. */
+  /** Shows by colour and words which readers the text will have. */
   showAudience() {
     const isCase = !this.audience.hidden;
     const isNote = isCase && this.audience.value === 'internal';
@@ -92,7 +91,7 @@ export class Composer {
     });
   }
 
-  /** The view shows what becomes of it. */
+  /** Ignores a rejection, because the view shows it. */
   send(body) {
     this.conversation.send(body).catch(() => {});
   }
@@ -106,16 +105,8 @@ export class Composer {
     const aborter = new AbortController();
     const progress = element('progress', { max: '1', value: '0', 'aria-label': `Uploading ${file.name}` });
     const entry = { aborter, attachment: undefined };
-    const remove = element(
-      'button',
-      {
-        type: 'button',
-        class: 'quiet',
-        'aria-label': `Remove ${file.name}`,
-        onclick: () => this.remove(entry),
-      },
-      '✕',
-    );
+    const label = `Remove ${file.name}`;
+    const remove = button(() => this.remove(entry), { class: 'quiet', 'aria-label': label }, '✕');
     entry.row = element('li', { class: 'upload' }, file.name, ' ', progress, remove);
     this.files.add(entry);
     this.list.append(entry.row);

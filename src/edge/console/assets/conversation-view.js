@@ -1,9 +1,9 @@
 import { Composer } from './composer.js';
-import { element } from './element.js';
+import { button, element } from './element.js';
 import { titleOf } from './inbox.js';
 import { Timeline } from './timeline.js';
 
-/** An open conversation: its title, members, messages, what the others do, and where to write. */
+/** An open conversation: its title, members, messages, the activity of others, and a composer. */
 export class ConversationView {
   constructor(person, id, { isTeam, hints, back, report }) {
     this.person = person;
@@ -14,15 +14,9 @@ export class ConversationView {
     this.badge = element('span', { class: 'count' });
     this.title = element('h3', { id: `${key}-title` }, 'Conversation');
     this.roster = element('ul', { class: 'roster', id: `${key}-roster`, hidden: true });
-    this.rosterButton = element(
-      'button',
-      {
-        type: 'button',
-        class: 'quiet',
-        'aria-expanded': 'false',
-        'aria-controls': `${key}-roster`,
-        onclick: () => this.toggleRoster(),
-      },
+    this.rosterButton = button(
+      () => this.toggleRoster(),
+      { class: 'quiet', 'aria-expanded': 'false', 'aria-controls': `${key}-roster` },
       'Members',
     );
     this.timeline = new Timeline(person, this.conversation, { report });
@@ -34,7 +28,7 @@ export class ConversationView {
       element(
         'div',
         { class: 'bar' },
-        element('button', { type: 'button', class: 'quiet', onclick: back }, '‹ Inbox', this.badge),
+        button(back, { class: 'quiet' }, '‹ Inbox', this.badge),
         this.title,
         this.rosterButton,
       ),
@@ -55,7 +49,7 @@ export class ConversationView {
     this.load(isTeam).catch(report);
   }
 
-  /** Loads what does not come with the messages: title and members. */
+  /** Loads the title and the members, which do not come with the messages. */
   async load(isTeam) {
     const { client, id: ownId } = this.person;
     const shown = await client.conversations.get(this.conversation.id, ['participants']);
@@ -67,21 +61,24 @@ export class ConversationView {
     const isCase = isTeam && shown.audience === 'customer';
     this.composer.chooseAudience(isCase);
     this.timeline.open({ marksNotes: isCase, readThrough: this.members.get(ownId)?.last_read_sequence });
-    this.roster.replaceChildren(...[...this.members.values()].map((member) => this.memberOf(member)));
+    this.showRoster();
     this.rosterButton.hidden = !isTeam;
     this.changed();
   }
 
-  memberOf({ actor, role, type }) {
-    const presence = this.conversation.presence.get(actor.id);
-    const detail = [type === 'user' ? role : type, ...(presence === undefined ? [] : [presence])].join(', ');
-    return element(
-      'li',
-      {},
-      element('strong', {}, actor.name ?? 'Unnamed'),
-      ' ',
-      element('small', {}, detail),
-    );
+  showRoster() {
+    const rows = [...this.members.values()].map(({ actor, role, type }) => {
+      const presence = this.conversation.presence.get(actor.id);
+      const detail = `${type === 'user' ? role : type}${presence === undefined ? '' : `, ${presence}`}`;
+      return element(
+        'li',
+        {},
+        element('strong', {}, actor.name ?? 'Unnamed'),
+        ' ',
+        element('small', {}, detail),
+      );
+    });
+    this.roster.replaceChildren(...rows);
   }
 
   changed() {
@@ -97,7 +94,7 @@ export class ConversationView {
     if (this.status.textContent !== text) this.status.textContent = text;
   }
 
-  /** Which others have read everything. */
+  /** Returns the names of the others that have read everything, as a sentence. */
   readers() {
     const last = this.conversation.messages.findLast(({ sequence }) => sequence !== null);
     if (last === undefined) return '';
@@ -118,7 +115,7 @@ export class ConversationView {
 
   toggleRoster() {
     const isOpening = this.roster.hidden;
-    this.roster.replaceChildren(...[...this.members.values()].map((member) => this.memberOf(member)));
+    this.showRoster();
     this.roster.hidden = !isOpening;
     this.rosterButton.setAttribute('aria-expanded', String(isOpening));
   }
@@ -129,7 +126,7 @@ export class ConversationView {
     );
   }
 
-  /** The keyboard goes on in the composer, or at the message that a search has found. */
+  /** Moves the focus to the composer, or to the message that a search has found. */
   focus(sequence) {
     if (sequence === undefined) this.composer.focus();
     else this.conversation.opened.then(() => this.timeline.show(sequence)).catch(this.report);

@@ -10,7 +10,7 @@ try {
   const hints = { [group]: asked, ...(launch === null ? {} : { [launch]: asked }) };
   const [ada, grace, carl] = await Promise.all(['ada', 'grace', 'carl'].map(openPerson));
   const panes = [
-    // Where the day of the demo account is not there (yet), both begin in the group.
+    // Without the day of the demo account, which may not be written yet, both begin in the group.
     new Pane(ada, { first: launch ?? group, isTeam: true, hints }),
     new Pane(grace, { first: launch === null ? group : null, isTeam: true, hints: {} }),
     new Pane(carl, { first: conversations.case, isTeam: false, hints: {} }),

@@ -1,6 +1,6 @@
 /**
- * Makes an element with properties and children; strings among the children become text. `on…`
- * properties are listeners.
+ * Makes an element with properties and children; strings among the children become text, and
+ * undefined ones are left out. `on…` properties are listeners.
  */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -9,6 +9,11 @@ export function element(tag, properties = {}, ...children) {
     if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
     else made.setAttribute(name, value === true ? '' : value);
   }
-  made.append(...children);
+  made.append(...children.filter((child) => child !== undefined));
   return made;
+}
+
+/** Makes a button that calls `onclick`. */
+export function button(onclick, properties, ...children) {
+  return element('button', { type: 'button', onclick, ...properties }, ...children);
 }

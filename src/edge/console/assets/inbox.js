@@ -1,9 +1,9 @@
-import { element } from './element.js';
+import { button, element } from './element.js';
 import { timeOf } from './time.js';
 
 /**
- * Milliseconds between the first event of a burst, or the last keystroke of a search, and the
- * question for the list.
+ * Milliseconds from the last event of a burst, or keystroke of a search, to the request for the
+ * list.
  */
 const RELOAD_MS = 250;
 const PAGE = 20;
@@ -31,16 +31,13 @@ export class Inbox {
       ...Object.entries(FILTERS).map(([value, label]) => element('option', { value }, label)),
     );
     this.rows = element('ul', { class: 'rows', 'aria-label': `Conversations of ${name}` });
-    this.more = element(
-      'button',
-      { type: 'button', class: 'quiet', hidden: true, onclick: () => this.append().catch(report) },
-      'Show more',
-    );
+    const append = () => this.append().catch(report);
+    this.more = button(append, { class: 'quiet', hidden: true }, 'Show more');
     this.summary = element('p', { class: 'hidden', role: 'status' });
     this.root = element(
       'div',
       { class: 'inbox' },
-      element('div', { class: 'finder', role: 'search' }, this.search, ...(isTeam ? [this.filter] : [])),
+      element('div', { class: 'finder', role: 'search' }, this.search, isTeam ? this.filter : undefined),
       this.summary,
       this.rows,
       this.more,
@@ -59,14 +56,14 @@ export class Inbox {
     this.reloading = setTimeout(() => this.reload(), RELOAD_MS);
   }
 
-  /** Loads the first page again: events say only that something has moved. */
+  /** Loads the first page again, because events do not say which rows have moved. */
   async reload() {
     const words = this.search.value.trim();
     const pages = words === '' ? this.listed() : this.found(words);
     this.pages = pages;
     try {
       const { value: page } = await pages.next();
-      // A newer question is under way.
+      // A newer request is under way.
       if (this.pages !== pages) return;
       const focused = this.rows.contains(document.activeElement) ? document.activeElement.dataset.id : '';
       this.rows.replaceChildren();
@@ -78,7 +75,7 @@ export class Inbox {
       this.hasFailed = false;
     } catch (error) {
       if (this.pages !== pages) return;
-      // The rows of the search before would pass for its results.
+      // The rows of the previous search would pass for the results of this one.
       if (words !== '') this.rows.replaceChildren();
       this.more.hidden = true;
       this.hasFailed = true;
@@ -108,21 +105,19 @@ export class Inbox {
       ...(this.filter.value === '' ? {} : { filter: this.filter.value }),
     });
     for await (const { data, page_info: info } of pages) {
-      // Those in which nothing was said yet come last.
+      // Conversations without a message come last.
       const shown = data.toSorted((a, b) => (a.last_message_at === null) - (b.last_message_at === null));
       yield { rows: shown.map((conversation) => this.rowOf(conversation)), more: info.has_next_page };
     }
   }
 
-  /** Conversations that are called so, in front of messages that say so. */
+  /** Yields conversations whose title or members have the words, then messages that have them. */
   async *found(words) {
     const named = this.client.search(words, { type: 'conversations', include: ['participants'], limit: 5 });
     const { value: first } = await named.next();
     let rows = (first?.data ?? []).map(({ conversation }) => this.rowOf(conversation));
-    for await (const page of this.client.search(words, {
-      include: ['sender', 'conversation'],
-      limit: PAGE,
-    })) {
+    const said = this.client.search(words, { include: ['sender', 'conversation'], limit: PAGE });
+    for await (const page of said) {
       rows = [...rows, ...page.data.map((hit) => this.hitOf(hit))];
       yield { rows, more: page.page_info.has_next_page };
       rows = [];
@@ -131,52 +126,33 @@ export class Inbox {
 
   hitOf({ conversation_id: id, message, highlights }) {
     const place = message.conversation?.title ?? 'a direct message';
-    return element(
-      'li',
-      {},
-      element(
-        'button',
-        {
-          type: 'button',
-          class: 'row',
-          'data-id': message.id,
-          onclick: () => this.openRow(id, message.sequence),
-        },
-        element(
-          'span',
-          { class: 'title' },
-          message.sender?.name ?? 'Parley',
-          element('small', {}, ` in ${place}`),
-        ),
-        element('time', { datetime: message.created_at }, timeOf(message.created_at)),
-        element('span', { class: 'preview' }, ...marked(highlights[0], message.body ?? '')),
-      ),
-    );
+    return this.row(() => this.openRow(id, message.sequence), {
+      id: message.id,
+      title: [message.sender?.name ?? 'Parley', element('small', {}, ` in ${place}`)],
+      at: message.created_at,
+      preview: marked(highlights[0], message.body ?? ''),
+    });
   }
 
   rowOf(conversation) {
     const { id, unread, last_message: last, last_message_at: at } = conversation;
-    return element(
-      'li',
-      {},
-      element(
-        'button',
-        { type: 'button', class: 'row', 'data-id': id, onclick: () => this.openRow(id) },
-        element('span', { class: 'title' }, titleOf(conversation, this.person.id)),
-        at === null ? '' : element('time', { datetime: at }, timeOf(at)),
-        element('span', { class: 'preview' }, last?.body ?? 'No messages yet.'),
-        ...(unread === 0
-          ? []
-          : [
-              element(
-                'span',
-                { class: 'count' },
-                String(unread),
-                element('span', { class: 'hidden' }, ' unread'),
-              ),
-            ]),
-      ),
+    const hint = element('span', { class: 'hidden' }, ' unread');
+    const count = unread === 0 ? undefined : element('span', { class: 'count' }, String(unread), hint);
+    const title = [titleOf(conversation, this.person.id)];
+    const preview = [last?.body ?? 'No messages yet.'];
+    return this.row(() => this.openRow(id), { id, title, at, preview, count });
+  }
+
+  row(open, { id, title, at, preview, count }) {
+    const row = button(
+      open,
+      { class: 'row', 'data-id': id },
+      element('span', { class: 'title' }, ...title),
+      at === null ? undefined : element('time', { datetime: at }, timeOf(at)),
+      element('span', { class: 'preview' }, ...preview),
+      count,
     );
+    return element('li', {}, row);
   }
 
   focus(id) {
@@ -185,7 +161,7 @@ export class Inbox {
   }
 }
 
-/** The text around the words that were found, which are marked. */
+/** Returns the text around the words that were found, which are marked. */
 function marked(highlight, body) {
   if (highlight === undefined) return [body];
   const { text, ranges } = highlight;
@@ -199,7 +175,7 @@ function marked(highlight, body) {
   ];
 }
 
-/** A direct message is called by the other person. */
+/** Returns the title; a direct message has the name of the other person. */
 export function titleOf({ title, participants }, ownId) {
   if (title !== null) return title;
   const others = (participants ?? []).filter(({ actor }) => actor !== null && actor.id !== ownId);
@@ -214,7 +190,7 @@ const FILTERS = {
   snoozed: 'Snoozed',
 };
 
-/** What says that the list has changed, beside `inbox.updated`. */
+/** The events after which the list may have changed, beside `inbox.updated`. */
 const EVENTS = [
   'conversation.added',
   'conversation.removed',

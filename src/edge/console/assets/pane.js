@@ -4,10 +4,7 @@ import { ConversationView } from './conversation-view.js';
 import { element } from './element.js';
 import { Inbox } from './inbox.js';
 
-/**
- * One person: the list of conversations, or in its place the one that is open: at first `first`, or
- * with null the list.
- */
+/** The pane of one person: the open conversation (at first `first`), or the list of all (null). */
 export class Pane {
   constructor(person, { first, isTeam, hints }) {
     this.person = person;
@@ -22,10 +19,10 @@ export class Pane {
     person.client.on('error', ({ message, willRetry }) => {
       if (!willRetry) this.error.textContent = message;
     });
-    this.bell = this.isTeam ? new Bell(person, this.report) : undefined;
-    this.approvals = this.isTeam ? new Approvals(person, this.report) : undefined;
+    this.bell = isTeam ? new Bell(person, this.report) : undefined;
+    this.approvals = isTeam ? new Approvals(person, this.report) : undefined;
     this.inbox = new Inbox(person, {
-      isTeam: this.isTeam,
+      isTeam,
       open: (id, sequence) => this.open(id, { focus: true, sequence }),
       changed: (unread) => this.showUnread(unread),
       report: this.report,
@@ -36,15 +33,15 @@ export class Pane {
       'section',
       { class: 'pane', id: person.key, 'aria-labelledby': `${person.key}-name` },
       this.head(),
-      ...(this.bell === undefined ? [] : [this.bell.list]),
-      ...(this.approvals === undefined ? [] : [this.approvals.box]),
+      this.bell?.list,
+      this.approvals?.box,
       this.place,
       this.error,
     );
     if (first === null) this.place.append(this.inbox.root);
     else this.open(first);
     for (const part of [this.bell, this.approvals]) part?.ready.catch(this.report);
-    if (this.isTeam) person.client.request('presence', { status: 'online' }).catch(this.report);
+    if (isTeam) person.client.request('presence', { status: 'online' }).catch(this.report);
   }
 
   head() {
@@ -55,7 +52,7 @@ export class Pane {
       element('span', { class: 'face', 'aria-hidden': 'true' }, name[0]),
       element('h2', { id: `${key}-name` }, name, ' ', element('small', {}, detail)),
       this.state,
-      ...(this.bell === undefined ? [] : [this.bell.button]),
+      this.bell?.button,
     );
   }
 
@@ -65,10 +62,7 @@ export class Pane {
     if (state === 'live') this.error.textContent = '';
   }
 
-  /**
-   * `focus`: the person asked for it, so the keyboard goes on there; at the message of that number,
-   * if there is one.
-   */
+  /** `focus`: moves the focus there, as the person asked for it; to the message of that number. */
   open(id, { focus = false, sequence } = {}) {
     this.view?.close();
     this.error.textContent = '';
@@ -90,7 +84,7 @@ export class Pane {
     this.inbox.reload().then(() => this.inbox.focus(id));
   }
 
-  /** Conversations with something unread, beside the one that is open. */
+  /** Shows the number of unread conversations beside the open one. */
   showUnread(unread) {
     this.unread = unread;
     this.view?.showUnread(unread);

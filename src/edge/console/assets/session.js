@@ -2,7 +2,7 @@ import { connect } from '/v1/client.js';
 
 let current = request();
 
-/** Ids and tokens of the demo account. */
+/** Resolves with the ids and tokens of the demo account. */
 export function session() {
   return current.then(({ value }) => value);
 }
@@ -14,18 +14,16 @@ async function request() {
   return { value, at: Date.now() };
 }
 
-/** The SDK asks when a token expires or was refused; all panes share one answer for a while. */
+/** The SDK calls it when a token expires or was refused; all panes share an answer for a while. */
 async function tokenOf(key) {
   const known = await current.catch(() => undefined);
-  if (known === undefined || Date.now() - known.at > SHARED_MS) {
-    current = request();
-  }
+  if (known === undefined || Date.now() - known.at > SHARED_MS) current = request();
   return (await session()).people[key].token;
 }
 
 const SHARED_MS = 30_000;
 
-/** One person, with a client of its own. */
+/** Returns one person with a client of its own. */
 export async function openPerson(key) {
   const { people, account_id: account, service_version: version } = await session();
   const client = connect({ url: location.origin, account, version, getToken: () => tokenOf(key) });

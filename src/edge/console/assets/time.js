@@ -1,7 +1,7 @@
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
-/** The time of today, else the day. */
+/** Returns the time of a moment of today, else the day. */
 export function timeOf(text) {
   const at = new Date(text);
   return at.toDateString() === new Date().toDateString() ? TIME.format(at) : DAY.format(at);

@@ -1,10 +1,7 @@
-import { element } from './element.js';
+import { button, element } from './element.js';
 import { timeOf } from './time.js';
 
-/**
- * The messages of a conversation, drawn by key, so that each keeps its element from the local echo
- * on.
- */
+/** The messages of a conversation, by key, so that each keeps the element of its local echo. */
 export class Timeline {
   constructor(person, conversation, { report }) {
     this.person = person;
@@ -12,11 +9,8 @@ export class Timeline {
     this.report = report;
     this.items = new Map();
     this.marksNotes = false;
-    this.older = element(
-      'button',
-      { type: 'button', class: 'quiet older', hidden: true, onclick: () => this.loadOlder() },
-      'Show older messages',
-    );
+    const loadOlder = () => this.loadOlder();
+    this.older = button(loadOlder, { class: 'quiet older', hidden: true }, 'Show older messages');
     this.newLine = element('p', { class: 'new' }, 'New');
     this.list = element('div', {
       class: 'messages',
@@ -28,11 +22,11 @@ export class Timeline {
     this.height = 0;
     this.root.addEventListener('scroll', () => {
       const { scrollTop, scrollHeight, clientHeight } = this.root;
-      // The box has another size since: that was not the person.
+      // The box has changed its size meanwhile, so the person did not scroll.
       if (clientHeight !== this.height) return;
       this.isAtEnd = scrollHeight - scrollTop - clientHeight < 40;
     });
-    // When it becomes smaller by a card or a keyboard, it still shows the last message.
+    // A box that becomes smaller, because of a card or a keyboard, still shows the last message.
     new ResizeObserver(() => {
       this.height = this.root.clientHeight;
       this.toEnd();
@@ -40,8 +34,8 @@ export class Timeline {
   }
 
   /**
-   * `marksNotes`: marks what the customer does not see. `readThrough`: what was read before this
-   * view was opened.
+   * `marksNotes`: whether to mark messages that the customer does not see. `readThrough`: the last
+   * number that was read before this view was opened.
    */
   open({ marksNotes, readThrough }) {
     this.marksNotes = marksNotes;
@@ -52,7 +46,7 @@ export class Timeline {
     for (const item of this.items.values()) item.message = undefined;
   }
 
-  /** Shows older messages above, without moving what is being read. */
+  /** Shows older messages above, without moving the visible ones. */
   async loadOlder() {
     this.older.disabled = true;
     this.list.setAttribute('aria-busy', 'true');
@@ -101,14 +95,15 @@ export class Timeline {
 
   fill(row, message) {
     const { sender, author_id: authorId, delivery, kind, streaming_state: streaming } = message;
-    // The team answers customers as Customer Service.
+    // The sender of an answer to a customer is Customer Service.
     const isOwn = delivery !== 'sent' || (authorId ?? sender?.id) === this.person.id;
     const isSystem = sender === null;
+    const isNote = this.isNote(message);
     row.className = `message ${isSystem ? 'system' : isOwn ? 'own' : kind} ${delivery}`;
     row.classList.toggle('writing', streaming === 'streaming');
-    row.classList.toggle('note', this.isNote(message));
+    row.classList.toggle('note', isNote);
     row.replaceChildren(
-      ...(this.isNote(message) ? [element('p', { class: 'flag' }, NOTE)] : []),
+      ...(isNote ? [element('p', { class: 'flag' }, NOTE)] : []),
       this.headingOf(message, isSystem ? 'Parley' : isOwn ? 'You' : (sender.name ?? 'Unnamed')),
       element('p', { class: 'text' }, textOf(message)),
       ...this.filesOf(message),
@@ -117,57 +112,34 @@ export class Timeline {
     );
   }
 
-  /**
-   * Whether the customer of this case does not see it. Of a message that is being sent, its request
-   * says so.
-   */
+  /** Returns whether the customer of this case does not see the message, or will not. */
   isNote({ visibility, request }) {
     if (!this.marksNotes) return false;
     return request === undefined ? visibility === 'internal' : request.audience !== 'customer';
   }
 
-  /** The reactions of all, as buttons that add or take back one's own. */
+  /** Returns the reactions of all, as buttons that add or take back the person's own. */
   reactionsOf({ id, reactions }) {
-    const given = reactions ?? [];
-    if (given.length === 0) return [];
-    const buttons = given.map(({ emoji, count, mine }) =>
-      element(
-        'button',
-        {
-          type: 'button',
-          class: 'reaction',
-          'aria-pressed': String(mine),
-          onclick: () => this.react(id, emoji, mine),
-        },
-        `${emoji} ${count}`,
-      ),
-    );
+    if (!reactions?.length) return [];
+    const buttons = reactions.map(({ emoji, count, mine }) => {
+      const properties = { class: 'reaction', 'aria-pressed': String(mine) };
+      return button(() => this.react(id, emoji, mine), properties, `${emoji} ${count}`);
+    });
     return [element('div', { class: 'reactions', role: 'group', 'aria-label': 'Reactions' }, ...buttons)];
   }
 
-  /** The reactions to choose from; a message that is not there to be reacted to has none. */
+  /** Returns the reactions to choose from; undefined for messages that take none. */
   menuOf({ id, delivery, sender, deleted_at: deletedAt }) {
-    if (delivery !== 'sent' || sender === null || deletedAt !== null) return [];
+    if (delivery !== 'sent' || sender === null || deletedAt !== null) return undefined;
     const buttons = EMOJIS.map(([emoji, label]) =>
-      element(
-        'button',
-        {
-          type: 'button',
-          class: 'reaction',
-          'aria-label': label,
-          onclick: () => this.react(id, emoji, false),
-        },
-        emoji,
-      ),
+      button(() => this.react(id, emoji, false), { class: 'reaction', 'aria-label': label }, emoji),
     );
-    return [
-      element(
-        'details',
-        { class: 'menu' },
-        element('summary', { 'aria-label': 'React', title: 'React' }, '☺'),
-        element('span', { class: 'reactions', role: 'group', 'aria-label': 'React with' }, ...buttons),
-      ),
-    ];
+    return element(
+      'details',
+      { class: 'menu' },
+      element('summary', { 'aria-label': 'React', title: 'React' }, '☺'),
+      element('span', { class: 'reactions', role: 'group', 'aria-label': 'React with' }, ...buttons),
+    );
   }
 
   react(id, emoji, isMine) {
@@ -195,43 +167,31 @@ export class Timeline {
   headingOf(message, name) {
     const { created_at: at, kind, email_status: mail } = message;
     const mark = kind === 'email' ? ' · by mail' : mail ? ` · mail ${mail}` : '';
-    return element(
-      'div',
-      { class: 'by' },
-      element(
-        'span',
-        {},
-        element('strong', {}, name),
-        mark,
-        ' ',
-        element('time', { datetime: at }, timeOf(at)),
-      ),
-      ...this.menuOf(message),
-    );
+    const time = element('time', { datetime: at }, timeOf(at));
+    const by = element('span', {}, element('strong', {}, name), mark, ' ', time);
+    return element('div', { class: 'by' }, by, this.menuOf(message));
   }
 
   filesOf({ attachments }) {
-    const files = attachments ?? [];
-    return files.length === 0 ? [] : [element('p', { class: 'files' }, ...files.map(fileOf))];
+    return attachments?.length ? [element('p', { class: 'files' }, ...attachments.map(fileOf))] : [];
   }
 
-  /** What becomes of a message that is being sent. */
+  /** Returns the state of a message that is being sent, or was not. */
   footOf({ delivery, key, error }) {
     if (delivery === 'sent') return [];
     if (delivery === 'pending') return [element('p', { class: 'foot' }, 'Sending…')];
-    const button = (label, act) => element('button', { type: 'button', class: 'quiet', onclick: act }, label);
     return [
       element(
         'p',
         { class: 'foot', role: 'alert' },
         `Not sent: ${error.message} `,
-        button('Try again', () => this.conversation.retry(key).catch(() => {})),
-        button('Discard', () => this.conversation.discard(key)),
+        button(() => this.conversation.retry(key).catch(() => {}), { class: 'quiet' }, 'Try again'),
+        button(() => this.conversation.discard(key), { class: 'quiet' }, 'Discard'),
       ),
     ];
   }
 
-  /** Before the first message that was unread when the view was opened. */
+  /** Puts the line before the first message that was unread when the view was opened. */
   placeNewLine() {
     const row = this.items.get(this.unread?.key)?.row;
     if (row === undefined) this.newLine.remove();
@@ -253,7 +213,7 @@ const EMOJIS = [
   ['👀', 'Eyes'],
 ];
 
-/** Most pages of older messages that are loaded to show one. */
+/** Most pages of older messages that are loaded to show one message. */
 const MOST_PAGES = 25;
 
 function textOf({ body, deleted_at: deletedAt, redaction }) {
@@ -264,12 +224,6 @@ function textOf({ body, deleted_at: deletedAt, redaction }) {
 function fileOf({ kind, url, filename, removed_at: removedAt }) {
   if (removedAt) return element('span', {}, `${filename ?? 'Attachment'} (removed)`);
   const name = filename ?? url ?? 'Attachment';
-  if (kind === 'image') {
-    return element(
-      'a',
-      { href: url, target: '_blank', rel: 'noreferrer' },
-      element('img', { src: url, alt: name, loading: 'lazy' }),
-    );
-  }
-  return element('a', { href: url, target: '_blank', rel: 'noreferrer' }, name);
+  const shown = kind === 'image' ? element('img', { src: url, alt: name, loading: 'lazy' }) : name;
+  return element('a', { href: url, target: '_blank', rel: 'noreferrer' }, shown);
 }
