@@ -60,12 +60,8 @@ export class Gateway {
   readonly streams: Streams;
   /** Publishes to the sockets of this node only. */
   readonly broadcast: Broadcast;
-  readonly #heartbeats: Heartbeats;
-  readonly #inboxUpdates: InboxUpdates;
-  readonly #presence: Presence;
-  readonly #record: PresenceRecord;
-  readonly #revocation: Revocation;
   readonly #server: SocketServer;
+  readonly #parts: readonly { close(): Promise<void> }[];
   readonly #unregister: () => void;
 
   constructor(options: GatewayOptions) {
@@ -104,7 +100,7 @@ export class Gateway {
       resume,
       heartbeatCursors,
     });
-    this.#inboxUpdates = new InboxUpdates({ ...options, sessions, broadcast: fanout.broadcast });
+    const inboxUpdates = new InboxUpdates({ ...options, sessions, broadcast: fanout.broadcast });
     const unregister = options.engine.onMissed(({ channels }) => streams.askOthers(channels));
     const stopListening = rights.onChange((subject) => {
       if (subject.startsWith(ACTOR)) streams.forgetFrames();
@@ -115,10 +111,6 @@ export class Gateway {
     };
     this.streams = streams;
     this.broadcast = fanout.broadcast;
-    this.#heartbeats = heartbeats;
-    this.#presence = presence;
-    this.#record = record;
-    this.#revocation = revocation;
     this.#server = new SocketServer({
       ...options,
       heartbeats,
@@ -130,6 +122,7 @@ export class Gateway {
       fanout,
       record,
     });
+    this.#parts = [this.#server, heartbeats, inboxUpdates, presence, record, revocation];
   }
 
   /**
@@ -143,14 +136,7 @@ export class Gateway {
   /** Must be called after `drain`. The HttpServer cuts sockets that are still open. */
   async close(): Promise<void> {
     this.#unregister();
-    await Promise.all([
-      this.#server.close(),
-      this.#heartbeats.close(),
-      this.#inboxUpdates.close(),
-      this.#presence.close(),
-      this.#record.close(),
-      this.#revocation.close(),
-    ]);
+    await Promise.all(this.#parts.map((part) => part.close()));
   }
 }
 

@@ -1,4 +1,3 @@
-import type { InboxSummary } from '../../contract/protocol/resources/inbox.ts';
 import { EVENTS } from '../../contract/protocol/socket/events.ts';
 import { covers } from '../../contract/protocol/versions.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
@@ -118,16 +117,13 @@ export class InboxUpdates {
     const principal = this.#readerOf(actorId);
     if (principal === undefined) return;
     const summary = await readInboxSummary(database, principal);
-    const said = contentOf(summary);
+    const { as_of: _, ...content } = summary;
+    const said = JSON.stringify(content);
     if (this.#sent.get(actorId) === said) return;
     this.#sent.set(actorId, said);
     const event = { event: 'inbox.updated', stream: actorId, conversationId: null, sequence: 0 } as const;
     broadcast('durable', toEphemeralFrame({ ...event, resource: actorId, at: summary.as_of, team: summary }));
   }
-}
-
-function contentOf({ as_of: _, ...content }: InboxSummary): string {
-  return JSON.stringify(content);
 }
 
 const ROUND_EVERY_MS = 1_000;

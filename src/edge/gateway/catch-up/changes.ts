@@ -40,8 +40,8 @@ export async function readChanges(
   const isTooMany = ({ count, bytes }: Changed) => count > limit || (limit < NO_LIMIT && bytes > MAX_BYTES);
   const tooMany = new Set(rows.filter(isTooMany).map(({ stream }) => stream));
   const frames = new Map<string, CommittedFrame[]>();
-  for (const { arm, catchUp } of catchUps) {
-    const changed = rows.filter(({ part, stream }) => part === arm.part && !tooMany.has(stream));
+  for (const catchUp of catchUps) {
+    const changed = rows.filter(({ part, stream }) => part === catchUp.arm.part && !tooMany.has(stream));
     if (changed.length === 0) continue;
     const streamIds = changed.map(({ stream }) => stream);
     for (const event of await catchUp.since(from, streamIds, since)) {
@@ -74,27 +74,19 @@ function streamsWith(stream: Stream, { part, rows, bytes = '0' }: ChangedArm): s
         SELECT ${bytes} AS bytes FROM ${rows} LIMIT $4) AS changed`;
 }
 
-interface Reading {
-  readonly catchUps: readonly {
-    readonly stream: Stream;
-    readonly arm: ChangedArm;
-    readonly catchUp: CatchUp;
-  }[];
-  readonly readChanged: ReturnType<typeof readChangedBy>;
-}
-
-let known: Reading | undefined;
+let known:
+  | { readonly catchUps: readonly CatchUp[]; readonly readChanged: ReturnType<typeof readChangedBy> }
+  | undefined;
 
 /** Made at first use, when the features are installed. */
-function reading(): Reading {
+function reading() {
   if (known !== undefined) return known;
-  const catchUps = (['conversation', 'actor'] as const).flatMap((stream) =>
-    eventSources().flatMap(({ changed }) => {
-      const catchUp = changed[stream];
-      return catchUp === undefined ? [] : { stream, arm: catchUp.arm, catchUp };
-    }),
-  );
-  const parts = new Set(catchUps.map(({ stream, arm }) => streamsWith(stream, arm)));
+  const parts = new Set<string>();
+  const catchUps = (['conversation', 'actor'] as const).flatMap((stream) => {
+    const ofStream = eventSources().flatMap(({ changed }) => changed[stream] ?? []);
+    for (const { arm } of ofStream) parts.add(streamsWith(stream, arm));
+    return ofStream;
+  });
   known = { catchUps, readChanged: readChangedBy([...parts]) };
   return known;
 }

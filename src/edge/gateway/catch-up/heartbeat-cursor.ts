@@ -52,10 +52,8 @@ function isLive(session: Progress): boolean {
   return true;
 }
 
-interface Subscriber {
+interface Subscriber extends Progress {
   readonly audience: ReaderAudience;
-  readonly conversationIds: Iterable<string>;
-  subscription(conversationId: string): SocketSubscription | undefined;
 }
 
 /**

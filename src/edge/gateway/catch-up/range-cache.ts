@@ -72,8 +72,8 @@ export class RangeCache {
   read(range: DeliveredRange): Promise<RangePart> {
     const recent = this.#recent.get(range.stream);
     if (recent?.changes === range.stream.changes && recent.after <= range.after) {
-      const part = firstPart(recent.frames, range, recent.upTo);
-      if (part !== undefined) return Promise.resolve(part);
+      const { taken: frames, upTo } = takePart(recent.frames, range, ({ sequence }) => sequence, teamBytes);
+      if (upTo <= recent.upTo) return Promise.resolve({ frames, upTo });
     }
     return this.#reads.ask(range);
   }
@@ -179,18 +179,13 @@ class FrameEncoder {
     return frames.sort((a, b) => a.sequence - b.sequence);
   }
 
-  #read({ stream, after, upTo }: DeliveredRange): RangePart {
-    const frames: CreatedFrame[] = [];
-    let bytes = 0;
-    for (const message of this.#messages) {
-      const sequence = message.row.sequence ?? 0;
-      if (sequence <= after || sequence > upTo) continue;
-      const frame = this.#encode(message, stream);
-      frames.push(frame);
-      bytes += frame.team?.length ?? 0;
-      if (bytes >= PART_BYTES) return { frames, upTo: sequence };
-    }
-    return { frames, upTo };
+  #read(ask: DeliveredRange): RangePart {
+    const frameOf = (message: MessageWithParts) => this.#encode(message, ask.stream);
+    const sequenceOf = ({ row }: MessageWithParts) => row.sequence ?? 0;
+    const { taken, upTo } = takePart(this.#messages, ask, sequenceOf, (message) =>
+      teamBytes(frameOf(message)),
+    );
+    return { frames: taken.map(frameOf), upTo };
   }
 
   #encode(message: MessageWithParts, { audience }: ConversationStream): CreatedFrame {
@@ -207,31 +202,33 @@ const NOTHING = new FrameEncoder([]);
 
 /** Adds the rows of a range to `wanted` until their texts fill a part. Returns that range. */
 function begin(rows: readonly BriefRow[], range: DeliveredRange, wanted: Set<BriefRow>): DeliveredRange {
-  let bytes = 0;
-  for (const row of rows) {
-    if (row.sequence! <= range.after || row.sequence! > range.upTo) continue;
-    wanted.add(row);
-    bytes += row.large_bytes ?? row.body?.length ?? 0;
-    if (bytes >= PART_BYTES) return { ...range, upTo: row.sequence! };
-  }
-  return range;
+  const sizeOf = (row: BriefRow) => row.large_bytes ?? row.body?.length ?? 0;
+  const { taken, upTo } = takePart(rows, range, ({ sequence }) => sequence!, sizeOf);
+  for (const row of taken) wanted.add(row);
+  return { ...range, upTo };
 }
 
-/** Returns the first part of a range from these frames, or undefined if they end too early. */
-function firstPart(
-  known: readonly CreatedFrame[],
+/** Takes the items of a range, up to and including the one that fills a part. */
+function takePart<Item>(
+  items: readonly Item[],
   { after, upTo }: DeliveredRange,
-  knownUpTo: number,
-): RangePart | undefined {
-  const frames: CreatedFrame[] = [];
+  sequenceOf: (item: Item) => number,
+  sizeOf: (item: Item) => number,
+): { readonly taken: readonly Item[]; readonly upTo: number } {
+  const taken: Item[] = [];
   let bytes = 0;
-  for (const frame of known) {
-    if (frame.sequence <= after || frame.sequence > upTo) continue;
-    frames.push(frame);
-    bytes += frame.team?.length ?? 0;
-    if (bytes >= PART_BYTES) return { frames, upTo: frame.sequence };
+  for (const item of items) {
+    const sequence = sequenceOf(item);
+    if (sequence <= after || sequence > upTo) continue;
+    taken.push(item);
+    bytes += sizeOf(item);
+    if (bytes >= PART_BYTES) return { taken, upTo: sequence };
   }
-  return knownUpTo >= upTo ? { frames, upTo } : undefined;
+  return { taken, upTo };
+}
+
+function teamBytes({ team }: CreatedFrame): number {
+  return team?.length ?? 0;
 }
 
 /** Doubled, because the form of an older version is kept beside the newest (forms.ts). */

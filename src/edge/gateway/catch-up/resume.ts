@@ -12,7 +12,6 @@ import type { CommittedFrame } from '../../../platform/engine/frame.ts';
 import { mayFollow, sendRevoked } from '../socket/revocation.ts';
 import type { Session } from '../socket/session.ts';
 import { type SocketSubscription, tooManySubscriptions } from '../socket/session-state.ts';
-import { topics } from '../stream/reader.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Changes, readChanges } from './changes.ts';
 import type { Cursors, ReadCursor } from './cursors.ts';
@@ -151,16 +150,13 @@ export class Resume {
   async #readMissed(ask: ChangesAsk): Promise<ReadonlyMap<string, MissedChanges>> {
     const read = await this.#changes.ask(ask);
     const missed = new Map<string, MissedChanges>();
-    for (const id of ask.conversationIds) {
-      const again = async () =>
-        changesOf(await this.#changes.ask({ ...ask, conversationIds: [id], actorIds: [] }), id);
-      missed.set(id, new MissedChanges(changesOf(read, id), again));
-    }
-    for (const id of ask.actorIds) {
-      const again = async () =>
-        changesOf(await this.#changes.ask({ ...ask, conversationIds: [], actorIds: [id] }), id);
-      missed.set(id, new MissedChanges(changesOf(read, id), again));
-    }
+    const add = (id: string, one: Partial<ChangesAsk>) => {
+      const again = { ...ask, conversationIds: [], actorIds: [], ...one };
+      const readAgain = async () => changesOf(await this.#changes.ask(again), id);
+      missed.set(id, new MissedChanges(changesOf(read, id), readAgain));
+    };
+    for (const id of ask.conversationIds) add(id, { conversationIds: [id] });
+    for (const id of ask.actorIds) add(id, { actorIds: [id] });
     return missed;
   }
 
@@ -191,10 +187,7 @@ export class Resume {
     subscription.headSequence = joined.headSequence;
     subscription.state = 'replaying';
     await joined.run(changes, onPause);
-    if (session.closed || session.subscription(id) !== subscription) return;
-    // A reader that was sent `resync` is not on the topic.
-    if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
-    else session.removeSubscription(id);
+    session.replayed(id, subscription);
   }
 
   async #runKnown(
@@ -333,17 +326,11 @@ function* inQueries(asks: readonly ChangesAsk[]) {
 }
 
 function unknownCursor(): ApiError {
-  return new ApiError('invalid_format', 'The cursor is broken, or belongs to another database.', {
-    param: 'cursor',
-  });
+  const message = 'The cursor is broken, or belongs to another database.';
+  return new ApiError('invalid_format', message, { param: 'cursor' });
 }
 
 function alreadyFurther(): ApiError {
-  return new ApiError(
-    'resource_conflict',
-    'The socket follows one of these conversations from a later message. Unsubscribe first.',
-    {
-      param: 'conversations',
-    },
-  );
+  const message = 'The socket follows one of these conversations from a later message. Unsubscribe first.';
+  return new ApiError('resource_conflict', message, { param: 'conversations' });
 }

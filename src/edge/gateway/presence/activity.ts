@@ -49,9 +49,18 @@ export class Activity {
     if (facts === undefined) throw notFound('conversation', 'conversation_id');
     requireSender(principal, facts);
     requireFollower(session, id);
-    if (this.#isNews(session, id, state)) {
-      this.#publishTyping(id, { actor_id: principal.actor.id, state });
-    }
+    if (!this.#isNews(session, id, state)) return {};
+    const actorId = principal.actor.id;
+    publish(this.#options.engine, {
+      event: 'typing',
+      stream: id,
+      conversationId: id,
+      sequence: 0,
+      resource: actorId,
+      at: wireTime(Date.now()),
+      team: { actor_id: actorId, state } satisfies Typing,
+      // Not tried again: the next event repeats the state.
+    }).catch(() => {});
     return {};
   }
 
@@ -105,19 +114,6 @@ export class Activity {
     if (last !== undefined && nowMs - last.startedAtMs < START_EVERY_MS) return false;
     typed.set(conversationId, { state, startedAtMs: nowMs });
     return true;
-  }
-
-  #publishTyping(conversationId: string, data: Typing): void {
-    publish(this.#options.engine, {
-      event: 'typing',
-      stream: conversationId,
-      conversationId,
-      sequence: 0,
-      resource: data.actor_id,
-      at: wireTime(Date.now()),
-      team: data,
-      // Not tried again: the next event repeats the state.
-    }).catch(() => {});
   }
 }
 

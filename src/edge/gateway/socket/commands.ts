@@ -19,7 +19,6 @@ import type { Metrics } from '../../../platform/metrics.ts';
 import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
 import type { Resume } from '../catch-up/resume.ts';
 import type { Activity } from '../presence/activity.ts';
-import { topics } from '../stream/reader.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Admission, expiryShown } from './admission.ts';
 import { type AnyFrame, type Request, readRequest } from './requests.ts';
@@ -201,9 +200,10 @@ export class Commands {
         head_sequence: joined.headSequence,
       });
       // Not awaited, so that a long replay delays no other request of the socket.
-      subscription.replay = this.#replay(session, id, subscription, joined).catch((error) =>
-        this.#failed(session, error, frame),
-      );
+      subscription.replay = joined
+        .run()
+        .then(() => session.replayed(id, subscription))
+        .catch((error) => this.#failed(session, error, frame));
     } catch (error) {
       if (session.subscription(id) === subscription) session.removeSubscription(id);
       const refusal = this.#toApiError(session, error, frame);
@@ -240,19 +240,6 @@ export class Commands {
     const joined = await streams.join(id, session, after);
     if (session.subscription(id) !== subscription) throw notFound('conversation', 'conversation_id');
     return joined;
-  }
-
-  async #replay(
-    session: Session,
-    id: string,
-    subscription: SocketSubscription,
-    joined: Joined,
-  ): Promise<void> {
-    await joined.run();
-    if (session.subscription(id) !== subscription || session.closed) return;
-    // A reader that was sent `resync` is not on the topic: it may subscribe again.
-    if (session.isOn(topics.durable(id, session))) subscription.state = 'live';
-    else session.removeSubscription(id);
   }
 
   async #resume(session: Session, frame: CommandFrame<'resume'>): Promise<void> {
@@ -391,23 +378,16 @@ function retryAfterOf({ retryAfterS }: ApiError): number | undefined {
 }
 
 function notYetKnown(): ApiError {
-  return new ApiError(
-    'invalid_credentials',
-    'The socket is not authenticated yet. Send an authenticate frame first.',
-  );
+  const message = 'The socket is not authenticated yet. Send an authenticate frame first.';
+  return new ApiError('invalid_credentials', message);
 }
 
 function alreadyKnown(): ApiError {
-  return new ApiError(
-    'resource_conflict',
-    'The socket is already authenticated. Use refresh for a newer token.',
-  );
+  const message = 'The socket is already authenticated. Use refresh for a newer token.';
+  return new ApiError('resource_conflict', message);
 }
 
 function alreadyFurther(fromSequence: number): ApiError {
-  return new ApiError(
-    'resource_conflict',
-    `The socket is subscribed after ${fromSequence}. Unsubscribe first to get earlier messages.`,
-    { param: 'after_sequence' },
-  );
+  const message = `The socket is subscribed after ${fromSequence}. Unsubscribe first to get earlier messages.`;
+  return new ApiError('resource_conflict', message, { param: 'after_sequence' });
 }

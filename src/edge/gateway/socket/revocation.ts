@@ -26,12 +26,15 @@ export interface RevocationOptions {
 
 /** Returns whether the caller may follow a conversation: if it may read it over REST. */
 export function mayFollow(principal: Principal, facts: ConversationFacts): boolean {
-  return mayRead(principal, facts) && readsMessages(principal);
+  return mayRead(principal, facts) && mayHaveFeed(principal);
 }
 
-/** The feed shows previews of messages. */
+/**
+ * Returns whether the caller may read messages, of which the feed shows previews. Customers have no
+ * role, and may read the conversations that they take part in.
+ */
 export function mayHaveFeed(principal: Principal): boolean {
-  return readsMessages(principal);
+  return principal.customer || hasPermission(principal, 'messaging:read');
 }
 
 /**
@@ -234,11 +237,6 @@ export function sendRevoked(
 
 const UNHEALTHY_SWEEP_MS = 1_000;
 const BATCH = 64;
-
-/** Customers have no role, and may read the conversations that they take part in. */
-function readsMessages(principal: Principal): boolean {
-  return principal.customer || hasPermission(principal, 'messaging:read');
-}
 
 function take<K, V>(from: Map<K, V>, count: number): [K, V][] {
   const taken: [K, V][] = [];

@@ -5,7 +5,7 @@ import type {
   us_socket_context_t,
   WebSocket,
 } from 'uWebSockets.js';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { wireTime } from '../../../contract/protocol/canonical-json.ts';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { SocketLimits } from '../../../contract/protocol/socket/socket-limits.ts';
@@ -52,7 +52,7 @@ export interface SocketServerOptions extends Omit<SessionHost, 'gapped' | 'ended
 export class SocketServer {
   readonly #options: SocketServerOptions;
   readonly #host: SessionHost;
-  readonly #cork = CorkHolder.open();
+  readonly #cork = holdCork();
   #draining = false;
   #emptied: (() => void) | undefined;
 
@@ -251,49 +251,35 @@ export class SocketServer {
  * complains on standard error each time. So another request holds the cork: our own, on a listener
  * that is closed afterwards, and never answered.
  */
-class CorkHolder {
-  readonly #held: HttpResponse;
-  readonly #client: Socket;
-  readonly #lost: () => boolean;
-
-  static async open(): Promise<CorkHolder> {
-    const app = App();
-    let lost = false;
-    const held = new Promise<HttpResponse>((resolve) => {
-      app.get('/', (response) => {
-        response.onAborted(() => {
-          lost = true;
-        });
-        resolve(response);
-      });
+async function holdCork() {
+  const app = App();
+  let lost = false;
+  const { promise: requested, resolve } = Promise.withResolvers<HttpResponse>();
+  app.get('/', (response) => {
+    response.onAborted(() => {
+      lost = true;
     });
-    const listener = await new Promise<us_listen_socket>((resolve, reject) => {
-      app.listen('127.0.0.1', 0, (socket) =>
-        socket === false ? reject(new Error('cannot listen on 127.0.0.1')) : resolve(socket),
-      );
-    });
-    const client = connect(us_socket_local_port(listener), '127.0.0.1');
-    client.unref();
-    client.write('GET / HTTP/1.1\r\nHost: cork\r\n\r\n');
-    const holder = new CorkHolder(await held, client, () => lost);
-    us_listen_socket_close(listener);
-    return holder;
-  }
-
-  private constructor(held: HttpResponse, client: Socket, lost: () => boolean) {
-    this.#held = held;
-    this.#client = client;
-    this.#lost = lost;
-  }
-
-  run(work: () => void): void {
-    if (this.#lost()) work();
-    else this.#held.cork(work);
-  }
-
-  close(): void {
-    this.#client.destroy();
-  }
+    resolve(response);
+  });
+  const listener = await new Promise<us_listen_socket>((resolve, reject) => {
+    app.listen('127.0.0.1', 0, (socket) =>
+      socket === false ? reject(new Error('cannot listen on 127.0.0.1')) : resolve(socket),
+    );
+  });
+  const client = connect(us_socket_local_port(listener), '127.0.0.1');
+  client.unref();
+  client.write('GET / HTTP/1.1\r\nHost: cork\r\n\r\n');
+  const held = await requested;
+  us_listen_socket_close(listener);
+  return {
+    run(work: () => void): void {
+      if (lost) work();
+      else held.cork(work);
+    },
+    close(): void {
+      client.destroy();
+    },
+  };
 }
 
 /** The user data, which uWS copies key by key to its own object: under one name of ours. */

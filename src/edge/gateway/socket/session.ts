@@ -7,9 +7,8 @@ import type { SocketLimits } from '../../../contract/protocol/socket/socket-limi
 import { SOCKETS_SINCE, type Version } from '../../../contract/protocol/versions.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Logger } from '../../../platform/log.ts';
-import type { HeartbeatCursors } from '../catch-up/heartbeat-cursor.ts';
-import { movedHeads } from '../catch-up/heartbeat-cursor.ts';
-import type { Reader, ReaderAudience } from '../stream/reader.ts';
+import { type HeartbeatCursors, movedHeads } from '../catch-up/heartbeat-cursor.ts';
+import { type Reader, type ReaderAudience, topics } from '../stream/reader.ts';
 import type { Streams } from '../stream/streams.ts';
 import { ClientLimits } from './client-limits.ts';
 import type { Handshake } from './handshake.ts';
@@ -153,6 +152,16 @@ export class Session implements Reader, Timed {
     if (this.#subscriptions?.delete(conversationId) !== true) return false;
     this.#host.sessions.remove(this, [conversationId]);
     return true;
+  }
+
+  /**
+   * Must be called when the subscription's replay has ended. It is live then, or ends if the session
+   * was sent `resync` and is not on the topic: it may subscribe again.
+   */
+  replayed(conversationId: string, subscription: SocketSubscription): void {
+    if (this.closed || this.subscription(conversationId) !== subscription) return;
+    if (this.isOn(topics.durable(conversationId, this))) subscription.state = 'live';
+    else this.removeSubscription(conversationId);
   }
 
   join(topic: string): void {

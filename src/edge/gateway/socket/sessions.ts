@@ -33,12 +33,6 @@ export class Sessions<Session extends object> {
     return found instanceof Set ? [...found] : [found];
   }
 
-  count(subject: string): number {
-    const found = this.#bySubject.get(subject);
-    if (found === undefined) return 0;
-    return found instanceof Set ? found.size : 1;
-  }
-
   add(session: Session, subjects: Iterable<string>): void {
     for (const subject of subjects) {
       const found = this.#bySubject.get(subject);

@@ -52,15 +52,7 @@ export class OpenStream {
 
   /** Made for the first ephemeral event. */
   get ephemeral(): EphemeralChannel {
-    const { broadcast, limits, presence, metrics } = this.#host;
-    this.#ephemeral ??= new EphemeralChannel({
-      conversationId: this.#id,
-      readers: this.readers,
-      broadcast,
-      onWithheld: () => metrics.ephemeralWithheld.inc(),
-      ephemeralBytes: limits.ephemeralBytes,
-      restore: (reader) => this.admit(reader, () => presence.repeat(this.#id, reader)),
-    });
+    this.#ephemeral ??= new EphemeralChannel(this.#id, this, this.#host);
     return this.#ephemeral;
   }
 
@@ -184,36 +176,27 @@ export class Feed {
   }
 }
 
-interface EphemeralChannelOptions {
-  readonly conversationId: string;
-  /** The conversation's readers on this node, each with an id of its subscription. */
-  readonly readers: ReadonlyMap<Reader, unknown>;
-  readonly broadcast: Broadcast;
-  /** Called for each reader taken off the ephemeral events. */
-  readonly onWithheld: () => void;
-  /** A reader with more bytes queued gets no ephemeral events. */
-  readonly ephemeralBytes: number;
-  /** Puts the reader back on the topic, with what it needs of the missed events. */
-  readonly restore: (reader: Reader) => void;
-}
-
 /**
  * The ephemeral events of one conversation here, which slow readers lose first
  * (docs/realtime.md#guarantees, 4): a reader with too many bytes queued is off their topic until it
  * has drained. Made for the first such event.
  */
 class EphemeralChannel {
-  readonly #options: EphemeralChannelOptions;
+  readonly #id: string;
+  readonly #open: Pick<OpenStream, 'readers' | 'admit'>;
+  readonly #host: StreamHost;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #bytesSince = 0;
 
-  constructor(options: EphemeralChannelOptions) {
-    this.#options = options;
+  constructor(id: string, open: Pick<OpenStream, 'readers' | 'admit'>, host: StreamHost) {
+    this.#id = id;
+    this.#open = open;
+    this.#host = host;
   }
 
   deliver(frame: BroadcastFrame): void {
     this.#look((frame.team?.length ?? 0) + (frame.customer?.length ?? 0));
-    this.#options.broadcast('ephemeral', frame);
+    this.#host.broadcast('ephemeral', frame);
   }
 
   /** Not for every event: checking a thousand readers costs as much as some hundred sends. */
@@ -223,21 +206,23 @@ class EphemeralChannel {
     if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS && this.#bytesSince < LOOK_EVERY_BYTES) return;
     this.#lookedAtMs = nowMs;
     this.#bytesSince = 0;
-    const { readers, ephemeralBytes } = this.#options;
-    for (const [reader, subscription] of readers) {
+    const { ephemeralBytes } = this.#host.limits;
+    for (const [reader, subscription] of this.#open.readers) {
       if (reader.bufferedBytes > ephemeralBytes) this.#withhold(reader, subscription);
     }
   }
 
   #withhold(reader: Reader, subscription: unknown): void {
-    const { conversationId, readers, ephemeralBytes, restore } = this.#options;
-    const topic = topics.ephemeral(conversationId, reader);
+    const { limits, metrics, presence } = this.#host;
+    const { readers } = this.#open;
+    const topic = topics.ephemeral(this.#id, reader);
     // It is off the topic already, or its replay is still running.
     if (!reader.isOn(topic)) return;
     reader.leave(topic);
-    this.#options.onWithheld();
-    void reader.drained(ephemeralBytes / RESUME_AT).then(() => {
-      if (!reader.closed && readers.get(reader) === subscription) restore(reader);
+    metrics.ephemeralWithheld.inc();
+    void reader.drained(limits.ephemeralBytes / RESUME_AT).then(() => {
+      if (reader.closed || readers.get(reader) !== subscription) return;
+      this.#open.admit(reader, () => presence.repeat(this.#id, reader));
     });
   }
 }
