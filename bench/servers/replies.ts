@@ -8,7 +8,7 @@ import { App, us_socket_local_port, type WebSocket } from 'uWebSockets.js';
 import { exponential, stamp } from '../lib/tokens.ts';
 import '../../src/app/features.ts';
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
-import { ChangedEffects, SentEffects } from '../../src/app/jobs/sent-effects.ts';
+import { publishChanged, SentEffects } from '../../src/app/jobs/sent-effects.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { CURRENT_VERSION } from '../../src/contract/protocol/versions.ts';
 import { createActor } from '../../src/core/accounts/actors.ts';
@@ -86,13 +86,13 @@ const effects = new SentEffects({
   metrics,
   log,
 });
-const changed = new ChangedEffects({
+const ofChanges = {
   ...{ database, files, engine },
-  onFinished: (messageIds) => effects.finished(messageIds),
-});
+  onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
+};
 const watch = { add: () => {} };
 const outbox = new OutboxWorker({ database, engine, inFlight, watch, metrics, log });
-outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
+outbox.start([handle(RESOURCES_CHANGED, (changes) => publishChanged(ofChanges, changes, false))]);
 const writes = {
   ...{ database, files, engine, timeline, metrics, log, planNotifications },
   maySend: () => true,

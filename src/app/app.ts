@@ -87,7 +87,7 @@ async function start(
     onError: (error) => log.warn({ err: error }, 'writing which features are there failed'),
   });
   disposer.add('features that are there', noting, (it) => it.close());
-  const messaging = await openMessaging({ ...part, maxBatch, features }, data, access);
+  const messaging = await openMessaging(part, { maxBatch, features }, data, access);
   // Set below: the tools of agents are derived from this table, which contains their own routes.
   let routes: readonly Route[] = [];
   await features.join({ ...messaging, routes: () => routes, happened: features.effects.happened });
@@ -108,7 +108,7 @@ async function start(
     routes,
   );
   features.serve(serving);
-  const gateway = openSockets({ ...part, tickets }, data, access, messaging, serving);
+  const gateway = openSockets(part, tickets, data, access, messaging, serving);
   messaging.outbox.start(withDropped([...messaging.handlers, ...features.handlers], TOPICS_OF_FEATURES, log));
   data.watch.start();
 
@@ -173,16 +173,8 @@ const KEPT_CONNECTIONS_MS = 1_000;
 const NOTE_EVERY_MS = 60_000;
 
 /** Checks requirements that would otherwise fail late, after a database was started or migrated. */
-async function requireResources({
-  tls,
-  demo,
-  databaseUrl,
-  dataDir,
-  host,
-  port,
-  adminHost,
-  adminPort,
-}: Config): Promise<void> {
+async function requireResources(config: Config): Promise<void> {
+  const { tls, demo, databaseUrl, dataDir, host, port, adminHost, adminPort } = config;
   if (tls !== null) readTlsFiles(tls);
   if (demo) await requireDataDirectory(dataDir);
   // Not behind a balancer, which may connect to the port during the check and lose its request.

@@ -1,7 +1,7 @@
 /** `start` (default), `admin`, `tail`. Failures before the gateway is up take one line. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from '../platform/config/config.ts';
 import { ConfigError } from '../platform/config/reader.ts';
 import { createLog, type Logger } from '../platform/log.ts';
 
@@ -81,8 +81,10 @@ async function admin(args: readonly string[]): Promise<number> {
     // A wrong command line needs neither configuration and database nor their modules.
     parseCommand(COMMANDS, args);
     const config = loadConfig();
+    // A command reports its result on standard output, so only failures are logged.
+    const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel);
     const { runAdmin } = await import('./admin/run.ts');
-    const result = await runAdmin(args, config, quietLog(config));
+    const result = await runAdmin(args, config, log);
     if (result !== undefined) process.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
     return 0;
   } catch (error) {
@@ -187,11 +189,6 @@ class StopRequest {
 }
 
 function ignore(): void {}
-
-/** Commands report their result on standard output, so only failures are logged. */
-function quietLog({ logLevel }: Config): Logger {
-  return createLog(logLevel === 'info' ? 'warn' : logLevel);
-}
 
 /** Prints one line (for a bad environment one for each problem); the stack only at level debug. */
 function complain(error: unknown): void {

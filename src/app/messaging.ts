@@ -47,21 +47,19 @@ import { handle } from '../platform/db/queue/topic.ts';
 import type { Access } from './access.ts';
 import type { Data } from './data.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
-import { ChangedEffects, SentEffects } from './jobs/sent-effects.ts';
+import { publishChanged, SentEffects } from './jobs/sent-effects.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 import type { PartOptions } from './part.ts';
 
 export type Messaging = Awaited<ReturnType<typeof openMessaging>>;
 
-export interface MessagingOptions extends PartOptions {
-  /** Most messages in a flush of the write path. */
-  readonly maxBatch: number | undefined;
-  readonly features: OpenedFeatures;
-}
-
-/** Opens the write paths of messages, and their effects: events, notifications, jobs. */
+/**
+ * Opens the write paths of messages, and their effects: events, notifications, jobs. `maxBatch`:
+ * most messages in a flush of the write path.
+ */
 export async function openMessaging(
-  { log, metrics, disposer, maxBatch, features }: MessagingOptions,
+  { log, metrics, disposer }: PartOptions,
+  { maxBatch, features }: { readonly maxBatch: number | undefined; readonly features: OpenedFeatures },
   { database, watch, lock, engine, store, signingKey }: Data,
   { directory, settings, rights, rateLimits }: Access,
 ) {
@@ -99,13 +97,13 @@ export async function openMessaging(
     onNotified: ofFeatures.notified,
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
-  const changed = new ChangedEffects({
+  const ofChanges = {
     database,
     files: store,
     engine,
     onPublished: ofFeatures.published,
-    onFinished: (messageIds) => effects.finished(messageIds),
-  });
+    onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
+  };
 
   const writes = {
     database,
@@ -155,7 +153,7 @@ export async function openMessaging(
     }),
     handle(MESSAGES_SENT, (sent) => effects.takeOver(sent)),
     handle(RESOURCES_CHANGED, async (changes, isRepeated) => {
-      await changed.publish(changes, isRepeated);
+      await publishChanged(ofChanges, changes, isRepeated);
       await draftsChanged(database, changes.changes);
       await ofFeatures.changed(changes);
     }),

@@ -141,13 +141,10 @@ export async function startAdminServer(
   await server.listen({ host: adminHost, port: adminPort });
 }
 
-interface SocketsOptions extends PartOptions {
-  readonly tickets: Tickets;
-}
-
 /** Opens the sockets of this node on the port of its HTTP server. */
 export function openSockets(
-  { config, log, metrics, disposer, tickets }: SocketsOptions,
+  { config, log, metrics, disposer }: PartOptions,
+  tickets: Tickets,
   { database, engine, store, cursors }: Data,
   { rights, authenticator, rateLimits, directory }: Access,
   { timeline }: Messaging,

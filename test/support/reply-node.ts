@@ -1,5 +1,5 @@
 import { OutboxWorker } from '../../src/app/jobs/outbox-worker.ts';
-import { ChangedEffects, SentEffects } from '../../src/app/jobs/sent-effects.ts';
+import { publishChanged, SentEffects } from '../../src/app/jobs/sent-effects.ts';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { createConversation } from '../../src/core/conversations/conversation-store.ts';
@@ -51,12 +51,12 @@ export class ReplyNode {
     };
     const writePath = new WritePath(writes);
     const lockedWrites = new LockedWrites(writes);
-    const changed = new ChangedEffects({
+    const ofChanges = {
       ...{ database, files: FILES, engine },
-      onFinished: (messageIds) => effects.finished(messageIds),
-    });
+      onFinished: (messageIds: readonly string[]) => effects.finished(messageIds),
+    };
     const outbox = new OutboxWorker({ database, engine, inFlight, watch: NO_WATCH, metrics, log });
-    outbox.start([handle(RESOURCES_CHANGED, (changes) => changed.publish(changes, false))]);
+    outbox.start([handle(RESOURCES_CHANGED, (changes) => publishChanged(ofChanges, changes, false))]);
     const replies = new Replies({ database, engine, writePath, lockedWrites, log });
     t.teardown(async () => {
       await replies.close();

@@ -6,7 +6,7 @@ import type { Feature } from '../../core/features/feature.ts';
 import type { Config } from '../../platform/config/config.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
+import { type Command, type Commands, type Option, type Options, oneOf, UsageError } from './command-line.ts';
 
 export interface AdminContext {
   /** With the schema of this version. */
@@ -162,14 +162,13 @@ export const COMMANDS: Commands<AdminContext> = {
       return { object: 'api_key', ...shown, role_id: roleId, key };
     }),
   },
-  'key list': {
-    help: 'List the API keys of an account, revoked and expired ones included, without their secrets',
-    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
-    async run({ database }, { account = '', search, limit }) {
-      const { API_KEYS } = await import('../../core/accounts/keys.ts');
-      return accountList('api_key', API_KEYS, database, account, { search, limit });
+  'key list': accountList(
+    'List the API keys of an account, revoked and expired ones included, without their secrets',
+    'api_key',
+    async () => {
+      return (await import('../../core/accounts/keys.ts')).API_KEYS;
     },
-  },
+  ),
   'key revoke': {
     help: 'End an API key at once and for good',
     options: { id: { help: 'id of the key, see "key list"', value: 'key_…', required: true } },
@@ -179,14 +178,9 @@ export const COMMANDS: Commands<AdminContext> = {
       return { object: 'api_key', ...shown };
     }),
   },
-  'role list': {
-    help: 'List the roles of an account with their permissions',
-    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
-    async run({ database }, { account = '', search, limit }) {
-      const { ROLES } = await import('../../core/accounts/roles.ts');
-      return accountList('role', ROLES, database, account, { search, limit });
-    },
-  },
+  'role list': accountList('List the roles of an account with their permissions', 'role', async () => {
+    return (await import('../../core/accounts/roles.ts')).ROLES;
+  }),
   'user create': {
     help: 'Create a user of an account',
     options: { account: ACCOUNT, name: NAME, email: EMAIL, role: ROLE },
@@ -200,14 +194,9 @@ export const COMMANDS: Commands<AdminContext> = {
       return { object: 'user', ...user, name, role_id: roleId, avatar_url: null };
     }),
   },
-  'user list': {
-    help: 'List the users of an account',
-    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
-    async run({ database }, { account = '', search, limit }) {
-      const { USERS } = await import('../../core/accounts/users.ts');
-      return accountList('user', USERS, database, account, { search, limit });
-    },
-  },
+  'user list': accountList('List the users of an account', 'user', async () => {
+    return (await import('../../core/accounts/users.ts')).USERS;
+  }),
   'user show': {
     help: 'Show a user, deactivated or not',
     options: { id: USER },
@@ -216,22 +205,11 @@ export const COMMANDS: Commands<AdminContext> = {
       return { object: 'user', ...(await findAnyUser(database, id)) };
     },
   },
-  'user deactivate': {
-    help: 'End the sessions and tokens of a user for good; their messages stay',
-    options: { id: USER },
-    run: inTransaction(async (tx, { id = '' }) => {
-      const { setActive } = await import('../../core/accounts/users.ts');
-      return { object: 'user', ...(await setActive(tx, id, false)) };
-    }),
-  },
-  'user activate': {
-    help: 'Let a deactivated user sign in again, with the role and memberships of before',
-    options: { id: USER },
-    run: inTransaction(async (tx, { id = '' }) => {
-      const { setActive } = await import('../../core/accounts/users.ts');
-      return { object: 'user', ...(await setActive(tx, id, true)) };
-    }),
-  },
+  'user deactivate': activation('End the sessions and tokens of a user for good; their messages stay', false),
+  'user activate': activation(
+    'Let a deactivated user sign in again, with the role and memberships of before',
+    true,
+  ),
   'token create': {
     help: 'Issue an access and a refresh token for a user (set PARLEY_TOKEN_SECRET as on the nodes)',
     options: { user: USER },
@@ -337,7 +315,11 @@ export const COMMANDS: Commands<AdminContext> = {
   migrate: {
     help: 'Migrate the database to the schema of this version, as a start does',
     options: {},
-    run: async ({ database }) => ({ object: 'database', ...(await schemaOf(database)) }),
+    async run({ database }) {
+      const { appliedMigrations } = await import('../../platform/db/migration/migrated.ts');
+      const names = await appliedMigrations(database);
+      return { object: 'database', server_version: database.serverVersion, migration: names.at(-1) ?? null };
+    },
   },
 };
 
@@ -354,21 +336,33 @@ function inTransaction(run: (tx: Tx, options: Options) => Promise<object>) {
   return ({ database }: AdminContext, options: Options) => database.transaction((tx) => run(tx, options));
 }
 
-interface ListOptions {
-  readonly search?: string | undefined;
-  readonly limit?: string | undefined;
+/** Returns the command that lists what an account has. */
+function accountList<Row extends object>(
+  help: string,
+  object: string,
+  load: () => Promise<KeysetList<[accountId: string], Row>>,
+): Command<AdminContext> {
+  return {
+    help,
+    options: { account: ACCOUNT, search: SEARCH, limit: LIMIT },
+    async run({ database }, { account = '', search, limit }) {
+      const { findAccount } = await import('../../core/accounts/accounts.ts');
+      const list = await load();
+      const { id } = await findAccount(database, account);
+      return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
+    },
+  };
 }
 
-async function accountList<Row extends object>(
-  object: string,
-  list: KeysetList<[accountId: string], Row>,
-  database: Database,
-  account: string,
-  { search, limit }: ListOptions,
-): Promise<object> {
-  const { findAccount } = await import('../../core/accounts/accounts.ts');
-  const { id } = await findAccount(database, account);
-  return listOf(object, limit, (fetch) => readPage(list, database, id, search, fetch));
+function activation(help: string, isActive: boolean): Command<AdminContext> {
+  return {
+    help,
+    options: { id: USER },
+    run: inTransaction(async (tx, { id = '' }) => {
+      const { setActive } = await import('../../core/accounts/users.ts');
+      return { object: 'user', ...(await setActive(tx, id, isActive)) };
+    }),
+  };
 }
 
 function readPage<Row extends object>(
@@ -378,12 +372,8 @@ function readPage<Row extends object>(
   search: string | undefined,
   fetch: number,
 ): Promise<Row[]> {
-  return list.readPage(database, [accountId], {
-    direction: 'next',
-    after: null,
-    fetch,
-    search: search ?? null,
-  });
+  const page = { direction: 'next', after: null, fetch, search: search ?? null } as const;
+  return list.readPage(database, [accountId], page);
 }
 
 /** Reads one row more than it shows, to know whether there are more. */
@@ -395,10 +385,4 @@ async function listOf(
   const rows = await read(Number(limit) + 1);
   const data = rows.slice(0, Number(limit)).map((row) => ({ object, ...row }));
   return { object: 'list', data, has_more: rows.length > data.length };
-}
-
-async function schemaOf(database: Database): Promise<object> {
-  const { appliedMigrations } = await import('../../platform/db/migration/migrated.ts');
-  const names = await appliedMigrations(database);
-  return { server_version: database.serverVersion, migration: names.at(-1) ?? null };
 }

@@ -363,7 +363,7 @@ async function dateDay(tx: Tx, messages: readonly DatedMessage[]): Promise<void>
     messages.map(({ ago }) => ago),
     messages.map(({ isSent }) => (isSent ? 'sent' : null)),
   );
-  for (const dated of [DATE_ATTACHMENTS, DATE_REACTIONS, DATE_PINS]) await tx.query(dated, ids);
+  for (const dated of DATE_PARTS) await tx.query(dated, ids);
 }
 
 const DATE_MESSAGES = statement<
@@ -378,23 +378,16 @@ const DATE_MESSAGES = statement<
     ) d WHERE m.id = d.id`,
 });
 
-const DATE_ATTACHMENTS = statement<[ids: readonly string[]]>({
-  name: 'date-demo-attachments',
-  text: `
-    UPDATE attachments a SET created_at = m.created_at FROM messages m WHERE m.id = ANY($1) AND a.message_id = m.id`,
-});
-
 // Reactions and pins are a minute after the message.
-const DATE_REACTIONS = statement<[ids: readonly string[]]>({
-  name: 'date-demo-reactions',
-  text: `
-    UPDATE reactions r SET created_at = m.created_at + interval '1 minute'
-    FROM messages m WHERE m.id = ANY($1) AND r.message_id = m.id`,
-});
+const DATE_PARTS = [
+  dateParts('attachments', 'created_at', 'm.created_at'),
+  dateParts('reactions', 'created_at', "m.created_at + interval '1 minute'"),
+  dateParts('pins', 'pinned_at', "m.created_at + interval '1 minute'"),
+];
 
-const DATE_PINS = statement<[ids: readonly string[]]>({
-  name: 'date-demo-pins',
-  text: `
-    UPDATE pins p SET pinned_at = m.created_at + interval '1 minute'
-    FROM messages m WHERE m.id = ANY($1) AND p.message_id = m.id`,
-});
+function dateParts(table: string, column: string, at: string) {
+  return statement<[ids: readonly string[]]>({
+    name: `date-demo-${table}`,
+    text: `UPDATE ${table} p SET ${column} = ${at} FROM messages m WHERE m.id = ANY($1) AND p.message_id = m.id`,
+  });
+}

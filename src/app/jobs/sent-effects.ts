@@ -264,7 +264,7 @@ interface PublishedRow {
   readonly over: () => void;
 }
 
-interface ChangedEffectsOptions extends EventReads {
+interface ChangedOptions extends EventReads {
   readonly engine: Engine;
   readonly onPublished?: NonNullable<Effects['published']>;
   /** Handles messages whose streaming has ended: every effect but the event. */
@@ -273,26 +273,22 @@ interface ChangedEffectsOptions extends EventReads {
 
 /**
  * Publishes durable changes other than the sending of messages (RESOURCES_CHANGED). May be
- * repeated: readers recognize an event by id and `updated_at`.
+ * repeated: readers recognize an event by id and `updated_at`. Rejects if publishing failed on a
+ * node. `isRepeated`: the changes may already be published.
  */
-export class ChangedEffects {
-  readonly #options: ChangedEffectsOptions;
-
-  constructor(options: ChangedEffectsOptions) {
-    this.#options = options;
+export async function publishChanged(
+  options: ChangedOptions,
+  { changes }: ResourcesChanged,
+  isRepeated: boolean,
+): Promise<void> {
+  const { engine, onPublished, onFinished } = options;
+  for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
+    const events = (await sourceOf(event)?.read(options, ofEvent)) ?? [];
+    const published = events.map((one) => publish(engine, one));
+    await Promise.all([...published, onPublished?.(events, ofEvent, isRepeated)]);
   }
-
-  /** Rejects if publishing failed on a node. `isRepeated`: the changes may already be published. */
-  async publish({ changes }: ResourcesChanged, isRepeated: boolean): Promise<void> {
-    const { engine, onPublished, onFinished } = this.#options;
-    for (const [event, ofEvent] of Map.groupBy(changes, (change) => change.event)) {
-      const events = (await sourceOf(event)?.read(this.#options, ofEvent)) ?? [];
-      const published = events.map((one) => publish(engine, one));
-      await Promise.all([...published, onPublished?.(events, ofEvent, isRepeated)]);
-    }
-    const finished = changes.filter(
-      ({ event, attempt }) => event === 'message.updated' && attempt !== undefined,
-    );
-    if (finished.length > 0) await onFinished(finished.map(({ id }) => id));
-  }
+  const finished = changes.filter(
+    ({ event, attempt }) => event === 'message.updated' && attempt !== undefined,
+  );
+  if (finished.length > 0) await onFinished(finished.map(({ id }) => id));
 }

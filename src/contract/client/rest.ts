@@ -4,21 +4,12 @@ import type { ChatMessage, SendMessageBody } from '../protocol/resources/chat-me
 import { covers, type Version, versionNamed } from '../protocol/versions.ts';
 import { type CallOptions, CallScope } from './call-scope.ts';
 import { type ClientError, clientError } from './client-error.ts';
-import type { Credential } from './credential.ts';
 import { Backoff, Pauses } from './pauses.ts';
+import type { LinkOptions } from './socket-link.ts';
 import { SourceFailed } from './source.ts';
-import type { Timing } from './timing.ts';
 
-export interface RestOptions {
-  /** http: or https:, without a trailing slash. Rejects with SourceFailed. */
-  readonly origin: () => Promise<string>;
-  readonly account: string;
-  readonly version: string;
-  readonly credential: Credential;
+export interface RestOptions extends Omit<LinkOptions, 'WebSocket'> {
   readonly fetch: typeof fetch;
-  /** Longest wait between two tries, in milliseconds. */
-  readonly mostWaitMs: number;
-  readonly timing: Timing;
 }
 
 export interface RestHost {

@@ -15,70 +15,58 @@ type Snapshot = Omit<MessageSnapshot, 'message_id'>;
  * snapshot or the finished message arrives. Offsets and lengths are in UTF-16 units.
  */
 export class StreamText {
-  #attempt: number;
-  #body: string;
-  #whole: boolean;
+  attempt: number;
+  body: string;
+  whole: boolean;
 
   /** `whole` is false if it began in the middle. */
   constructor({ attempt, body }: Snapshot, whole = true) {
-    this.#attempt = attempt;
-    this.#body = body;
-    this.#whole = whole;
-  }
-
-  get attempt(): number {
-    return this.#attempt;
-  }
-
-  get body(): string {
-    return this.#body;
-  }
-
-  get whole(): boolean {
-    return this.#whole;
+    this.attempt = attempt;
+    this.body = body;
+    this.whole = whole;
   }
 
   /** Returns true if `body` changed, as the others do. */
   delta({ attempt, offset, text }: Delta): boolean {
-    if (attempt < this.#attempt || !this.#whole) return false;
-    if (attempt > this.#attempt || offset > this.#body.length) return this.#lose();
-    const known = this.#body.slice(offset, offset + text.length);
+    if (attempt < this.attempt || !this.whole) return false;
+    if (attempt > this.attempt || offset > this.body.length) return this.#lose();
+    const known = this.body.slice(offset, offset + text.length);
     if (!text.startsWith(known)) return this.#lose();
     if (known.length === text.length) return false;
-    this.#body += text.slice(known.length);
+    this.body += text.slice(known.length);
     return true;
   }
 
   reset({ attempt, keep }: Reset): boolean {
-    if (attempt <= this.#attempt) return false;
+    if (attempt <= this.attempt) return false;
     // The text that a skipped attempt removed is unknown.
-    const follows = attempt === this.#attempt + 1 && this.#whole && keep <= this.#body.length;
+    const follows = attempt === this.attempt + 1 && this.whole && keep <= this.body.length;
     if (!follows && keep > 0) return this.#lose();
-    const shorter = keep < this.#body.length;
-    this.#attempt = attempt;
-    this.#body = this.#body.slice(0, keep);
-    this.#whole = true;
+    const shorter = keep < this.body.length;
+    this.attempt = attempt;
+    this.body = this.body.slice(0, keep);
+    this.whole = true;
     return shorter;
   }
 
   snapshot({ attempt, body }: Snapshot): boolean {
-    if (attempt < this.#attempt) return false;
+    if (attempt < this.attempt) return false;
     // Older than the text that arrived over the other connection meanwhile.
-    if (attempt === this.#attempt && this.#whole && this.#body.startsWith(body)) return false;
-    const changed = body !== this.#body;
-    this.#attempt = attempt;
-    this.#body = body;
-    this.#whole = true;
+    if (attempt === this.attempt && this.whole && this.body.startsWith(body)) return false;
+    const changed = body !== this.body;
+    this.attempt = attempt;
+    this.body = body;
+    this.whole = true;
     return changed;
   }
 
   /** Returns whether the pieces form exactly the sealed text. */
   matches(seal: StreamSeal): boolean {
-    return this.#whole && this.#attempt === seal.attempt && isSealed(this.#body, seal);
+    return this.whole && this.attempt === seal.attempt && isSealed(this.body, seal);
   }
 
   #lose(): false {
-    this.#whole = false;
+    this.whole = false;
     return false;
   }
 }

@@ -72,10 +72,6 @@ export class Timeline {
     return this.#sent.at(-1);
   }
 
-  get length(): number {
-    return this.#sent.length;
-  }
-
   /** Adds a message, or replaces an older state of it. */
   receive(message: Message): void {
     if (message.sequence === null) return;

@@ -1,4 +1,6 @@
+import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import { isLoopbackHost } from '../../platform/http/connection/origins.ts';
 import { DOCUMENT_HEADERS, type Document, documentRoute } from '../../platform/http/documents/documents.ts';
@@ -73,45 +75,30 @@ function demoRoutes({ session }: ConsoleDemo, links: readonly WelcomeLink[]): Pu
       post: async (request) => {
         requireLocalHost(request);
         if (request.origin === undefined || !isOwnOrigin(request)) {
-          throw new ApiError(
-            'insufficient_permissions',
-            'Only the demo page of this server can call this endpoint.',
-            {
-              param: 'Origin',
-            },
-          );
+          const message = 'Only the demo page of this server can call this endpoint.';
+          throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
         }
         return { status: 200, body: JSON.stringify(await session()), headers: PRIVATE };
       },
     },
     ...Object.fromEntries(
-      Object.entries(ASSETS).map(([name, contentType]) => [
+      readdirSync(ASSETS).map((name) => [
         `/demo/assets/${name}`,
         documentRoute(async () => ({
-          contentType,
-          body: await readFile(new URL(`assets/${name}`, import.meta.url)),
+          contentType: CONTENT_TYPES[extname(name)]!,
+          body: await readFile(new URL(name, ASSETS)),
         })),
       ]),
     ),
   };
 }
 
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
-const ASSETS: Readonly<Record<string, string>> = {
-  'bell.svg': 'image/svg+xml',
-  'clip.svg': 'image/svg+xml',
-  'demo.css': 'text/css; charset=utf-8',
-  'demo.js': JAVASCRIPT,
-  'approvals.js': JAVASCRIPT,
-  'bell.js': JAVASCRIPT,
-  'composer.js': JAVASCRIPT,
-  'conversation-view.js': JAVASCRIPT,
-  'element.js': JAVASCRIPT,
-  'inbox.js': JAVASCRIPT,
-  'pane.js': JAVASCRIPT,
-  'session.js': JAVASCRIPT,
-  'time.js': JAVASCRIPT,
-  'timeline.js': JAVASCRIPT,
+/** Every file of the folder is served. */
+const ASSETS = new URL('assets/', import.meta.url);
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.svg': 'image/svg+xml',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
 };
 
 /** Checks against a foreign name that points here and, by Origin, a page of another origin. */

@@ -98,11 +98,8 @@ export class Activity {
   }
 
   #isNews(session: Session, conversationId: string, state: Typing['state']): boolean {
-    let typed = this.#typing.get(session);
-    if (typed === undefined) {
-      typed = new Map();
-      this.#typing.set(session, typed);
-    }
+    const typed = this.#typing.get(session) ?? new Map<string, Typed>();
+    this.#typing.set(session, typed);
     if (typed.size >= MAX_REMEMBERED) typed.clear();
     const last = typed.get(conversationId);
     const nowMs = performance.now();

@@ -43,11 +43,8 @@ export class PresenceRecord {
   }
 
   declare(socket: object, actorId: string, status: DeclaredStatus): void {
-    let sockets = this.#actors.get(actorId);
-    if (sockets === undefined) {
-      sockets = new Map();
-      this.#actors.set(actorId, sockets);
-    }
+    const sockets = this.#actors.get(actorId) ?? new Map<object, DeclaredStatus>();
+    this.#actors.set(actorId, sockets);
     sockets.set(socket, status);
     this.#actorOf.set(socket, actorId);
     this.#changed(actorId, best(sockets));

@@ -102,7 +102,8 @@ export class Streams {
    * is unavailable, and passes on what Postgres throws.
    */
   async join(conversationId: string, reader: Reader, afterSequence: number | undefined): Promise<Joined> {
-    const open = this.#acquire(conversationId);
+    const open = this.#conversations.get(conversationId) ?? new OpenStream(conversationId, this.#host);
+    this.#conversations.set(conversationId, open);
     // A reader joins a stream once; joining again starts over.
     open.readers.get(reader)?.();
     let cancelled = false;
@@ -192,11 +193,9 @@ export class Streams {
 
   /** Subscribes the reader to the actor's feed. Throws like `join`. */
   async joinFeed(actorId: string, reader: Reader): Promise<void> {
-    let feed = this.#feeds.get(actorId);
-    if (feed === undefined) {
-      feed = new Feed(actorId, this.#options.engine, this.#options.broadcast);
-      this.#feeds.set(actorId, feed);
-    }
+    const { engine, broadcast } = this.#options;
+    const feed = this.#feeds.get(actorId) ?? new Feed(actorId, engine, broadcast);
+    this.#feeds.set(actorId, feed);
     feed.readers.add(reader);
     reader.join(topics.durable(actorId, reader));
     try {
@@ -214,15 +213,6 @@ export class Streams {
     if (feed.readers.size > 0) return;
     this.#feeds.delete(actorId);
     feed.close();
-  }
-
-  #acquire(conversationId: string): OpenStream {
-    let open = this.#conversations.get(conversationId);
-    if (open === undefined) {
-      open = new OpenStream(conversationId, this.#host);
-      this.#conversations.set(conversationId, open);
-    }
-    return open;
   }
 
   async #run(replayed: Replayed, changes: MissedChanges): Promise<void> {
