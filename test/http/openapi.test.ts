@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { Type } from 'typebox';
 import { ERROR_CODES } from '../../src/contract/protocol/error-envelope.ts';
+import { ERROR_GUIDE } from '../../src/contract/protocol/error-guide.ts';
+import { ERRORS } from '../../src/contract/protocol/errors.ts';
 import { PERMISSIONS } from '../../src/contract/protocol/permissions.ts';
 import { Body, Nullable, OneOf, Timestamp } from '../../src/contract/protocol/schema/schema.ts';
 import { compile } from '../../src/contract/protocol/schema/validation.ts';
@@ -348,6 +350,7 @@ t.test('every page of the documentation is served and keeps to its policy', asyn
     t.equal(headers.get('content-type'), type, url);
   }
 
+  t.strictSame(Object.keys(ERROR_GUIDE), Object.keys(ERRORS), 'a text for each condition, in its order');
   const errors = pages.get('/docs/api/errors')!;
   for (const code of ERROR_CODES) t.match(errors, `id="${code}"`, 'an anchor for each code');
   const states = pages.get('/docs/states')!;

@@ -155,8 +155,8 @@ export class Session implements Reader, Timed {
   }
 
   /**
-   * Must be called when the subscription's replay has ended. It is live then, or ends if the session
-   * was sent `resync` and is not on the topic: it may subscribe again.
+   * Must be called when the subscription's replay has ended. It is live then, or ends if the
+   * session was sent `resync` and is not on the topic: it may subscribe again.
    */
   replayed(conversationId: string, subscription: SocketSubscription): void {
     if (this.closed || this.subscription(conversationId) !== subscription) return;

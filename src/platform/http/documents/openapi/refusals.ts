@@ -31,7 +31,7 @@ export function refusalsOf(route: Route): ErrorCondition[] {
 
 /** Returns an example answer for a condition. */
 export function refusalExample(condition: ErrorCondition, docsUrl: string): object {
-  const { message, param = null } = ERROR_GUIDE[condition];
+  const { message, param } = ERROR_GUIDE[condition];
   const quota = condition === 'limit_exceeded' ? { limit: 5, used: 5, reset_at: null } : undefined;
   const error = new ApiError(condition, message, { param, ...(quota && { quota }) });
   return { error: toErrorObject(error, docsUrl, null) };
