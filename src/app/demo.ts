@@ -214,11 +214,7 @@ export interface DemoRows {
   readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
   readonly inbox: Demo['inbox'];
   /** Conversations of the day by app/demo/day.ts; undefined before they are written. */
-  readonly day?: DemoDay;
-}
-
-interface DemoDay {
-  readonly launch: string;
+  readonly day?: { readonly launch: string };
 }
 
 /** The rows of the first release. */
@@ -247,8 +243,8 @@ export async function lockDemo(tx: Tx): Promise<DemoRows | undefined> {
 }
 
 /** Records that the day was written. Requires `lockDemo`. */
-export function addDay(tx: Tx, rows: DemoRows, day: DemoDay): Promise<void> {
-  return writeStored(tx, { ...rows, hasTools: true, day });
+export function addDay(tx: Tx, rows: DemoRows, launch: string): Promise<void> {
+  return writeStored(tx, { ...rows, hasTools: true, day: { launch } });
 }
 
 /** Makes nodes that start together wait for the first one, and then read its rows. */

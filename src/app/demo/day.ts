@@ -44,7 +44,7 @@ export async function seedDay({ database, store }: DayOptions): Promise<void> {
     if (demo === undefined || demo.day !== undefined) return;
     const writer = new DayWriter(tx, demo, store);
     const ids = await writer.write();
-    await addDay(tx, demo, { launch: ids.get(LAUNCH)! });
+    await addDay(tx, demo, ids.get(LAUNCH)!);
   });
 }
 
@@ -91,10 +91,11 @@ class DayWriter {
     }
     await insertMessages(this.#tx, written);
     for (const message of written) await this.#follow(message);
-    await dateDay(
-      this.#tx,
-      written.map(({ message, said }) => ({ id: message.id, ago: said.ago, isSent: said.mail === 'sent' })),
-    );
+    const messageIds = written.map(({ message }) => message.id);
+    const agos = written.map(({ said }) => said.ago);
+    const mails = written.map(({ said }) => (said.mail === 'sent' ? 'sent' : null));
+    await this.#tx.query(DATE_MESSAGES, messageIds, agos, mails);
+    for (const dated of DATE_PARTS) await this.#tx.query(dated, messageIds);
     return ids;
   }
 
@@ -347,25 +348,10 @@ function mentionsIn(text: string): Person[] {
   return [...text.matchAll(/@(ada|grace|assistant)\b/g)].map(([, person]) => person as Person);
 }
 
-/** A message's time in minutes before the transaction. `isSent`: it left as a mail. */
-interface DatedMessage {
-  readonly id: string;
-  readonly ago: number;
-  readonly isSent: boolean;
-}
-
-/** Sets times of this transaction's messages, files, reactions and pins back. */
-async function dateDay(tx: Tx, messages: readonly DatedMessage[]): Promise<void> {
-  const ids = messages.map(({ id }) => id);
-  await tx.query(
-    DATE_MESSAGES,
-    ids,
-    messages.map(({ ago }) => ago),
-    messages.map(({ isSent }) => (isSent ? 'sent' : null)),
-  );
-  for (const dated of DATE_PARTS) await tx.query(dated, ids);
-}
-
+/**
+ * Sets the times of messages back; of each its minutes before the transaction, and how it left as a
+ * mail.
+ */
 const DATE_MESSAGES = statement<
   [ids: readonly string[], ago: readonly number[], mails: readonly (string | null)[]]
 >({

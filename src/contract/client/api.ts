@@ -5,7 +5,7 @@ import type { Me } from '../protocol/resources/me.ts';
 import type { Person } from '../protocol/resources/person.ts';
 import type { SearchHit, SearchType } from '../protocol/resources/search-hit.ts';
 import { Conversations } from './conversations.ts';
-import { pagesOf } from './pages.ts';
+import { type Fetch, pagesOf } from './pages.ts';
 import type { FetchOptions } from './rest.ts';
 
 /** The query of List People. */
@@ -33,7 +33,8 @@ export interface SearchFilter {
 
 /** The methods of a client that use only REST. All of them reject as `fetch` does. */
 export abstract class Api {
-  readonly conversations = new Conversations((path, options) => this.fetch(path, options));
+  readonly #fetch: Fetch = (path, options) => this.fetch(path, options);
+  readonly conversations = new Conversations(this.#fetch);
 
   /**
    * Sends a JSON request to a path of the API, such as `/v1/messaging/notifications`, with the
@@ -50,16 +51,11 @@ export abstract class Api {
 
   /** Yields pages of the users and agents whom the caller may write to. */
   people(filter: PeopleFilter = {}): AsyncGenerator<List<Person>, void, undefined> {
-    return pagesOf<Person>((path, options) => this.fetch(path, options), '/v1/messaging/people', {
-      ...filter,
-    });
+    return pagesOf<Person>(this.#fetch, '/v1/messaging/people', { ...filter });
   }
 
   /** Yields pages of matches, best first: messages, or conversations by title and members. */
   search(q: string, filter: SearchFilter = {}): AsyncGenerator<List<SearchHit>, void, undefined> {
-    return pagesOf<SearchHit>((path, options) => this.fetch(path, options), '/v1/messaging/search', {
-      q,
-      ...filter,
-    });
+    return pagesOf<SearchHit>(this.#fetch, '/v1/messaging/search', { q, ...filter });
   }
 }

@@ -294,7 +294,7 @@ export class Client extends Api {
         this.#refused(feed, connection, answer.error);
         return;
       }
-      const { head_sequence: head } = answer.result as Subscribed;
+      const { head_sequence: head } = answer.result as CommandResult<'subscribe'>;
       this.#sends(connection, feed);
       feed.begin(head);
     });
@@ -475,10 +475,6 @@ export class Client extends Api {
     const args = [data, { ...frame, event, data }] as unknown as ClientEvents[FeedEvent];
     this.#listeners.emit(event as FeedEvent, ...args);
   }
-}
-
-interface Subscribed {
-  readonly head_sequence: number;
 }
 
 const AGAIN_MS = 1_000;

@@ -186,14 +186,11 @@ export interface ConnectionEnd {
   readonly error?: ErrorObject;
 }
 
-interface AfterClose {
-  readonly next: NextStep;
-  /** Milliseconds that the server asks the client to wait, or 0. */
-  readonly waitMs: number;
-}
-
-/** Returns the client's next step after an end, by code or band (docs/realtime.md#close-codes). */
-export function afterClose({ code, reason }: ConnectionEnd): AfterClose {
+/**
+ * Returns the client's next step after an end, by code or band (docs/realtime.md#close-codes).
+ * `waitMs`: milliseconds that the server asks the client to wait, or 0.
+ */
+export function afterClose({ code, reason }: ConnectionEnd): { next: NextStep; waitMs: number } {
   const next = BY_CODE.get(code) ?? CLOSE_BANDS[Math.floor(code / 100)] ?? 'reconnect';
   return { next, waitMs: next === 'wait' ? retryAfterOf(reason) : 0 };
 }

@@ -15,7 +15,7 @@ import {
   together,
   where,
 } from '../schema/schema.ts';
-import { type MembersSince, Since } from '../schema/since.ts';
+import { Since } from '../schema/since.ts';
 import { Actor, ENTITY_TYPES, Entity, MentionedMessage } from './actor.ts';
 import { AgentRun } from './agent-run.ts';
 import { ATTACHMENT_KINDS, Attachment } from './attachment.ts';
@@ -165,14 +165,11 @@ describe(ChatMessage, {
   agent_run_id: 'Id of the run that `agent_run` expands. Null for messages of people, and to customers.',
 });
 
-/** What `include[]` of Send Message may name (docs/contract.md#expansion). */
-const SEND_MESSAGE_INCLUDES = ['sender', 'author', 'resource', 'attachments', 'reply_to'] as const;
-
 /**
  * The parameter `include[]` of Send Message, and of the others that answer with one message that a
  * caller wrote.
  */
-export const IncludeInSend = Include(SEND_MESSAGE_INCLUDES, {
+export const IncludeInSend = Include(['sender', 'author', 'resource', 'attachments', 'reply_to'], {
   attachments: '1.2.harbor',
   reply_to: '1.2.harbor',
 });
@@ -191,13 +188,8 @@ export const MESSAGE_INCLUDES = [
 ] as const;
 export type MessageInclude = (typeof MESSAGE_INCLUDES)[number];
 
-const MESSAGE_INCLUDES_SINCE: MembersSince<MessageInclude> = {
-  reactions: '1.2.harbor',
-  thread: '1.2.harbor',
-};
-
 /** The parameter `include[]` of these companions. */
-export const IncludeInMessage = Include(MESSAGE_INCLUDES, MESSAGE_INCLUDES_SINCE);
+export const IncludeInMessage = Include(MESSAGE_INCLUDES, { reactions: '1.2.harbor', thread: '1.2.harbor' });
 
 const Mentions = Type.Array(Text(64), { maxItems: MESSAGE_LIMITS.mentions, uniqueItems: true });
 const Addresses = Type.Array(Type.String({ format: 'email' }), { maxItems: MESSAGE_LIMITS.cc });

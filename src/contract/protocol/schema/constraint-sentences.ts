@@ -1,51 +1,35 @@
 import type { ErrorObject } from 'ajv';
 
 /** Returns one sentence about what a value must be, from the validator's error about it. */
-export function constraintSentence({ keyword, params, parentSchema }: ErrorObject): string {
-  switch (keyword) {
-    case 'type':
-      return `Must be ${typeText(params.type)}.`;
-    case 'format':
-      return `Must be a valid ${FORMATS[params.format] ?? params.format}.`;
-    case 'enum':
-      return `Must be one of: ${params.allowedValues.join(', ')}.`;
-    case 'const':
-      return `Must be ${params.allowedValue}.`;
-    case 'minimum':
-      return `Must be at least ${numberText(params.limit)}.`;
-    case 'maximum':
-      return `Must be at most ${numberText(params.limit)}.`;
-    case 'exclusiveMinimum':
-      return `Must be more than ${numberText(params.limit)}.`;
-    case 'exclusiveMaximum':
-      return `Must be less than ${numberText(params.limit)}.`;
-    case 'multipleOf':
-      return `Must be a multiple of ${numberText(params.multipleOf)}.`;
-    case 'minLength':
-      if (params.limit === 1) {
-        return parentSchema?.whitespace === undefined ? 'Must not be empty.' : 'Must not be blank.';
-      }
-      return `Must be at least ${countText(params.limit, 'character')}.`;
-    case 'maxLength':
-      return `Must be at most ${countText(params.limit, 'character')}.`;
-    case 'minItems':
-      return `Must have at least ${countText(params.limit, 'item')}.`;
-    case 'maxItems':
-      return `Must have at most ${countText(params.limit, 'item')}.`;
-    case 'uniqueItems':
-      return 'Must not have the same item twice.';
-    case 'minProperties':
-      return `Must have at least ${countText(params.limit, 'field')}.`;
-    case 'maxProperties':
-      return `Must have at most ${countText(params.limit, 'field')}.`;
-    case 'pattern':
-      return parentSchema?.sentence ?? 'The text does not have the form that is asked for.';
-    case 'propertyNames':
-      return `The name ${params.propertyName} is not allowed.`;
-    default:
-      return 'The value is not allowed.';
-  }
+export function constraintSentence({ keyword, params, parentSchema = {} }: ErrorObject): string {
+  return SENTENCES[keyword]?.(params, parentSchema) ?? 'The value is not allowed.';
 }
+
+const SENTENCES: Readonly<Record<string, (params: Params, schema: Params) => string>> = {
+  type: ({ type }) => `Must be ${typeText(type)}.`,
+  format: ({ format }) => `Must be a valid ${FORMATS[format] ?? format}.`,
+  enum: ({ allowedValues }) => `Must be one of: ${allowedValues.join(', ')}.`,
+  const: ({ allowedValue }) => `Must be ${allowedValue}.`,
+  minimum: ({ limit }) => `Must be at least ${numberText(limit)}.`,
+  maximum: ({ limit }) => `Must be at most ${numberText(limit)}.`,
+  exclusiveMinimum: ({ limit }) => `Must be more than ${numberText(limit)}.`,
+  exclusiveMaximum: ({ limit }) => `Must be less than ${numberText(limit)}.`,
+  multipleOf: ({ multipleOf }) => `Must be a multiple of ${numberText(multipleOf)}.`,
+  minLength: ({ limit }, { whitespace }) => {
+    if (limit === 1) return whitespace === undefined ? 'Must not be empty.' : 'Must not be blank.';
+    return `Must be at least ${countText(limit, 'character')}.`;
+  },
+  maxLength: ({ limit }) => `Must be at most ${countText(limit, 'character')}.`,
+  minItems: ({ limit }) => `Must have at least ${countText(limit, 'item')}.`,
+  maxItems: ({ limit }) => `Must have at most ${countText(limit, 'item')}.`,
+  uniqueItems: () => 'Must not have the same item twice.',
+  minProperties: ({ limit }) => `Must have at least ${countText(limit, 'field')}.`,
+  maxProperties: ({ limit }) => `Must have at most ${countText(limit, 'field')}.`,
+  pattern: (_, { sentence }) => sentence ?? 'The text does not have the form that is asked for.',
+  propertyNames: ({ propertyName }) => `The name ${propertyName} is not allowed.`,
+};
+
+type Params = ErrorObject['params'];
 
 /** Returns the words for values of a JSON Schema type, or of one of several types. */
 function typeText(type: string | readonly string[]): string {

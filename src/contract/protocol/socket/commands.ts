@@ -30,17 +30,13 @@ export const COMMANDS = {
     summary: 'Authenticates the socket if the handshake did not. The server answers with `ready`.',
     fields: {
       token: Token,
-      account: Type.Optional(
-        described(
-          Id,
-          'As the header Service-Account. Required unless the handshake named it: in that header or in the query parameter `account`.',
-        ),
+      account: described(
+        Type.Optional(Id),
+        'As the header Service-Account. Required unless the handshake named it: in that header or in the query parameter `account`.',
       ),
-      version: Type.Optional(
-        described(
-          Id,
-          'As the header Service-Version. Required unless the handshake named it: in that header or in the query parameter `version`.',
-        ),
+      version: described(
+        Type.Optional(Id),
+        'As the header Service-Version. Required unless the handshake named it: in that header or in the query parameter `version`.',
       ),
     },
     result: null,
@@ -56,11 +52,9 @@ export const COMMANDS = {
     summary: 'Follows a conversation: its messages after `after_sequence`, then all that come.',
     fields: {
       conversation_id: ConversationId,
-      after_sequence: Type.Optional(
-        described(
-          Sequence,
-          'The last `sequence` that the client has. Without it, only what comes from now on is sent.',
-        ),
+      after_sequence: described(
+        Type.Optional(Sequence),
+        'The last `sequence` that the client has. Without it, only what comes from now on is sent.',
       ),
     },
     result: {

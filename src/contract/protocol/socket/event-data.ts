@@ -61,15 +61,10 @@ const UnsentMessage = Type.Object(
   { title: 'unsent_message' },
 );
 
-const {
-  status: _,
-  unread: _unread,
-  last_read_sequence: _position,
-  snoozed: _snoozed,
-  snoozed_until: _until,
-  ...shared
-} = Conversation.properties;
-const SharedConversation = Type.Object(shared, { title: 'shared_conversation' });
+const OWN = ['status', 'unread', 'last_read_sequence', 'snoozed', 'snoozed_until'] as const;
+const SharedConversation = Type.Object(Type.Omit(Conversation, OWN).properties, {
+  title: 'shared_conversation',
+});
 
 const LostConversation = Type.Object(
   {

@@ -55,8 +55,9 @@ export const SERVER_FRAMES = {
       description:
         'Why: more is missing than a socket replays, the cursor is too old, or the right to read it is gone.',
     }),
-    head_sequence: Type.Optional(
-      described(Sequence, 'The highest `sequence` of the conversation. Absent when `reason` is `revoked`.'),
+    head_sequence: described(
+      Type.Optional(Sequence),
+      'The highest `sequence` of the conversation. Absent when `reason` is `revoked`.',
     ),
   }),
   resumed: frame('resumed', { cursor: Cursor }),

@@ -21,6 +21,7 @@ import type { Resume } from '../catch-up/resume.ts';
 import type { Activity } from '../presence/activity.ts';
 import type { Joined, Streams } from '../stream/streams.ts';
 import { type Admission, expiryShown } from './admission.ts';
+import { agreed } from './handshake.ts';
 import { type AnyFrame, type Request, readRequest } from './requests.ts';
 import { mayFollow, type Revocation } from './revocation.ts';
 import type { Session } from './session.ts';
@@ -141,11 +142,11 @@ export class Commands {
         return;
       }
       const version = requireVersion(
-        agreed('version', session.handshake?.version, frame.version),
+        agreed('version', session.handshake?.version, frame.version, NAMED_OTHERWISE),
         SOCKETS_SINCE,
         ...inFrame('version'),
       );
-      const account = agreed('account', session.handshake?.account, frame.account);
+      const account = agreed('account', session.handshake?.account, frame.account, NAMED_OTHERWISE);
       const { rightsRead } = admission;
       const principal = await authenticator.authenticate(`Bearer ${frame.token}`);
       requireAccount(principal, account, ...inFrame('account'));
@@ -356,17 +357,7 @@ function inFrame(field: 'version' | 'account'): [missing: string, param: string]
   return [message, field];
 }
 
-/** Returns the value of the handshake and the frame; `parameters_exclusive` if they differ. */
-function agreed(
-  param: string,
-  fromHandshake: string | undefined,
-  fromFrame: string | undefined,
-): string | undefined {
-  if (fromHandshake === undefined || fromFrame === undefined || fromHandshake === fromFrame) {
-    return fromHandshake ?? fromFrame;
-  }
-  throw new ApiError('parameters_exclusive', 'The handshake named a different value.', { param });
-}
+const NAMED_OTHERWISE = 'The handshake named a different value.';
 
 function tooFast({ requestsPerSecond }: Pick<SocketLimits, 'requestsPerSecond'>, waitMs: number): ApiError {
   const message = `A socket may send ${requestsPerSecond} requests in a second. Try again in ${waitMs} ms.`;

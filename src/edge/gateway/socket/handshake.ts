@@ -26,15 +26,18 @@ export interface Handshake {
 export function readHandshake(request: UpgradeRequest, origins: Pick<AllowedOrigins, 'allows'>): Handshake {
   requireOrigin(request, origins);
   const query = readQuery(request.query);
-  const versionText = either('Service-Version', request.version, 'version', query.version);
-  const account = either('Service-Account', request.account, 'account', query.account);
+  const other = (header: string) => `The header ${header} has a different value.`;
+  const versionText = agreed(
+    'version',
+    request.version || undefined,
+    query.version,
+    other('Service-Version'),
+  );
+  const account = agreed('account', request.account || undefined, query.account, other('Service-Account'));
   const { authorization } = request;
   if (authorization !== undefined && query.ticket !== undefined) {
-    throw new ApiError(
-      'parameters_exclusive',
-      'Send either the Authorization header or a ticket, not both.',
-      { param: 'ticket' },
-    );
+    const message = 'Send either the Authorization header or a ticket, not both.';
+    throw new ApiError('parameters_exclusive', message, { param: 'ticket' });
   }
   const mayComeLater = authorization === undefined && query.ticket === undefined;
   const version =
@@ -55,13 +58,8 @@ function requireOrigin({ origin, host }: UpgradeRequest, allowed: Pick<AllowedOr
   if (origin === undefined || allowed.allows(origin)) return;
   if (origin === URL.parse(`https://${host}`)?.origin || origin === URL.parse(`http://${host}`)?.origin)
     return;
-  throw new ApiError(
-    'insufficient_permissions',
-    'Pages of this origin cannot open sockets here. Add it to PARLEY_ALLOWED_ORIGINS.',
-    {
-      param: 'Origin',
-    },
-  );
+  const message = 'Pages of this origin cannot open sockets here. Add it to PARLEY_ALLOWED_ORIGINS.';
+  throw new ApiError('insufficient_permissions', message, { param: 'Origin' });
 }
 
 function readQuery(text: string): Query {
@@ -92,15 +90,16 @@ const CREDENTIAL_NAME =
 /** An API key or a JWT, whatever the parameter is called. */
 const CREDENTIAL_VALUE = /^(Bearer\s+)?(parley_|[\w-]+\.[\w-]+\.[\w-]{20,}$)/i;
 
-function either(
-  header: string,
-  headerValue: string | undefined,
-  parameter: string,
-  value: string | undefined,
+/**
+ * Returns the value that two places give; throws `parameters_exclusive` with `message` if they
+ * differ.
+ */
+export function agreed(
+  param: string,
+  one: string | undefined,
+  other: string | undefined,
+  message: string,
 ): string | undefined {
-  if (headerValue === undefined || headerValue === '') return value;
-  if (value === undefined || value === headerValue) return headerValue;
-  throw new ApiError('parameters_exclusive', `The header ${header} has a different value.`, {
-    param: parameter,
-  });
+  if (one === undefined || other === undefined || one === other) return one ?? other;
+  throw new ApiError('parameters_exclusive', message, { param });
 }

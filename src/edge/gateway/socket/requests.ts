@@ -82,24 +82,20 @@ function validatorOf(op: Op): Validator<AnyFrame> {
   return validate;
 }
 
-function requireId(id: unknown): string {
-  if (id === undefined || id === null) {
-    throw missingField('id');
-  }
-  if (typeof id !== 'string') throw new ApiError('invalid_format', 'Must be a string.', { param: 'id' });
-  if (!isEchoed(id)) {
-    throw invalid('id', `Must be at most ${MAX_REQUEST_ID_CHARACTERS} characters.`);
-  }
+function requireId(value: unknown): string {
+  const id = requireString(value, 'id');
+  if (!isEchoed(id)) throw invalid('id', `Must be at most ${MAX_REQUEST_ID_CHARACTERS} characters.`);
   return id;
 }
 
-function requireOp(type: unknown): Op {
-  if (type === undefined || type === null) {
-    throw missingField('type');
-  }
-  if (typeof type !== 'string') {
-    throw new ApiError('invalid_format', 'Must be a string.', { param: 'type' });
-  }
+function requireString(value: unknown, param: string): string {
+  if (value === undefined || value === null) throw missingField(param);
+  if (typeof value !== 'string') throw new ApiError('invalid_format', 'Must be a string.', { param });
+  return value;
+}
+
+function requireOp(value: unknown): Op {
+  const type = requireString(value, 'type');
   if (!isOp(type)) throw invalid('type', `Must be one of: ${Object.keys(COMMANDS).join(', ')}.`);
   return type;
 }

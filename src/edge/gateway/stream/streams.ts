@@ -158,7 +158,7 @@ export class Streams {
     if (open === undefined || cancel === undefined) return;
     cancel();
     open.readers.delete(reader);
-    for (const topic of topicsOf(conversationId, reader)) reader.leave(topic);
+    for (const topic of [topics.durable, topics.ephemeral]) reader.leave(topic(conversationId, reader));
     this.#options.presence.left(conversationId, reader);
     if (open.readers.size > 0) return;
     this.#conversations.delete(conversationId);
@@ -291,10 +291,6 @@ export class Streams {
 
 function isTooFar(stream: ConversationStream, { sequence }: Position): boolean {
   return stream.delivered - sequence > MAX_REPLAY;
-}
-
-function topicsOf(stream: string, reader: Reader): [string, string] {
-  return [topics.durable(stream, reader), topics.ephemeral(stream, reader)];
 }
 
 function encode(frame: object): Buffer {
