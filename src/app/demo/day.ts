@@ -348,10 +348,7 @@ function mentionsIn(text: string): Person[] {
   return [...text.matchAll(/@(ada|grace|assistant)\b/g)].map(([, person]) => person as Person);
 }
 
-/**
- * Sets the times of messages back; of each its minutes before the transaction, and how it left as a
- * mail.
- */
+/** Sets the times of messages back, by minutes, and the status of those that left as mail. */
 const DATE_MESSAGES = statement<
   [ids: readonly string[], ago: readonly number[], mails: readonly (string | null)[]]
 >({

@@ -6,8 +6,7 @@ import { CATEGORY } from './notification.ts';
  * The ways on which a notification reaches its user beside the feed, which shows every
  * notification.
  */
-export const NOTIFICATION_CHANNELS = ['socket', 'push', 'mail'] as const;
-export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number];
+export type NotificationChannel = 'socket' | 'push' | 'mail';
 
 export const WEEKDAYS = [
   'monday',

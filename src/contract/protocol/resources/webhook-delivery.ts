@@ -5,16 +5,14 @@ export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'withdrawn']
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /** Why a try failed, or a delivery was not tried. */
-export const DELIVERY_ERRORS = [
-  'status',
-  'redirect',
-  'gone',
-  'timeout',
-  'connection_error',
-  'invalid_response',
-  'webhook_disabled',
-] as const;
-export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+export type DeliveryError =
+  | 'status'
+  | 'redirect'
+  | 'gone'
+  | 'timeout'
+  | 'connection_error'
+  | 'invalid_response'
+  | 'webhook_disabled';
 
 /** An event on its way to one webhook (docs/contract.md#webhooks). */
 export const WebhookDelivery = Type.Object({

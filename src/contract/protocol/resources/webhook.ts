@@ -6,8 +6,7 @@ export const WEBHOOK_STATUSES = ['enabled', 'disabled'] as const;
 export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
 
 /** Why a webhook is disabled (docs/contract.md#webhooks). */
-export const DISABLED_REASONS = ['requested', 'gone', 'failing', 'backlog'] as const;
-export type DisabledReason = (typeof DISABLED_REASONS)[number];
+export type DisabledReason = 'requested' | 'gone' | 'failing' | 'backlog';
 
 /** The form of each event filter of a webhook; which names there are, the server checks in code. */
 const EventTypes = Type.Array(

@@ -36,7 +36,6 @@ describe(Presence, {
   status: '`online` or `away` as the actor says, `offline` after its last socket.',
 });
 
-/** `sequence` is the number of the last message that was read. */
 export const Read = Type.Object({ actor_id: Type.String(), sequence: Type.Integer({ minimum: 0 }) });
 export type Read = Static<typeof Read>;
 
