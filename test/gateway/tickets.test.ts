@@ -132,7 +132,7 @@ t.test('the endpoint: people, keys and customers, no agents', async (t) => {
 
 // uWS closed one socket in some hundred right behind its hello, or never sent it another frame, for
 // what it read in its memory after an upgrade behind an await (edge/gateway/socket/server.ts,
-// CorkHolder).
+// holdCork).
 t.test('each of 300 sockets that were greeted gets ready, among handshakes that are refused', async (t) => {
   let ready = 0;
   for (let round = 0; round < 15; round++) {
