@@ -8,6 +8,7 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { approveDraft, rejectDraft } from '../../src/core/messages/drafts/drafts.ts';
 import { editMessage } from '../../src/core/messages/editing/edit-message.ts';
+import { completeAbandoned } from '../../src/features/agents/replies/complete-reply.ts';
 import { type Clock, Pace } from '../../src/features/agents/replies/pace.ts';
 import { PacedText, type Piece } from '../../src/features/agents/replies/paced-text.ts';
 import { ReplyText } from '../../src/features/agents/replies/reply-text.ts';
@@ -171,7 +172,7 @@ t.test('a reply grows the same way on a node of the whole server', async (t) => 
     });
     await node.replies.checkpoint();
     t.equal((await node.row(reply.messageId!)).body, 'so far', 'who has lost the run keeps nothing more');
-    await database.transaction((tx) => node.replies.finishAbandoned(tx, run));
+    await database.transaction((tx) => completeAbandoned(tx, run));
     const end = await reader.frame(({ event }) => event === 'message.updated');
     t.match(end.data, { body: 'so far', streaming_state: 'complete', stream: sealOf('so far', 1) });
     reply.abandon();

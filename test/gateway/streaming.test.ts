@@ -7,6 +7,7 @@ import t from 'tap';
 import { connect, type Message } from '../../src/contract/client/index.ts';
 import { NEWEST_VERSION } from '../../src/contract/protocol/versions.ts';
 import { type Reader, topics } from '../../src/edge/gateway/stream/reader.ts';
+import { completeAbandoned } from '../../src/features/agents/replies/complete-reply.ts';
 import type { AgentReply } from '../../src/features/agents/replies/reply.ts';
 import { publish } from '../../src/platform/engine/publish.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
@@ -199,7 +200,7 @@ t.test('a writer that does not answer delays readers by a second at most', async
     { what: 'ephemeral events' },
   );
   t.notOk(reader.frames.some(isText()));
-  await near.database.transaction((tx) => node.replies.finishAbandoned(tx, run));
+  await near.database.transaction((tx) => completeAbandoned(tx, run));
   await reader.frame(({ event }) => event === 'message.updated');
   const later = await follower(far, id);
   await later.request('ping');

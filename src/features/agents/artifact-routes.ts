@@ -2,7 +2,7 @@ import { notFound } from '../../contract/protocol/errors.ts';
 import { Artifact } from '../../contract/protocol/resources/agent-run.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { mayReadRun, type RunSources } from './runs/control/access.ts';
+import { type RunSources, readablePlace } from './runs/control/access.ts';
 import { findRun } from './runs/state/store.ts';
 import { findArtifact } from './tools/artifact-store.ts';
 
@@ -27,7 +27,7 @@ export function artifactRoutes({ database, directory, files }: ArtifactRoutesOpt
         const row = await findArtifact(database, accountId, params.id!);
         if (row === undefined) throw notFound('artifact', 'id');
         const run = await findRun(database, accountId, row.run_id);
-        if (!(await mayReadRun(directory, principal, run))) throw notFound('artifact', 'id');
+        if ((await readablePlace(directory, principal, run)) === undefined) throw notFound('artifact', 'id');
         const { id, run_id, filename, content_type, size_bytes, created_at } = row;
         const url = await files.presignDownload({ key: row.s3_key, filename, contentType: content_type });
         return { id, object: 'artifact', run_id, filename, content_type, size_bytes, url, created_at };

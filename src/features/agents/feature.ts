@@ -1,24 +1,26 @@
 import { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
-import type { EventReads } from '../../core/events/event-source.ts';
 import type { ReadEventData } from '../../core/features/account-event.ts';
-import type { Core, Feature } from '../../core/features/feature.ts';
+import type { Feature } from '../../core/features/feature.ts';
 import { readRuns } from '../../core/resources/run.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { InProcess } from '../../platform/http/pipeline/in-process.ts';
+import { GuardedFetch } from '../../platform/outbound/guarded-fetch.ts';
 import { artifactRoutes } from './artifact-routes.ts';
 import { demo } from './demo.ts';
 import { holdings } from './holdings.ts';
-import { providersOf } from './models/tiers.ts';
+import { ModelTiers, providersOf } from './models/tiers.ts';
+import { Replies } from './replies/replies.ts';
 import { agentRoutes } from './routes.ts';
 import { runRoutes } from './runs/control/routes.ts';
 import { followApproval } from './runs/effects/approval-notifications.ts';
 import { runEvents } from './runs/effects/events.ts';
 import { onRunEnded } from './runs/effects/on-run-ended.ts';
-import { openRunner } from './runs/execution/open-runner.ts';
-import { RUN_APPROVAL, RUN_DUE, RUN_ENDED, type RunEnded } from './runs/state/outbox-topics.ts';
-import { readCompletedRun } from './runs/state/store.ts';
+import { Runner } from './runs/execution/runner.ts';
+import { RUN_APPROVAL, RUN_DUE, RUN_ENDED } from './runs/state/outbox-topics.ts';
+import { readEndedRun } from './runs/state/store.ts';
 import { ToolCatalogue } from './tools/catalogue.ts';
 import { toolRoutes } from './tools/routes.ts';
+import { Toolbox } from './tools/toolbox.ts';
 import { removeOldOccurrences } from './triggers/occurrence-store.ts';
 import { occurrenceRoutes } from './triggers/routes.ts';
 import { openSchedules } from './triggers/schedule.ts';
@@ -37,8 +39,8 @@ export const agents: Feature = {
   providers: ({ models }) => providersOf(models),
   demo,
   open(node) {
-    const { config, database, watch, engine, store, avatars, guard, metrics, log, disposer } = node;
-    const { rights, authenticator, directory } = node;
+    const { config, database, watch, engine, store, avatars, guard, log, disposer } = node;
+    const { rights, directory } = node;
     const triggers = new Triggers({ database, directory, rights });
     return {
       effects: {
@@ -51,7 +53,7 @@ export const agents: Feature = {
         // The tools are derived from the routes, which include the routes of the tools.
         const catalogue = new ToolCatalogue(routes);
         const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
-        let runner: ReturnType<typeof openRunner> | undefined;
+        let runner: Runner | undefined;
         return {
           routes: {
             settings: [
@@ -65,30 +67,40 @@ export const agents: Feature = {
           handlers: [
             handle(RUN_DUE, async (due) => runner?.due(due)),
             handle(RUN_APPROVAL, (due) => followApproval({ database, endpointOf }, due)),
-            handle(RUN_ENDED, async (ended, isRepeated) => {
-              await onRunEnded({ database, writePath }, ended);
-              await announce({ database, files: store }, happened, ended, isRepeated);
+            handle(RUN_ENDED, async ({ run_id: id }, isRepeated) => {
+              const run = await readEndedRun(database, id);
+              if (run === undefined) return;
+              await onRunEnded({ database, writePath }, run);
+              if (run.status !== 'completed') return;
+              const { account_id: accountId, actor_id: by, conversation_id, completed_at: at } = run;
+              const completed = {
+                type: 'agent_run.completed',
+                accountId,
+                conversationId: conversation_id,
+                resourceId: id,
+                at,
+                by,
+                runId: id,
+                input: { run_id: id, ...(conversation_id !== null && { conversation_id }) },
+                data: async () => (await readRunData({ database, files: store }, [id])).get(id),
+              };
+              await happened(completed, isRepeated);
             }),
           ],
           tidy: () => removeOldOccurrences(database),
           serve({ http, server }) {
-            runner = openRunner({
-              database,
-              watch,
-              engine,
-              rights,
-              authenticator,
-              directory,
-              store,
-              metrics,
-              log,
-              writePath,
-              lockedWrites,
-              catalogue,
-              models: config.models,
-              guard,
-              // Tools call the API without a connection.
-              caller: new InProcess(http, server.limits),
+            const { models } = config;
+            // Tools call the API without a connection.
+            const caller = new InProcess(http, server.limits);
+            const web = new GuardedFetch(guard);
+            const replies = new Replies({ database, engine, writePath, lockedWrites, log });
+            disposer.add('replies of agents', replies, (it) => it.close());
+            runner = new Runner({
+              ...node,
+              node: engine.nodeId,
+              replies,
+              tiers: new ModelTiers(models),
+              toolbox: new Toolbox({ database, store, directory, catalogue, caller, web }),
             });
             disposer.add('runs of agents', runner, (it) => it.close());
             disposer.add('schedules of agents', openSchedules(database, watch, log), (it) => it.close());
@@ -99,27 +111,3 @@ export const agents: Feature = {
     };
   },
 };
-
-/** Announces the end of a completed run. */
-async function announce(
-  from: EventReads,
-  happened: Core['happened'],
-  { run_id: id }: RunEnded,
-  isRepeated: boolean,
-): Promise<void> {
-  const run = await readCompletedRun(from.database, id);
-  if (run === undefined) return;
-  const { account_id: accountId, actor_id: by, conversation_id: conversationId, completed_at: at } = run;
-  const ended = {
-    type: 'agent_run.completed',
-    accountId,
-    conversationId,
-    resourceId: id,
-    at,
-    by,
-    runId: id,
-    input: { run_id: id, ...(conversationId !== null && { conversation_id: conversationId }) },
-    data: async () => (await readRunData(from, [id])).get(id),
-  };
-  await happened(ended, isRepeated);
-}

@@ -6,7 +6,6 @@ import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Tx } from '../../../platform/db/connection/handle.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
@@ -74,11 +73,6 @@ export class Replies {
       this.#checkpoint = undefined;
     });
     return this.#checkpoint;
-  }
-
-  /** Completes a dead node's text with its last checkpoint, in the transaction of the run's end. */
-  finishAbandoned(tx: Tx, run: Pick<RunRow, 'id' | 'conversation_id'>): Promise<void> {
-    return completeAbandoned(tx, run);
   }
 
   /**

@@ -92,10 +92,6 @@ async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOc
     key: due_at,
     input: { due_at },
     by: null,
-    conversationId: null,
-    messageId: null,
-    depth: 0,
-    rootId: null,
   });
   const outcome = lateMs > LATE_MS ? 'ran_late' : 'ran';
   return { agent_id: agent.id, due_at, outcome, reason: null, run_id: started?.id ?? null };

@@ -30,7 +30,7 @@ export async function startChats(
     const { id: messageId, conversation_id: conversationId, author_id: author } = row;
     const cause = { by: author, runId: row.agent_run_id, at: row.created_at, trace };
     const origin = await readOrigin(tx, cause);
-    const { byAgent, byCustomer, depth, rootId, isExhausted } = origin;
+    const { byAgent, byCustomer, isExhausted } = origin;
     const started = byAgent
       ? addressedAgents.filter(({ actorId }) => mentioned.has(actorId))
       : addressedAgents;
@@ -43,9 +43,7 @@ export async function startChats(
       by: byCustomer ? null : author,
       conversationId,
       messageId,
-      depth,
-      rootId,
-      trace: origin.trace,
+      ...origin,
     });
   });
 }
@@ -79,19 +77,15 @@ export async function startByEvent(
   const waiting = agents.filter(({ actor_id, events }) => actor_id !== cause.by && events.includes(event));
   if (waiting.length === 0) return;
   await database.transaction(async (tx) => {
-    const { depth, rootId, trace, isExhausted } = await readOrigin(tx, cause);
-    if (isExhausted) return;
+    const origin = await readOrigin(tx, cause);
+    if (origin.isExhausted) return;
     const actorIds = waiting.map(({ actor_id }) => actor_id);
     await startRuns(tx, actorIds, {
       type: 'event',
       key: `${event}:${key}`,
       input: { event, ...input },
       by: null,
-      conversationId: null,
-      messageId: null,
-      depth,
-      rootId,
-      trace,
+      ...origin,
     });
   });
 }

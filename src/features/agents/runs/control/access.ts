@@ -23,7 +23,7 @@ export async function readableRun(
   id: string,
 ): Promise<RunRow> {
   const run = await findRun(database, principal.accountId, id);
-  await requireReadable(directory, principal, run);
+  if ((await readablePlace(directory, principal, run)) === undefined) throw runNotFound();
   return run;
 }
 
@@ -38,7 +38,8 @@ export async function lockChangeableRun(
   id: string,
 ): Promise<RunRow> {
   const run = await lockRun(tx, principal.accountId, id);
-  const facts = await requireReadable(directory, principal, run);
+  const facts = await readablePlace(directory, principal, run);
+  if (facts === undefined) throw runNotFound();
   if (facts !== null) requireWriter(facts.members.get(principal.actor.id));
   return run;
 }
@@ -68,22 +69,17 @@ function namesNothing(param: string, what: string): ApiError {
   return new ApiError('parameter_invalid', `Must be the id of ${what}.`, { param });
 }
 
-/** A call of an endpoint tool that waits for approval. */
-interface WaitingCall {
-  readonly endpoint: Pick<EndpointFacts, 'path' | 'permission'>;
-  /** JSON text, as its model wrote it. */
-  readonly arguments: string;
-}
-
 /**
- * A person who approves a call must have the access to the conversation that its caller needs.
- * Throws `insufficient_permissions`. Without such a conversation, the call fails by itself.
+ * A person who approves a call of an endpoint must have the access to the conversation that its
+ * caller needs. Throws `insufficient_permissions`. Without such a conversation, the call fails by
+ * itself.
  */
 export async function requirePlaceOf(
   tx: Tx,
   { directory }: Pick<RunSources, 'directory'>,
   principal: Principal,
-  { endpoint, arguments: text }: WaitingCall,
+  endpoint: Pick<EndpointFacts, 'path' | 'permission'>,
+  text: string,
 ): Promise<void> {
   const [, kind] = PLACE.exec(endpoint.path) ?? [];
   const id = kind === undefined ? undefined : idIn(text);
@@ -103,35 +99,20 @@ export async function requirePlaceOf(
 
 const PLACE = /^\/v1\/messaging\/(conversations|messages)\/:id(?:\/|$)/;
 
-/** The `id` of the path. */
+/** The `id` of the path in the arguments, which are JSON text as the model wrote it. */
 function idIn(text: string): string | undefined {
-  const { path }: PathArguments = text.trim() === '' ? {} : JSON.parse(text);
+  const { path }: { readonly path?: { readonly id?: unknown } | null } =
+    text.trim() === '' ? {} : JSON.parse(text);
   return typeof path?.id === 'string' ? path.id : undefined;
 }
 
-interface PathArguments {
-  readonly path?: { readonly id?: unknown } | null;
-}
-
-/** Returns whether the caller may read the run: it has no conversation, or a readable one. */
-export async function mayReadRun(
+/** Returns the run's conversation, null if it has none, undefined if the caller may not read it. */
+export async function readablePlace(
   directory: ConversationDirectory,
   principal: Principal,
-  run: Pick<RunRow, 'conversation_id'>,
-): Promise<boolean> {
-  if (run.conversation_id === null) return true;
-  const facts = await directory.facts(run.conversation_id);
-  return facts !== undefined && mayRead(principal, facts);
-}
-
-/** Returns the run's conversation, or null if it has none. */
-async function requireReadable(
-  directory: ConversationDirectory,
-  principal: Principal,
-  run: RunRow,
-): Promise<ConversationFacts | null> {
-  if (run.conversation_id === null) return null;
-  const facts = await directory.facts(run.conversation_id);
-  if (facts === undefined || !mayRead(principal, facts)) throw runNotFound();
-  return facts;
+  { conversation_id: id }: Pick<RunRow, 'conversation_id'>,
+): Promise<ConversationFacts | null | undefined> {
+  if (id === null) return null;
+  const facts = await directory.facts(id);
+  return facts && mayRead(principal, facts) ? facts : undefined;
 }

@@ -39,19 +39,17 @@ export async function continueRun(
   for (const [index, decision] of decisions.entries()) {
     const param = `decisions[${index}].action_id`;
     const action = actions.get(decision.action_id);
-    if (action === undefined) {
-      throw notFound('call', param);
-    }
+    if (action === undefined) throw notFound('call', param);
     requireOpen(action, decision, param);
     const endpoint = endpointOf(action.tool);
     if (!decision.approve || endpoint === undefined) continue;
     if (endpoint.permission !== null) requirePermission(principal, endpoint.permission as Permission);
-    await requirePlaceOf(tx, { directory }, principal, { endpoint, arguments: action.arguments });
+    await requirePlaceOf(tx, { directory }, principal, endpoint, action.arguments);
   }
   for (const decision of decisions) {
     await decideAction(tx, decision.action_id, {
       status: ACTION_MOVES[moveOf(decision)].to,
-      by: principal.actor.id,
+      reviewed_by: principal.actor.id,
       reason: decision.reason ?? null,
     });
   }

@@ -1,4 +1,4 @@
-import { ApiError } from '../../../../contract/protocol/errors.ts';
+import { ApiError, invalid } from '../../../../contract/protocol/errors.ts';
 import { newId } from '../../../../contract/protocol/ids.ts';
 import { RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
 import type { TraceContext } from '../../../../contract/protocol/traceparent.ts';
@@ -7,14 +7,16 @@ import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { jsonbBytes } from '../../../../platform/db/tables/touched.ts';
-import { type Origin, readOrigin } from '../state/origin.ts';
+import { readOrigin } from '../state/origin.ts';
 import { startRun } from '../state/start.ts';
 
 /** Throws ApiError `validation_failed` (param input) if the input exceeds the size limit. */
 export function checkInput(input: unknown): void {
   if (jsonbBytes(input) <= RUN_LIMITS.inputBytes) return;
-  const message = `Must have at most ${RUN_LIMITS.inputBytes} bytes as JSON, with numbers written out.`;
-  throw new ApiError('validation_failed', message, { param: 'input' });
+  throw invalid(
+    'input',
+    `Must have at most ${RUN_LIMITS.inputBytes} bytes as JSON, with numbers written out.`,
+  );
 }
 
 /**
@@ -29,12 +31,11 @@ export async function triggerRun(
   input: unknown,
 ): Promise<RunRow> {
   const agent = await holdAgent(tx, principal.accountId, agentId);
-  if (agent.status !== 'active') {
-    throw new ApiError('resource_conflict', 'The agent is inactive.');
-  }
-  const origin = await originOf(tx, principal);
-  const { depth, rootId, isExhausted } = origin;
-  if (isExhausted) {
+  if (agent.status !== 'active') throw new ApiError('resource_conflict', 'The agent is inactive.');
+  // An agent calls from an unknown run: the deepest one counts, so that chains of agents end.
+  const { actor } = principal;
+  const origin = await readOrigin(tx, { by: actor.id, runId: null, at: 'infinity', trace });
+  if (origin.isExhausted) {
     const { depth: inARow, chain } = RUN_LIMITS;
     throw new ApiError(
       'resource_conflict',
@@ -45,17 +46,8 @@ export async function triggerRun(
     type: 'manual',
     key: newId('agentRun'),
     input,
-    by: principal.actor.id,
-    conversationId: null,
-    messageId: null,
-    depth,
-    rootId,
-    trace: trace ?? origin.trace,
+    by: actor.id,
+    ...origin,
   });
   return run!;
-}
-
-/** An agent calls from an unknown run: the deepest one counts, so that chains of agents end. */
-function originOf(tx: Tx, { actor }: Principal): Promise<Origin> {
-  return readOrigin(tx, { by: actor.id, runId: null, at: 'infinity' });
 }

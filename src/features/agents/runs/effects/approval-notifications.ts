@@ -4,7 +4,7 @@ import type { Database } from '../../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import type { EndpointFacts } from '../../tools/catalogue.ts';
-import type { RunApproval } from '../state/outbox-topics.ts';
+import type { RunOfTopic } from '../state/outbox-topics.ts';
 
 export interface ApprovalSources {
   readonly database: Database;
@@ -20,7 +20,7 @@ const CATEGORY = 'approval.requested';
  */
 export async function followApproval(
   { database, endpointOf }: ApprovalSources,
-  { run_id }: RunApproval,
+  { run_id }: RunOfTopic,
 ): Promise<void> {
   await database.transaction((tx) => follow(tx, endpointOf, run_id));
 }

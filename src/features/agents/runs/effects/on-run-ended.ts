@@ -7,8 +7,7 @@ import { readActors } from '../../../../core/resources/actor.ts';
 import { readMessage } from '../../../../core/resources/message.ts';
 import { preview } from '../../../../core/resources/notification.ts';
 import type { Database } from '../../../../platform/db/connection/database.ts';
-import type { RunEnded } from '../state/outbox-topics.ts';
-import { type EndedRun, readEndedRun } from '../state/store.ts';
+import type { EndedRun } from '../state/store.ts';
 
 export interface EndedOptions {
   readonly database: Database;
@@ -20,9 +19,7 @@ export interface EndedOptions {
  * alert in the account for a failure (docs/contract.md#system-messages). May be called again for
  * the same run; each notification and alert is inserted once. Rejects if something is left to do.
  */
-export async function onRunEnded(options: EndedOptions, { run_id }: RunEnded): Promise<void> {
-  const run = await readEndedRun(options.database, run_id);
-  if (run === undefined) return;
+export async function onRunEnded(options: EndedOptions, run: EndedRun): Promise<void> {
   if (run.notified_id !== null) await notify(options, run, run.notified_id);
   if (run.status === 'failed') await raiseAlert(options, run);
 }

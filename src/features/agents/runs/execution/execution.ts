@@ -168,7 +168,10 @@ export class Execution {
       trace: this.#trace,
     };
     if (this.#record.steps.length === 0) return first;
-    const since = transcriptOf(this.#record, (call) => this.#refusalOf(call));
+    const since = transcriptOf(this.#record, (call) => {
+      const parsed = this.#parse(call);
+      return typeof parsed === 'string' ? parsed : 'It was not executed.';
+    });
     const turns = fitTurns(since, roomBehind(first, chain.contextTokens));
     return { ...first, turns: [...history, ...turns] };
   }
@@ -200,39 +203,28 @@ export class Execution {
   }
 
   #ready(call: StoredCall, position: number): ReadyCall | undefined {
-    const tool = this.#toolOf(call);
-    if (tool === undefined || this.#argumentProblem(tool, call) !== undefined) return undefined;
-    const needsReview = tool.needsReview || this.#isGuarded(tool, call);
+    const parsed = this.#parse(call);
+    if (typeof parsed === 'string') return undefined;
+    const { tool, args } = parsed;
+    const needsReview = tool.needsReview || (this.#options.isStartedByMail && tool.reachesOutside(args));
     return { tool, needsReview, position, callId: call.id, arguments: call.arguments };
   }
 
-  #isGuarded(tool: RunTool, call: StoredCall): boolean {
-    return this.#options.isStartedByMail && tool.reachesOutside(parseArguments(tool, call.arguments));
-  }
-
-  #refusalOf(call: StoredCall): string {
-    const tool = this.#toolOf(call);
+  /** Returns the tool of a call and its arguments, or why the call cannot be executed. */
+  #parse(call: StoredCall): { readonly tool: RunTool; readonly args: Record<string, unknown> } | string {
+    const tool = this.#tools.find(({ spec }) => spec.name === call.name);
     if (tool === undefined) return `There is no tool ${call.name}.`;
-    return this.#argumentProblem(tool, call) ?? 'It was not executed.';
-  }
-
-  #toolOf(call: StoredCall): RunTool | undefined {
-    return this.#tools.find(({ spec }) => spec.name === call.name);
+    try {
+      return { tool, args: parseArguments(tool, call.arguments) };
+    } catch (error) {
+      if (error instanceof ToolRefusal) return error.message;
+      throw error;
+    }
   }
 
   async #lookAtTools(): Promise<void> {
     const { admit, readTools } = this.#options;
     this.#tools = await admit(readTools);
-  }
-
-  #argumentProblem(tool: RunTool, call: StoredCall): string | undefined {
-    try {
-      parseArguments(tool, call.arguments);
-      return undefined;
-    } catch (error) {
-      if (error instanceof ToolRefusal) return error.message;
-      throw error;
-    }
   }
 
   /** Executes each allowed call once: a call that a dead node has begun is not begun again. */

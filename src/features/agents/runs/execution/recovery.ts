@@ -1,5 +1,5 @@
 import type { Database } from '../../../../platform/db/connection/database.ts';
-import type { Replies } from '../../replies/replies.ts';
+import { completeAbandoned } from '../../replies/complete-reply.ts';
 import { type Ending, endRun } from '../state/end-run.ts';
 import { lockDead } from '../state/lease-store.ts';
 
@@ -8,16 +8,12 @@ import { lockDead } from '../state/lease-store.ts';
  * `streaming` (docs/realtime.md#streamed-replies). `alive`: runs of this node, which are excluded
  * whatever their leases say, because no node could renew leases while Postgres was unavailable.
  */
-export async function endDead(
-  database: Database,
-  replies: Pick<Replies, 'finishAbandoned'>,
-  alive: readonly string[],
-): Promise<void> {
+export async function endDead(database: Database, alive: readonly string[]): Promise<void> {
   for (let found = true; found; ) {
     found = await database.transaction(async (tx) => {
       const run = await lockDead(tx, alive);
       if (run === undefined) return false;
-      await replies.finishAbandoned(tx, run);
+      await completeAbandoned(tx, run);
       await endRun(tx, run, run.cancel_requested_at === null ? DIED : { move: 'cancel' });
       return true;
     });

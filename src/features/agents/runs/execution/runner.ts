@@ -1,15 +1,14 @@
 import { ApiError } from '../../../../contract/protocol/errors.ts';
 import { parseTraceparent, traceFields } from '../../../../contract/protocol/traceparent.ts';
-import type { ConversationDirectory, ConversationFacts } from '../../../../core/conversations/directory.ts';
+import type { ConversationFacts } from '../../../../core/conversations/directory.ts';
+import type { NodeParts } from '../../../../core/features/feature.ts';
 import { readAgent } from '../../../../core/resources/agent.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
-import type { Authenticator, Identity } from '../../../../platform/access/authenticate.ts';
-import { EVERYTHING, type Rights } from '../../../../platform/access/rights.ts';
-import type { Database } from '../../../../platform/db/connection/database.ts';
-import { type DueWatch, UNWOKEN_EVERY_MS } from '../../../../platform/db/queue/due-watch.ts';
+import type { Identity } from '../../../../platform/access/authenticate.ts';
+import { EVERYTHING } from '../../../../platform/access/rights.ts';
+import { UNWOKEN_EVERY_MS } from '../../../../platform/db/queue/due-watch.ts';
 import { KeyedLimiter, Loop } from '../../../../platform/lifecycle.ts';
 import type { Logger } from '../../../../platform/log.ts';
-import type { Metrics } from '../../../../platform/metrics.ts';
 import { readTurns } from '../../models/history.ts';
 import { instructionsFor } from '../../models/instructions.ts';
 import type { ModelTiers } from '../../models/tiers.ts';
@@ -28,19 +27,14 @@ import { endDead } from './recovery.ts';
 import { hasRoomFor } from './run-limit.ts';
 import { untilBack } from './until-back.ts';
 
-export interface RunnerOptions {
+export interface RunnerOptions
+  extends Pick<NodeParts, 'database' | 'rights' | 'authenticator' | 'directory' | 'metrics' | 'log'> {
   /** Engine.nodeId. */
   readonly node: string;
-  readonly database: Database;
-  readonly watch: Pick<DueWatch, 'add'>;
-  readonly rights: Rights;
-  readonly authenticator: Pick<Authenticator, 'principalOf'>;
-  readonly directory: ConversationDirectory;
+  readonly watch: Pick<NodeParts['watch'], 'add'>;
   readonly replies: Replies;
   readonly toolbox: Toolbox;
   readonly tiers: ModelTiers;
-  readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 /** Connections of the pool for all runs together: the rest is left for requests. */
@@ -262,10 +256,10 @@ export class Runner {
   }
 
   async #takeOver(): Promise<void> {
-    const { database, replies } = this.#options;
+    const { database } = this.#options;
     const { unclaimed, dead, undecided } = await findOverdue(database);
     for (const due of unclaimed) await this.due(due);
-    if (dead) await endDead(database, replies, [...this.#active.keys()]);
+    if (dead) await endDead(database, [...this.#active.keys()]);
     if (undecided) await expireApprovals(database);
   }
 

@@ -103,25 +103,15 @@ export function readWaitingActions(tx: Tx, runId: string): Promise<WaitingAction
     .execute();
 }
 
-/** A person's decision about an action. */
-export interface Review {
-  readonly status: ActionRow['status'];
-  /** Actor id. */
-  readonly by: string;
-  readonly reason: string | null;
-}
-
-/** Stores a decision. `tx` holds the run's lock. */
-export async function decideAction(tx: Tx, id: string, { status, by, reason }: Review): Promise<void> {
+/** Stores a person's decision. `tx` holds the run's lock. */
+export async function decideAction(
+  tx: Tx,
+  id: string,
+  review: Pick<ActionRow, 'status' | 'reviewed_by' | 'reason'>,
+): Promise<void> {
   await tx.kysely
     .updateTable('agent_run_actions')
-    .set({
-      status,
-      reviewed_by: by,
-      reviewed_at: sql<string>`clock_timestamp()`,
-      reason,
-      updated_at: LATER,
-    })
+    .set({ ...review, reviewed_at: sql<string>`clock_timestamp()`, updated_at: LATER })
     .where('id', '=', id)
     .execute();
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { transition } from '../../../../contract/protocol/states/transitions.ts';
+import { enqueueRightsChanged } from '../../../../core/accounts/rights-changed.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../../platform/db/queue/outbox.ts';
@@ -36,4 +37,22 @@ export async function endRun(tx: Tx, run: RunRow, ending: Ending): Promise<RunRo
   if (run.status === 'awaiting_approval') await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
   await enqueueRunUpdated(tx, ended);
   return ended;
+}
+
+/**
+ * Records that actor `by` asks for the cancel of a locked run, unless one has asked before. A run
+ * that no node has claimed ends here; the owner of any other run ends it and its text.
+ */
+export async function requestCancel(tx: Tx, by: string, run: RunRow): Promise<RunRow> {
+  const isAsked = run.cancel_requested_at !== null;
+  const asked = isAsked
+    ? run
+    : await updateRun(tx, run.id, {
+        cancel_requested_at: sql<string>`clock_timestamp()`,
+        cancelled_by: by,
+      });
+  if (asked.owner === null) return endRun(tx, asked, { move: 'cancel' });
+  // The owner receives this as a changed right or, if that frame is lost, at the next renewal.
+  if (!isAsked) await enqueueRightsChanged(tx, [run.id]);
+  return asked;
 }

@@ -1,7 +1,7 @@
 import { RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
 import { parseTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
 import type { Db } from '../../../../platform/db/connection/handle.ts';
-import { readOriginRow } from './origin-store.ts';
+import { statement } from '../../../../platform/db/connection/statement.ts';
 
 /** An action that may start agents. */
 export interface Cause {
@@ -34,7 +34,7 @@ export interface Origin {
  */
 export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promise<Origin> {
   if (by === null) return { ...UNKNOWN, trace };
-  const row = await readOriginRow(db, { by, runId, at });
+  const [row] = await db.query(READ_ORIGIN, by, runId, at);
   if (row === undefined) return { ...UNKNOWN, trace };
   const { by_agent: byAgent, by_customer: byCustomer, root_id: rootId, started } = row;
   const depth = byAgent ? (row.depth ?? 0) + 1 : 0;
@@ -50,3 +50,35 @@ export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promi
 }
 
 const UNKNOWN = { byAgent: false, byCustomer: false, depth: 0, rootId: null, isExhausted: false } as const;
+
+interface OriginRow {
+  readonly by_agent: boolean;
+  readonly by_customer: boolean;
+  readonly depth: number | null;
+  readonly root_id: string | null;
+  readonly traceparent: string | null;
+  /** The number of runs with the same root, counted up to the limit. */
+  readonly started: number;
+}
+
+const READ_ORIGIN = statement<[by: string, runId: string | null, at: string], OriginRow>({
+  name: 'read-trigger-origin',
+  text: `
+    SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, r.depth, r.root_id, r.traceparent, (
+      SELECT count(*) FROM (
+        SELECT FROM agent_runs s WHERE s.root_id = r.root_id LIMIT ${RUN_LIMITS.chain}
+      ) AS started
+    ) AS started
+    FROM actors a LEFT JOIN LATERAL (
+      SELECT coalesce(c.root_id, c.id) AS root_id, c.depth, c.traceparent FROM (
+        SELECT r.id, r.root_id, r.depth, r.traceparent, 1 AS choice FROM agent_runs r WHERE r.id = $2
+        UNION ALL
+        SELECT r.id, r.root_id, r.depth, r.traceparent, 2 FROM agent_runs r
+          WHERE r.actor_id = $1 AND r.completed_at IS NULL AND r.created_at <= $3::timestamptz
+        UNION ALL
+        SELECT r.id, r.root_id, r.depth, r.traceparent, 2 FROM agent_runs r
+          WHERE r.actor_id = $1 AND r.completed_at >= $3::timestamptz AND r.created_at <= $3::timestamptz
+      ) c ORDER BY c.choice, c.depth DESC LIMIT 1
+    ) r ON a.type = 'agent'
+    WHERE a.id = $1`,
+});

@@ -5,21 +5,16 @@ import { defineTopic } from '../../../../platform/db/queue/topic.ts';
 /** A run waits to be claimed (runner.ts). */
 export const RUN_DUE = defineTopic<RunDue>('agent_runs.due');
 
-export interface RunDue {
+export interface RunOfTopic {
   readonly run_id: string;
+}
+
+export interface RunDue extends RunOfTopic {
   readonly account_id: string;
 }
 
 /** A run has ended: notifications and triggers follow (on-run-ended.ts, triggers/triggers.ts). */
-export const RUN_ENDED = defineTopic<RunEnded>('agent_runs.ended');
-
-export interface RunEnded {
-  readonly run_id: string;
-}
+export const RUN_ENDED = defineTopic<RunOfTopic>('agent_runs.ended');
 
 /** A run waits for approval, or no longer does (approval-notifications.ts). */
-export const RUN_APPROVAL = defineTopic<RunApproval>('agent_runs.approval');
-
-export interface RunApproval {
-  readonly run_id: string;
-}
+export const RUN_APPROVAL = defineTopic<RunOfTopic>('agent_runs.approval');

@@ -19,12 +19,12 @@ export interface Trigger {
   /** Actor id; null for schedules and events. */
   readonly by: string | null;
   /** The conversation that the text is written to; null if it goes only to the run's output. */
-  readonly conversationId: string | null;
-  readonly messageId: string | null;
+  readonly conversationId?: string | null;
+  readonly messageId?: string | null;
   /** Number of runs that led to this one. */
-  readonly depth: number;
+  readonly depth?: number;
   /** The first of those runs; null if there is none. */
-  readonly rootId: string | null;
+  readonly rootId?: string | null;
   /** The trace of the cause. */
   readonly trace?: TraceContext | undefined;
 }
@@ -35,23 +35,23 @@ export interface Trigger {
  */
 export async function startRun(
   tx: Tx,
-  { id: agentId, account_id, actor_id }: Pick<AgentRow, 'id' | 'account_id' | 'actor_id'>,
-  trigger: Trigger,
+  { id: agent_id, account_id, actor_id }: Pick<AgentRow, 'id' | 'account_id' | 'actor_id'>,
+  { type, key, input, by, conversationId = null, messageId = null, depth = 0, rootId = null, trace }: Trigger,
 ): Promise<RunRow | undefined> {
   const row = await insertRun(tx, {
     id: newId('agentRun'),
     account_id,
-    agent_id: agentId,
+    agent_id,
     actor_id,
-    trigger_type: trigger.type,
-    trigger_key: trigger.key,
-    input: JSON.stringify(trigger.input ?? null),
-    triggered_by: trigger.by,
-    conversation_id: trigger.conversationId,
-    trigger_message_id: trigger.messageId,
-    depth: trigger.depth,
-    root_id: trigger.rootId,
-    traceparent: trigger.trace === undefined ? null : formatTraceparent(trigger.trace),
+    trigger_type: type,
+    trigger_key: key,
+    input: JSON.stringify(input ?? null),
+    triggered_by: by,
+    conversation_id: conversationId,
+    trigger_message_id: messageId,
+    depth,
+    root_id: rootId,
+    traceparent: trace === undefined ? null : formatTraceparent(trace),
   });
   if (row === undefined) return undefined;
   await enqueue(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id });

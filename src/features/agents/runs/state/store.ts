@@ -12,17 +12,13 @@ import type { Schema } from '../../../../platform/db/tables/schema.ts';
 import { touched } from '../../../../platform/db/tables/touched.ts';
 
 /** Returns a run of this account. Throws ApiError `resource_not_found` (param id). */
-export async function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {
-  const row = await ofAccount(db, accountId, id).executeTakeFirst();
-  if (row === undefined) throw runNotFound();
-  return row;
+export function findRun(db: Db, accountId: string, id: string): Promise<RunRow> {
+  return ofAccount(db, accountId, id).executeTakeFirstOrThrow(runNotFound);
 }
 
 /** Like `findRun`, locked until the end of `tx`: decisions about a run are made one at a time. */
-export async function lockRun(tx: Tx, accountId: string, id: string): Promise<RunRow> {
-  const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
-  if (row === undefined) throw runNotFound();
-  return row;
+export function lockRun(tx: Tx, accountId: string, id: string): Promise<RunRow> {
+  return ofAccount(tx, accountId, id).forUpdate().executeTakeFirstOrThrow(runNotFound);
 }
 
 /** Inserts a run. Returns undefined if the same key has started a run of the agent before. */
@@ -52,39 +48,14 @@ export function updateRun(
     .executeTakeFirstOrThrow();
 }
 
-/** Locks the runs of an agent that have not ended, in the order of their ids. */
-export function lockOpenRuns(tx: Tx, actorId: string): Promise<Pick<RunRow, 'id' | 'cancelled_by'>[]> {
+/** Locks the runs that have not ended, of those that further conditions select. */
+export function lockOpenRuns(tx: Tx) {
   return tx.kysely
     .selectFrom('agent_runs')
-    .select(['id', 'cancelled_by'])
-    .where('actor_id', '=', actorId)
+    .selectAll()
     .where('completed_at', 'is', null)
     .orderBy('id')
-    .forUpdate()
-    .execute();
-}
-
-/** Locks the open ones of these runs in the order of their ids. */
-export function lockOpenRunsById(
-  tx: Tx,
-  ids: readonly string[],
-): Promise<Pick<RunRow, 'id' | 'cancelled_by'>[]> {
-  return tx.kysely
-    .selectFrom('agent_runs')
-    .select(['id', 'cancelled_by'])
-    .where('id', 'in', ids)
-    .where('completed_at', 'is', null)
-    .orderBy('id')
-    .forUpdate()
-    .execute();
-}
-
-/** Locks the runs of an account that have not ended, in the order of their ids. */
-export function lockOpenRunsOfAccount(
-  tx: Tx,
-  accountId: string,
-): Promise<Pick<RunRow, 'id' | 'actor_id' | 'cancelled_by'>[]> {
-  return tx.query(LOCK_OPEN_OF_ACCOUNT, accountId);
+    .forUpdate();
 }
 
 /** Returns the runs of a conversation that have not ended. */
@@ -162,20 +133,7 @@ export async function readEndedRun(db: Db, id: string): Promise<EndedRun | undef
   return run;
 }
 
-export interface CompletedRun {
-  readonly account_id: string;
-  readonly actor_id: string;
-  readonly conversation_id: string | null;
-  readonly completed_at: string;
-}
-
-/** Returns undefined if the run is not completed. */
-export async function readCompletedRun(db: Db, id: string): Promise<CompletedRun | undefined> {
-  const [run] = await db.query(READ_COMPLETED, id);
-  return run;
-}
-
-/** SQL: the rule of `mayReadRun` (access.ts) for a run `r` and an actor without full access. */
+/** SQL: the rule of `readablePlace` (access.ts) for a run `r` and an actor without full access. */
 export function isReadableBy(actor: string): string {
   return `(r.conversation_id IS NULL OR EXISTS (
       SELECT FROM participants p
@@ -242,16 +200,6 @@ function runList<Values extends ListValues | readonly [...ListValues, ...(string
 }
 
 // The index of runs by their actor leads to the open ones, whatever the number of others.
-const LOCK_OPEN_OF_ACCOUNT = statement<[accountId: string], Pick<RunRow, 'id' | 'actor_id' | 'cancelled_by'>>(
-  {
-    name: 'lock-open-runs-of-account',
-    text: `
-    SELECT r.id, r.actor_id, r.cancelled_by
-    FROM actors a JOIN agent_runs r ON r.actor_id = a.id AND r.completed_at IS NULL
-    WHERE a.account_id = $1 AND a.type = 'agent' ORDER BY r.id FOR UPDATE OF r`,
-  },
-);
-
 const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: string], { id: string }>({
   name: 'read-open-runs-of-conversation',
   text: `
@@ -270,11 +218,4 @@ const READ_ENDED = statement<[runId: string], EndedRun>({
     FROM agent_runs r JOIN actors a ON a.id = r.actor_id
       LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer
     WHERE r.id = $1 AND r.completed_at IS NOT NULL`,
-});
-
-const READ_COMPLETED = statement<[runId: string], CompletedRun>({
-  name: 'read-completed-run',
-  text: `
-    SELECT account_id, actor_id, conversation_id, completed_at FROM agent_runs
-    WHERE id = $1 AND status = 'completed'`,
 });
