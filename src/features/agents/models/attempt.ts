@@ -26,24 +26,17 @@ export const PATIENCE: Patience = {
 export class ModelAttempt {
   readonly #patience: Patience;
   readonly #controller = new AbortController();
-  readonly #caller: AbortSignal;
-  readonly #onCallerAbort = () => this.#controller.abort(this.#caller.reason);
+  readonly signal: AbortSignal;
   readonly #whole: NodeJS.Timeout;
   #silence: NodeJS.Timeout;
   #silenceMs: number;
 
   constructor(caller: AbortSignal, patience: Patience) {
     this.#patience = patience;
-    this.#caller = caller;
-    caller.addEventListener('abort', this.#onCallerAbort, { once: true });
-    if (caller.aborted) this.#onCallerAbort();
+    this.signal = AbortSignal.any([caller, this.#controller.signal]);
     this.#whole = setTimeout(() => this.#giveUp('The model took too long.'), patience.turnMs);
     this.#silenceMs = patience.firstPartMs;
     this.#silence = this.#watchSilence();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** Handles a part. Called once a token, so it moves a timer instead of making one. */
@@ -61,7 +54,6 @@ export class ModelAttempt {
   end(): void {
     clearTimeout(this.#silence);
     clearTimeout(this.#whole);
-    this.#caller.removeEventListener('abort', this.#onCallerAbort);
   }
 
   #watchSilence(): NodeJS.Timeout {

@@ -23,19 +23,13 @@ export interface TurnListener {
   onFailover(failover: Failover): void;
 }
 
-/** A completed turn. */
-export interface Completion {
+/** A completed turn. Its tokens are those of the model that answered. */
+export interface Completion extends End {
   readonly provider: string;
   readonly model: string;
   readonly text: string;
   /** At most TURN_LIMITS.calls, with distinct ids. */
   readonly calls: readonly ToolCall[];
-  /** `length` means that the text was cut off. */
-  readonly reason: 'stop' | 'calls' | 'length';
-  /** Reported by the model that answered; null if it did not report any. */
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly costUsd: number | null;
   /** The models that failed before this one, in order. */
   readonly failovers: readonly Failover[];
 }
@@ -114,7 +108,9 @@ export class ModelChain {
       );
       const shortestMs = Math.min(...waits.values());
       if (shortestMs > leftMs) return;
-      if (shortestMs > 0) await sleep(shortestMs, signal);
+      if (shortestMs > 0) {
+        await pause(shortestMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+      }
       leftMs -= shortestMs;
       for (const [model, waitMs] of waits) {
         // A model may have become free while those before it failed.
@@ -218,13 +214,4 @@ function failoverOf({ provider, model }: Model, { reason }: ModelError): Failove
 function noneAnswered(last: ModelError | undefined): ModelError {
   if (last === undefined) return new ModelError('unavailable', 'Every model is rate-limited for now.');
   return new ModelError('unavailable', `No model answered. The last one: ${last.message}`);
-}
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await pause(ms, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
 }

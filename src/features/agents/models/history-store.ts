@@ -1,13 +1,6 @@
-import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { HistoryMessage } from './labelled.ts';
-
-export type HistoryRow = HistoryMessage & {
-  readonly id: string;
-  readonly author_id: string | null;
-  readonly audience: ConversationAudience;
-};
 
 /** Returns the newest complete messages up to this one (null: up to the end), newest first. */
 export function readHistory(
@@ -15,14 +8,16 @@ export function readHistory(
   conversationId: string,
   messageId: string | null,
   limit: number,
-): Promise<HistoryRow[]> {
+): Promise<HistoryMessage[]> {
   return db.query(READ_HISTORY, conversationId, messageId, limit);
 }
 
-const READ_HISTORY = statement<[conversationId: string, messageId: string | null, limit: number], HistoryRow>(
-  {
-    name: 'read-agent-history',
-    text: `
+const READ_HISTORY = statement<
+  [conversationId: string, messageId: string | null, limit: number],
+  HistoryMessage
+>({
+  name: 'read-agent-history',
+  text: `
     SELECT m.id, m.author_id, m.visibility, m.subject, m.body, c.audience,
       coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
     FROM messages m
@@ -40,5 +35,4 @@ const READ_HISTORY = statement<[conversationId: string, messageId: string | null
       )
       AND m.status = 'sent' AND m.deleted_at IS NULL AND m.streaming_state IS DISTINCT FROM 'streaming'
     ORDER BY m.sequence DESC LIMIT $3`,
-  },
-);
+});

@@ -1,22 +1,17 @@
 import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
 import { provided } from '../../../core/features/installed.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
+import type { RunRow } from '../../../core/resources/run.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import { type HistoryRow, readHistory } from './history-store.ts';
-import { labelled } from './labelled.ts';
+import { readHistory } from './history-store.ts';
+import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
 import { cutToTokens, tokensOf } from './tokens.ts';
 
-/** Parameters of the history of a run. */
+/** `contextTokens`: the window of the smallest model that may be asked, less that of the tools. */
 export interface HistoryAsk {
-  readonly run: {
-    readonly trigger_type: RunTrigger;
-    readonly input: unknown;
-    readonly conversation_id: string | null;
-    readonly trigger_message_id: string | null;
-  };
+  readonly run: Pick<RunRow, 'trigger_type' | 'input' | 'conversation_id' | 'trigger_message_id'>;
   readonly agent: Pick<AgentRow, 'actor_id' | 'system_prompt'>;
-  /** The context window of the smallest model that may be asked, less the tokens of the tools. */
   readonly contextTokens: number;
 }
 
@@ -67,9 +62,9 @@ interface Line {
   readonly text: string;
 }
 
-function lineOf(row: HistoryRow, actorId: string): Line {
+function lineOf(row: HistoryMessage, actorId: string): Line {
   if (row.author_id === actorId) return { role: 'assistant', text: row.body ?? '' };
-  return { role: 'user', text: labelled(row, row.audience) };
+  return { role: 'user', text: labelled(row) };
 }
 
 /** Some providers reject two consecutive turns of one role, or a model's turn at the start. */

@@ -1,16 +1,9 @@
-import type {
-  ConversationAudience,
-  ConversationType,
-} from '../../../contract/protocol/resources/conversation.ts';
+import type { ConversationFacts } from '../../../core/conversations/directory.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import { oneLine } from './text-cleaner.ts';
 
 /** The facts of the conversation that an agent's instructions contain. */
-export interface ConversationContext {
-  readonly type: ConversationType;
-  readonly audience: ConversationAudience;
-  readonly title: string | null;
-}
+export type ConversationContext = Pick<ConversationFacts, 'type' | 'audience' | 'title'>;
 
 /**
  * Returns the instructions that precede every turn of a run: the agent's own standing instructions

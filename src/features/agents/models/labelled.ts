@@ -2,8 +2,11 @@ import type { Visibility } from '../../../contract/protocol/resources/chat-messa
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import { cutText, oneLine } from './text-cleaner.ts';
 
-/** The fields of a message that a model sees. */
+/** A message with what a model sees of it. */
 export interface HistoryMessage {
+  readonly id: string;
+  readonly author_id: string | null;
+  readonly audience: ConversationAudience;
   readonly visibility: Visibility;
   readonly subject: string | null;
   readonly body: string | null;
@@ -23,7 +26,7 @@ interface HistoryFile {
  * Returns a message as `Ada (internal note): text`, or an empty string if there is nothing to show.
  * Later lines are indented, so that no author can write a line in the name of another.
  */
-export function labelled(message: HistoryMessage, audience: ConversationAudience): string {
+export function labelled(message: HistoryMessage): string {
   const { subject, body, files } = message;
   const parts = [
     ...(subject === null ? [] : [`Subject: ${oneLine(subject)}`]),
@@ -32,13 +35,10 @@ export function labelled(message: HistoryMessage, audience: ConversationAudience
   ];
   if (parts.length === 0) return '';
   const text = parts.join('\n').replace(/\r\n?|[\u2028\u2029\v\f\u0085]/g, '\n');
-  return `${authorOf(message, audience)}: ${text.replaceAll('\n', '\n  ')}`;
+  return `${authorOf(message)}: ${text.replaceAll('\n', '\n  ')}`;
 }
 
-function authorOf(
-  { author_name: name, by_customer, visibility }: HistoryMessage,
-  audience: ConversationAudience,
-): string {
+function authorOf({ author_name: name, by_customer, visibility, audience }: HistoryMessage): string {
   // Characters that would make part of a name look like our own markup are removed.
   const author = name === null ? 'System' : cutText(oneLine(name.replace(/[:()]/g, ' ')), 80);
   if (audience !== 'customer' || visibility === 'system') return author;

@@ -68,6 +68,7 @@ export type ModelPart =
       readonly type: 'end';
       /** `length` means that the answer was cut off. */
       readonly reason: 'stop' | 'calls' | 'length';
+      /** Null if the provider reported none. */
       readonly inputTokens: number | null;
       readonly outputTokens: number | null;
       /** US dollars; null if no price is known. */

@@ -1,3 +1,4 @@
+import type { Prices } from './known-models.ts';
 import { type Model, ModelError, type ModelPart, type Prompt } from './model.ts';
 import { toModelError } from './provider-failure.ts';
 import { type ProviderModel, toCallOptions } from './provider-prompt.ts';
@@ -9,8 +10,8 @@ export interface OpenModelSettings {
   readonly baseUrl: string | undefined;
   readonly apiKey: string | undefined;
   readonly contextTokens: number;
-  /** US dollars per million tokens; null if unknown. */
-  readonly prices: { readonly input: number; readonly output: number } | null;
+  /** Null if unknown. */
+  readonly prices: Prices | null;
 }
 
 /**
@@ -126,25 +127,24 @@ function endingOf(finish: Finish['finishReason'] | undefined, calls: number): 's
 
 /** Loads the provider's part of the SDK, on the first request to a model and not before. */
 async function open({ provider, model, baseUrl, apiKey }: OpenModelSettings): Promise<ProviderModel> {
+  // exactOptionalPropertyTypes requires unset options to be absent.
+  const options = {
+    ...(baseUrl !== undefined && { baseURL: baseUrl }),
+    ...(apiKey !== undefined && { apiKey }),
+  };
   switch (provider) {
     case 'openai': {
       const { createOpenAI } = await import('@ai-sdk/openai');
-      return createOpenAI(definedOnly({ baseURL: baseUrl, apiKey })).responses(model);
+      return createOpenAI(options).responses(model);
     }
     case 'anthropic': {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
-      return createAnthropic(definedOnly({ baseURL: baseUrl, apiKey }))(model);
+      return createAnthropic(options)(model);
     }
     case 'openai-compatible': {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-      const options = { name: provider, baseURL: '', includeUsage: true };
-      return createOpenAICompatible({ ...options, ...definedOnly({ baseURL: baseUrl, apiKey }) })(model);
+      const server = { name: provider, baseURL: '', includeUsage: true };
+      return createOpenAICompatible({ ...server, ...options })(model);
     }
   }
-}
-
-/** exactOptionalPropertyTypes requires unset options to be absent. */
-function definedOnly(options: { baseURL: string | undefined; apiKey: string | undefined }) {
-  const { baseURL, apiKey } = options;
-  return { ...(baseURL === undefined ? {} : { baseURL }), ...(apiKey === undefined ? {} : { apiKey }) };
 }

@@ -4,7 +4,7 @@ import type { Patience } from './attempt.ts';
 import { ModelChain } from './chain.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { DemoModel } from './demo-model.ts';
-import { KNOWN_MODELS, VENDOR_MODELS } from './known-models.ts';
+import { KNOWN_CONTEXT_TOKENS, KNOWN_MODELS, VENDOR_MODELS } from './known-models.ts';
 import type { Model } from './model.ts';
 import { OpenModel } from './open-model.ts';
 
@@ -26,7 +26,7 @@ export interface TiersOptions {
   readonly openaiApiKey: string | null;
   readonly anthropicApiKey: string | null;
   /** Null if the chains are derived from the keys. */
-  readonly chains: Readonly<Partial<Record<Tier, readonly ModelChoice[]>>> | null;
+  readonly chains: Chains | null;
   readonly patience?: Partial<Patience>;
 }
 
@@ -40,9 +40,8 @@ export class ModelTiers {
   constructor(options: TiersOptions) {
     this.#options = options;
     const cooldowns = new Cooldowns();
-    const chains = chainsOf(options);
-    for (const tier of TIERS) {
-      const models = chains[tier].map((choice) => this.#open(choice));
+    for (const [tier, choices] of chainsOf(options)) {
+      const models = choices.map((choice) => this.#open(choice));
       this.#chains.set(tier, new ModelChain(models, { cooldowns, patience: options.patience ?? {} }));
     }
   }
@@ -62,17 +61,13 @@ export class ModelTiers {
 
 /** Returns every provider that some tier uses, each once. */
 export function providersOf(options: TiersOptions): string[] {
-  const choices = Object.values(chainsOf(options)).flat();
+  const choices = [...chainsOf(options).values()].flat();
   return [...new Set(choices.map(({ provider }) => provider))];
 }
 
 /** A tier that is unset is chosen when the agent runs (docs/contract.md#tiers). */
 export function tierOf({ tier }: { readonly tier: Tier | null }, trigger: RunTrigger): Tier {
   return tier ?? (trigger === 'chat' || trigger === 'manual' ? 'high' : 'balanced');
-}
-
-function chainsOf(options: TiersOptions): Readonly<Record<Tier, readonly ModelChoice[]>> {
-  return nearestNamed(options.chains ?? vendorChains(options));
 }
 
 type Chains = Readonly<Partial<Record<Tier, readonly ModelChoice[]>>>;
@@ -102,20 +97,15 @@ function vendorChains({ anthropicApiKey, openaiApiKey }: TiersOptions): Chains {
  * Returns for each tier its own chain or that of the nearest tier. Of two equally near tiers the
  * cheaper one is taken, so that costs do not grow unasked.
  */
-function nearestNamed(chains: Chains): Readonly<Record<Tier, readonly ModelChoice[]>> {
+function chainsOf(options: TiersOptions): ReadonlyMap<Tier, readonly ModelChoice[]> {
+  const chains = options.chains ?? vendorChains(options);
   const named = TIERS.filter((tier) => chains[tier] !== undefined).toReversed();
   const nearestTo = (tier: Tier) => {
     const distance = (other: Tier) => Math.abs(TIERS.indexOf(other) - TIERS.indexOf(tier));
     const nearest = named.toSorted((one, other) => distance(one) - distance(other))[0];
     return (nearest && chains[nearest]) ?? DEMO;
   };
-  return {
-    frontier: nearestTo('frontier'),
-    high: nearestTo('high'),
-    balanced: nearestTo('balanced'),
-    cheap: nearestTo('cheap'),
-    legacy: nearestTo('legacy'),
-  };
+  return new Map(TIERS.map((tier) => [tier, nearestTo(tier)]));
 }
 
 function openChoice(choice: ModelChoice, { openaiApiKey, anthropicApiKey }: TiersOptions): Model {
@@ -130,7 +120,7 @@ function openChoice(choice: ModelChoice, { openaiApiKey, anthropicApiKey }: Tier
     model,
     baseUrl,
     apiKey: api_key ?? vendorKey ?? undefined,
-    contextTokens: context_tokens ?? known?.contextTokens ?? UNKNOWN_CONTEXT_TOKENS,
-    prices: isPriced ? { input: input_price, output: output_price } : (known?.prices ?? null),
+    contextTokens: context_tokens ?? (known ? KNOWN_CONTEXT_TOKENS : UNKNOWN_CONTEXT_TOKENS),
+    prices: isPriced ? { input: input_price, output: output_price } : (known ?? null),
   });
 }

@@ -24,9 +24,7 @@ export class BufferedReply implements AgentReply {
 
   open(): void {}
 
-  async settle(): Promise<void> {
-    this.#text.end();
-  }
+  async settle(): Promise<void> {}
 
   async finish(): Promise<void> {}
 

@@ -102,7 +102,6 @@ export abstract class LiveReply implements AgentReply {
 
   async settle(): Promise<void> {
     this.#isComplete = true;
-    this.#text.end();
     this.#grown();
     try {
       await this.#opening;

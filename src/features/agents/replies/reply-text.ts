@@ -1,19 +1,18 @@
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
+import { cutText } from '../models/text-cleaner.ts';
 
 /** Separates the texts of different turns. */
 export const BLANK_LINE = '\n\n';
 
 /**
  * The text of one reply as it grows. Invariant: `body` is text that every reader and Postgres store
- * alike: no half of a surrogate pair (one at the end waits for its other half), no U+0000, and no
- * longer than a message may be. Lengths are in UTF-16 units.
+ * alike: what is appended is clean (models/text-cleaner.ts), and no cut splits a surrogate pair or
+ * leaves more than a message may have. Lengths are in UTF-16 units.
  */
 export class ReplyText {
   #head = '';
   #stepText = '';
   #attempt = 1;
-  /** The first half of a pair whose second half is still to come. */
-  #half = '';
   /** The text reached the maximum length of a message. It ends there until a reset makes room. */
   #full = false;
 
@@ -41,27 +40,15 @@ export class ReplyText {
   }
 
   append(text: string): void {
-    if (this.#full) return;
-    const whole = this.#half + text;
-    const end = endsInHalf(whole) ? whole.length - 1 : whole.length;
-    this.#half = whole.slice(end);
-    this.#grow(whole.slice(0, end));
+    if (!this.#full) this.#grow(text);
   }
 
   /** Keeps `keep` units after the head and starts a new attempt. Returns the length of the body. */
   reset(keep: number): number {
-    const kept = this.#stepText.slice(0, Math.max(0, keep));
-    this.#stepText = endsInHalf(kept) ? kept.slice(0, -1) : kept;
-    this.#half = '';
+    this.#stepText = cutText(this.#stepText, keep);
     this.#full = false;
     this.#attempt += 1;
     return this.body.length;
-  }
-
-  /** No more text follows: a half pair that is left is dropped. */
-  end(): void {
-    if (this.#half !== '') this.#grow(this.#half);
-    this.#half = '';
   }
 
   get #front(): string {
@@ -70,14 +57,8 @@ export class ReplyText {
 
   #grow(text: string): void {
     const room = Math.max(0, MESSAGE_LIMITS.bodyCharacters - this.#front.length - this.#stepText.length);
-    const clean = text.toWellFormed().replaceAll('\0', '\uFFFD');
-    const fitting = clean.slice(0, room);
-    this.#full ||= fitting.length < clean.length;
-    this.#stepText += endsInHalf(fitting) ? fitting.slice(0, -1) : fitting;
+    const fitting = cutText(text, room);
+    this.#full ||= fitting.length < text.length;
+    this.#stepText += fitting;
   }
-}
-
-function endsInHalf(text: string): boolean {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last <= 0xdbff;
 }

@@ -360,6 +360,5 @@ function textOf(steps: readonly StepRow[]): string {
   const texts = steps.flatMap(({ status, text }) => (status === 'completed' && text ? [text] : []));
   const joined = new ReplyText();
   joined.append(texts.join(BLANK_LINE));
-  joined.end();
   return joined.body;
 }
