@@ -279,7 +279,13 @@ async function actorOf(table: 'messaging_groups' | 'agent_definitions', id: stri
 async function ofTheOtherAccount(): Promise<{ readonly agent: string; readonly group: string }> {
   const accountId = demo.other_account.account_id;
   const { id } = await database.transaction((tx) =>
-    insertAgent(tx, { accountId, name: 'Spy', slug: 'spy', categoryCode: 'c', triggerType: 'manual' }),
+    insertAgent(tx, {
+      account_id: accountId,
+      name: 'Spy',
+      slug: 'spy',
+      category_code: 'c',
+      trigger_type: 'manual',
+    }),
   );
   const group = await database.kysely
     .selectFrom('messaging_groups')

@@ -7,7 +7,7 @@ import type { Permission } from '../../src/contract/protocol/permissions.ts';
 import type { AgentDefinition } from '../../src/contract/protocol/resources/agent-definition.ts';
 import { createRole, findRole } from '../../src/core/accounts/roles.ts';
 import { createUser } from '../../src/core/accounts/users.ts';
-import { insertAgent, lockAgentsOf } from '../../src/features/agents/store.ts';
+import { insertAgent, requireRoom } from '../../src/features/agents/store.ts';
 import { type CallOptions, refusalOf, startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
 import { AGENTS, accepted, agentBody, asNeighbour, createdAgent, textOf } from './bodies.ts';
@@ -471,14 +471,14 @@ t.test(
 
     // One transaction is taking the last place: a second one waits for its outcome.
     const second = await database.transaction(async (tx) => {
-      const accountId = demo.other_account.account_id;
-      await lockAgentsOf(tx, accountId);
+      const account_id = demo.other_account.account_id;
+      await insertAgent(tx, {
+        ...{ account_id, name: 'First', slug: 'first', category_code: 'support', trigger_type: 'manual' },
+      });
+      await requireRoom(tx, account_id);
       let answered = false;
       const answer = app.call('POST', AGENTS, { body: agentBody(), ...neighbour }).finally(() => {
         answered = true;
-      });
-      await insertAgent(tx, {
-        ...{ accountId, name: 'First', slug: 'first', categoryCode: 'support', triggerType: 'manual' },
       });
       await until(async () => answered || (await someoneWaits()), { what: 'the second one to wait' });
       t.notOk(answered);

@@ -24,7 +24,13 @@ const WINDOW = 20_000;
 
 const { database, accountId } = await createGround(t);
 const agent = await database.transaction((tx) =>
-  insertAgent(tx, { accountId, name: 'Hand', slug: 'hand', categoryCode: 'ops', triggerType: 'manual' }),
+  insertAgent(tx, {
+    account_id: accountId,
+    name: 'Hand',
+    slug: 'hand',
+    category_code: 'ops',
+    trigger_type: 'manual',
+  }),
 );
 
 t.test('whatever tools answer, a prompt fits into the window, and the newest is whole', async (t) => {

@@ -34,8 +34,8 @@ t.test(
     await database.kysely.insertInto('accounts').values({ id: modest, name: 'Pier' }).execute();
     const starts = async (accountId: string, count: number): Promise<string[]> =>
       database.transaction(async (tx) => {
-        const fields = { name: 'Mate', slug: 'mate', categoryCode: 'ops', triggerType: 'manual' } as const;
-        const agent = await insertAgent(tx, { accountId, ...fields });
+        const fields = { name: 'Mate', slug: 'mate', category_code: 'ops', trigger_type: 'manual' } as const;
+        const agent = await insertAgent(tx, { account_id: accountId, ...fields });
         const ids: string[] = [];
         for (let n = 0; n < count; n++) {
           const trigger = { type: 'manual', key: newId('message'), input: null, by: null } as const;

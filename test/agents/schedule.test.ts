@@ -205,7 +205,14 @@ function scheduled(cron_schedule: string, timezone = 'UTC'): Promise<AgentRow> {
   made += 1;
   const [name, slug, trigger] = ['Clerk', `clerk-${made}`, { cron_schedule, timezone }];
   return database.transaction((tx) =>
-    insertAgent(tx, { accountId, name, slug, categoryCode: 'ops', triggerType: 'scheduled', trigger }),
+    insertAgent(tx, {
+      account_id: accountId,
+      name,
+      slug,
+      category_code: 'ops',
+      trigger_type: 'scheduled',
+      trigger,
+    }),
   );
 }
 

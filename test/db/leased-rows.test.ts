@@ -233,8 +233,8 @@ async function jobs() {
 
 async function runs() {
   const ids = await one.transaction(async (tx) => {
-    const fields = { name: 'Mate', slug: 'mate', categoryCode: 'ops', triggerType: 'manual' } as const;
-    const agent = await insertAgent(tx, { accountId, ...fields });
+    const fields = { name: 'Mate', slug: 'mate', category_code: 'ops', trigger_type: 'manual' } as const;
+    const agent = await insertAgent(tx, { account_id: accountId, ...fields });
     const started: string[] = [];
     for (let n = 0; n < COUNT; n++) {
       const trigger = { type: 'manual', key: newId('message'), input: null, by: null } as const;

@@ -83,8 +83,8 @@ export async function expandRuns(
   include: readonly RunInclude[],
 ): Promise<ReadonlyMap<RunRow, AgentRun>> {
   const ids = rows.map(({ id }) => id);
-  const steps = include.includes('steps') ? await db.query(READ_STEPS, ids) : null;
-  const actions = include.includes('actions') ? await db.query(READ_ACTIONS, ids) : null;
+  const steps = include.includes('steps') ? await readSteps(db, ids) : null;
+  const actions = include.includes('actions') ? await readActions(db, ids) : null;
   const definitions = include.includes('definition') ? await readDefinitions(db, rows) : NONE;
   const starters = include.includes('triggered_by')
     ? await readActors(db, [...new Set(rows.flatMap(({ triggered_by }) => triggered_by ?? []))])
@@ -102,6 +102,16 @@ export async function expandRuns(
       }),
     ]),
   );
+}
+
+/** Returns the turns of these runs, in the order of each run. */
+export function readSteps(db: Db, runIds: readonly string[]): Promise<StepRow[]> {
+  return db.query(READ_STEPS, runIds);
+}
+
+/** Returns the calls of these runs, in the order of each run's turns. */
+export function readActions(db: Db, runIds: readonly string[]): Promise<ActionRow[]> {
+  return db.query(READ_ACTIONS, runIds);
 }
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();

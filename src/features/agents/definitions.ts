@@ -1,5 +1,9 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
-import type { CreateAgentBody, UpdateAgentBody } from '../../contract/protocol/resources/agent-definition.ts';
+import type {
+  AgentConfigInput,
+  CreateAgentBody,
+  UpdateAgentBody,
+} from '../../contract/protocol/resources/agent-definition.ts';
 import { requireGrant } from '../../core/accounts/grants.ts';
 import { findRoleById } from '../../core/accounts/roles.ts';
 import { removeEverywhere } from '../../core/conversations/participants.ts';
@@ -11,7 +15,6 @@ import {
   type AgentChanges,
   deleteAgent,
   insertAgent,
-  lockAgentsOf,
   type NewAgent,
   requireRoom,
   updateAgent,
@@ -24,29 +27,11 @@ import { checkTriggerConfig, readTrigger } from './triggers/rules.ts';
  * Returns the agent of a Create Agent body (docs/contract.md#creating-an-agent), checked without a
  * database. Throws ApiError `missing_field`, `invalid_format` or `validation_failed`.
  */
-export function readNewAgent(
-  catalogue: ToolCatalogue,
-  accountId: string,
-  { config, ...body }: CreateAgentBody,
-): NewAgent {
-  const trigger = readTrigger(body.trigger_type, config.trigger_config);
-  checkEndpointTools(catalogue, config);
-  return {
-    accountId,
-    name: body.name,
-    slug: body.slug,
-    description: body.description ?? null,
-    categoryCode: body.category_code,
-    triggerType: body.trigger_type,
-    roleId: body.role_id ?? null,
-    systemPrompt: config.system_prompt ?? null,
-    tier: config.tier ?? null,
-    temperature: config.temperature ?? null,
-    trigger,
-    endpointToolSlugs: config.endpoint_tool_slugs ?? [],
-    endpointToolReview: config.endpoint_tool_review ?? {},
-    tools: readTools(config.tools ?? []),
-  };
+export function readNewAgent(catalogue: ToolCatalogue, accountId: string, body: CreateAgentBody): NewAgent {
+  const { trigger_config, tools = [] } = body.config;
+  const trigger = readTrigger(body.trigger_type, trigger_config);
+  checkEndpointTools(catalogue, body.config);
+  return { account_id: accountId, ...columnsOf(body), trigger, tools: readTools(tools) };
 }
 
 /**
@@ -55,10 +40,9 @@ export function readNewAgent(
  * or `limit_exceeded`.
  */
 export async function createAgent(tx: Tx, principal: Principal, agent: NewAgent): Promise<AgentRow> {
-  await requireRole(tx, principal, agent.roleId);
-  await lockAgentsOf(tx, agent.accountId);
+  await requireRole(tx, principal, agent.role_id);
   const row = await insertAgent(tx, agent);
-  await requireRoom(tx, agent.accountId);
+  await requireRoom(tx, agent.account_id);
   return row;
 }
 
@@ -104,17 +88,22 @@ export function checkAgentChanges(catalogue: ToolCatalogue, { config = {} }: Upd
   if (config.tools !== undefined) readTools(config.tools);
 }
 
-function readChanges(row: AgentRow, body: UpdateAgentBody): AgentChanges {
-  const { config = {}, avatar_s3_key: _, ...fields } = body;
-  const { trigger_config, tools, endpoint_tool_review: review, ...plain } = config;
+function readChanges(row: AgentRow, { avatar_s3_key: _, ...body }: UpdateAgentBody): AgentChanges {
+  const { trigger_config, tools } = body.config ?? {};
   return {
-    fields: {
-      ...fields,
-      ...plain,
-      ...(review !== undefined && { endpoint_tool_review: JSON.stringify(review) }),
-    },
+    fields: columnsOf(body),
     ...(trigger_config !== undefined && { trigger: readTrigger(row.trigger_type, trigger_config) }),
     ...(tools !== undefined && { tools: readTools(tools) }),
+  };
+}
+
+/** Returns the columns of a definition that a body states as they are stored. */
+function columnsOf<Body extends { readonly config?: AgentConfigInput }>({ config = {}, ...fields }: Body) {
+  const { trigger_config: _, tools: __, endpoint_tool_review: review, ...plain } = config;
+  return {
+    ...fields,
+    ...plain,
+    ...(review !== undefined && { endpoint_tool_review: JSON.stringify(review) }),
   };
 }
 

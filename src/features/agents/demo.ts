@@ -11,13 +11,15 @@ const TOOLS: readonly ToolSetting[] = [
 
 /** The agent of the demo account. */
 export const demo: DemoParts = {
-  async agent(tx, agent) {
+  async agent(tx, { accountId, roleId, ...agent }) {
     const { id, actor_id: actorId } = await insertAgent(tx, {
       ...agent,
+      account_id: accountId,
+      role_id: roleId,
       description: 'Answers when it is mentioned.',
-      categoryCode: 'general',
-      triggerType: 'chat',
-      systemPrompt: 'You are a helpful colleague. Answer briefly.',
+      category_code: 'general',
+      trigger_type: 'chat',
+      system_prompt: 'You are a helpful colleague. Answer briefly.',
       tools: TOOLS,
     });
     return { id, actorId };

@@ -1,11 +1,7 @@
-import { sql, type Updateable } from 'kysely';
+import { type Insertable, sql, type Updateable } from 'kysely';
 import { ApiError, alreadyExists } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
-import {
-  MAX_AGENTS,
-  type Tier,
-  type TriggerType,
-} from '../../contract/protocol/resources/agent-definition.ts';
+import { MAX_AGENTS } from '../../contract/protocol/resources/agent-definition.ts';
 import { createActor } from '../../core/accounts/actors.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { AGENT_COLUMNS, type AgentRow } from '../../core/resources/agent.ts';
@@ -14,50 +10,31 @@ import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset
 import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
 import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
-import { eventAgentsOf } from './triggers/event-agents.ts';
 import type { StoredTrigger } from './triggers/rules.ts';
+import { eventAgentsOf } from './triggers/store.ts';
 
-export interface NewAgent {
-  readonly accountId: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly description?: string | null;
-  readonly categoryCode: string;
-  readonly triggerType: TriggerType;
-  /** A role of the same account. */
-  readonly roleId?: string | null;
-  readonly systemPrompt?: string | null;
-  readonly tier?: Tier | null;
-  readonly temperature?: number | null;
+/** An agent to insert: the columns of its definition that a caller decides about. */
+export interface NewAgent
+  extends Omit<Insertable<Schema['agent_definitions']>, 'id' | 'actor_id' | 'trigger_config' | 'tools'> {
   readonly trigger?: StoredTrigger | null;
-  readonly endpointToolSlugs?: readonly string[];
-  readonly endpointToolReview?: Readonly<Record<string, boolean>>;
   readonly tools?: readonly ToolSetting[];
 }
 
 /** Inserts an active definition with its actor. Throws `resource_exists` (param slug). */
-export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
-  const { accountId, name, roleId = null, trigger = null, tools = [] } = agent;
-  const actor = await createActor(tx, { account_id: accountId, type: 'agent', name, role_id: roleId });
+export async function insertAgent(
+  tx: Tx,
+  { trigger = null, tools = [], ...columns }: NewAgent,
+): Promise<AgentRow> {
+  const { account_id, name, role_id = null } = columns;
+  const actor = await createActor(tx, { account_id, type: 'agent', name, role_id });
   const now = await readClock(tx);
   const row = await tx.kysely
     .insertInto('agent_definitions')
     .values({
+      ...columns,
       id: newId('agent'),
-      account_id: accountId,
       actor_id: actor.id,
-      category_code: agent.categoryCode,
-      trigger_type: agent.triggerType,
-      name,
-      slug: agent.slug,
-      description: agent.description ?? null,
-      role_id: roleId,
-      system_prompt: agent.systemPrompt ?? null,
-      tier: agent.tier ?? null,
-      temperature: agent.temperature ?? null,
       trigger_config: trigger && JSON.stringify(trigger),
-      endpoint_tool_slugs: [...(agent.endpointToolSlugs ?? [])],
-      endpoint_tool_review: JSON.stringify(agent.endpointToolReview ?? {}),
       tools: JSON.stringify(attach(tools, [], now)),
       next_due_at: dueBehind(trigger, now),
       created_at: now,
@@ -67,36 +44,28 @@ export async function insertAgent(tx: Tx, agent: NewAgent): Promise<AgentRow> {
     .returningAll()
     .executeTakeFirst();
   // The error rolls the transaction back, including the actor.
-  if (row === undefined) {
-    throw alreadyExists('agent', 'slug');
-  }
-  if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(accountId)]);
+  if (row === undefined) throw alreadyExists('agent', 'slug');
+  if (row.trigger_type === 'event') await enqueueRightsChanged(tx, [eventAgentsOf(account_id)]);
   return row;
 }
 
 /**
- * Serializes counting and creating the account's agents until `tx` ends: two at once would both
- * find room for one. Sends are not blocked, because their rows lock only the account's key.
+ * Called after the insert. Throws `limit_exceeded` with the quota. The lock serializes counting
+ * until `tx` ends: two at once would both find room for one. Sends are not blocked, because their
+ * rows lock only the account's key.
  */
-export async function lockAgentsOf(tx: Tx, accountId: string): Promise<void> {
-  await tx.kysely
+export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
+  const { plan } = await tx.kysely
     .selectFrom('accounts')
-    .select('id')
+    .select('plan')
     .where('id', '=', accountId)
     .forNoKeyUpdate()
     .executeTakeFirstOrThrow();
-}
-
-/** Called under `lockAgentsOf`, after the insert. Throws `limit_exceeded` with the quota. */
-export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
-  const { plan, agents } = await tx.kysely
-    .selectFrom('accounts')
-    .select('plan')
-    .select(
-      sql<number>`(SELECT count(*) FROM agent_definitions
-        WHERE account_id = accounts.id AND definition_type = 'custom')`.as('agents'),
-    )
-    .where('id', '=', accountId)
+  const { agents } = await tx.kysely
+    .selectFrom('agent_definitions')
+    .select(sql<number>`count(*)`.as('agents'))
+    .where('account_id', '=', accountId)
+    .where('definition_type', '=', 'custom')
     .executeTakeFirstOrThrow();
   const limit = MAX_AGENTS[plan];
   if (agents <= limit) return;

@@ -8,11 +8,13 @@ import type { PlatformEventRow } from './platform-event.ts';
 export type NewPlatformEvent = Omit<PlatformEventRow, 'created_at'>;
 
 /** Returns undefined if the account has an event with this `event_id`. */
-export async function insertEvent(tx: Tx, event: NewPlatformEvent): Promise<PlatformEventRow | undefined> {
-  const { id, account_id, type, event_id, data, resource_type, resource_id, created_by } = event;
-  const values = [type, event_id, JSON.stringify(data), resource_type, resource_id, created_by] as const;
-  const [row] = await tx.query(INSERT, id, account_id, ...values);
-  return row;
+export function insertEvent(tx: Tx, event: NewPlatformEvent): Promise<PlatformEventRow | undefined> {
+  return tx.kysely
+    .insertInto('platform_events')
+    .values({ ...event, data: JSON.stringify(event.data) })
+    .onConflict((on) => on.columns(['account_id', 'event_id']).where('event_id', 'is not', null).doNothing())
+    .returningAll()
+    .executeTakeFirst();
 }
 
 export async function readByEventId(
@@ -87,27 +89,6 @@ const PAGE = 500;
 const PURGED_AT_ONCE = 2_000;
 
 const COLUMNS = 'id, account_id, type, event_id, data, resource_type, resource_id, created_by, created_at';
-
-const INSERT = statement<
-  [
-    id: string,
-    accountId: string,
-    type: string,
-    eventId: string | null,
-    data: string,
-    resourceType: string | null,
-    resourceId: string | null,
-    createdBy: string,
-  ],
-  PlatformEventRow
->({
-  name: 'insert-platform-event',
-  text: `
-    INSERT INTO platform_events (id, account_id, type, event_id, data, resource_type, resource_id, created_by)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-    ON CONFLICT (account_id, event_id) WHERE event_id IS NOT NULL DO NOTHING
-    RETURNING ${COLUMNS}`,
-});
 
 const READ_BY_EVENT_ID = statement<[accountId: string, eventId: string], PlatformEventRow>({
   name: 'read-platform-event-by-key',

@@ -4,8 +4,9 @@ import { openDraft } from '../../../core/messages/drafts/drafts.ts';
 import { requireActive } from '../../../core/messages/sending/external-message.ts';
 import { conclude } from '../../../core/messages/sending/message-outcome.ts';
 import type { NewMessage } from '../../../core/messages/timeline/new-message.ts';
+import { readMessage } from '../../../core/resources/message.ts';
 import { LiveReply } from './live-reply.ts';
-import { claimReply, hasMessage, lockEarlierDraft, updateEditedAt } from './store.ts';
+import { claimReply, lockEarlierDraft, updateEditedAt } from './store.ts';
 
 /**
  * The reply on a customer's case: a draft that the team sees grow, in the name that the team writes
@@ -20,7 +21,7 @@ export class DraftReply extends LiveReply {
     await host.database.transaction(async (tx) => {
       const conversation = await lockConversation(tx, facts.id);
       const position = { id, conversation_id: facts.id };
-      if (await hasMessage(tx, position)) return;
+      if ((await readMessage(tx, id)) !== undefined) return;
       requireActive(conversation);
       // Checked under this lock, which keeps people from approving, rejecting or editing the draft:
       // a sent text must not be sent again.

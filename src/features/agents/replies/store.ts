@@ -119,17 +119,6 @@ export async function insertAttachments(
   await tx.kysely.insertInto('attachments').values(attachments).execute();
 }
 
-/** Returns whether the conversation has this message, in any state. */
-export async function hasMessage(tx: Tx, { id, conversation_id }: ReplyPosition): Promise<boolean> {
-  const known = await tx.kysely
-    .selectFrom('messages')
-    .select('id')
-    .where('id', '=', id)
-    .where('conversation_id', '=', conversation_id)
-    .executeTakeFirst();
-  return known !== undefined;
-}
-
 /** Locks and returns the open draft that an earlier claim of the run composed. */
 export function lockEarlierDraft(
   tx: Tx,

@@ -14,11 +14,6 @@ export function findArtifact(db: Db, accountId: string, id: string): Promise<Art
     .executeTakeFirst();
 }
 
-/** Returns an artifact of any account that is known to exist. */
-export function readArtifact(db: Db, id: string): Promise<ArtifactRow> {
-  return db.kysely.selectFrom('artifacts').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-}
-
 /** Inserts an artifact, unless it exists already. */
 export async function insertArtifact(tx: Tx, artifact: Insertable<Schema['artifacts']>): Promise<void> {
   await tx.kysely

@@ -75,11 +75,6 @@ export class ToolCatalogue {
     return this.#tools.get(tool)!;
   }
 
-  /** Returns whether `endpoint_tool_slugs` may contain the slug. */
-  hasEndpointTool(slug: string): boolean {
-    return this.endpoints.has(slug);
-  }
-
   get #tools(): ReadonlyMap<string, AvailableTool> {
     this.#bySlug ??= toolsOf(this.endpoints);
     return this.#bySlug;

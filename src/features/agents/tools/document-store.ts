@@ -1,23 +1,16 @@
+import type { Selectable } from 'kysely';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 
-/** A document that an agent may read: an attachment or an artifact. */
-export interface DocumentFile {
-  readonly kind: string;
-  /** Null if the document is not a file. */
-  readonly s3_key: string | null;
-  readonly filename: string | null;
-  readonly content_type: string | null;
-  readonly size_bytes: number | null;
-}
-
-export interface AttachedDocument extends DocumentFile {
-  readonly conversation_id: string;
-  readonly message_id: string;
-}
+/** A document that an agent may read: an attachment or an artifact, which may be no file. */
+export type DocumentFile = Pick<
+  Selectable<Schema['attachments']>,
+  's3_key' | 'filename' | 'content_type' | 'size_bytes'
+> & { readonly kind: string };
 
 /** Returns an attachment of any account, or undefined if there is none. */
-export function readAttachedDocument(db: Db, id: string): Promise<AttachedDocument | undefined> {
+export function readAttachedDocument(db: Db, id: string) {
   return db.kysely
     .selectFrom('attachments')
     .select(['conversation_id', 'message_id', 'kind', 's3_key', 'filename', 'content_type', 'size_bytes'])

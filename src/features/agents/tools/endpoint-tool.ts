@@ -1,3 +1,4 @@
+import type { ErrorEnvelope } from '../../../contract/protocol/error-envelope.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { EndpointFacts } from './catalogue.ts';
@@ -160,11 +161,6 @@ function bounded(text: string): { readonly body: unknown; readonly note?: string
 }
 
 function refusalIn(text: string): ToolRefusal {
-  const { error }: Envelope = JSON.parse(text);
-  const { code, message, param } = error;
+  const { code, message, param } = (JSON.parse(text) as ErrorEnvelope).error;
   return new ToolRefusal(code, param === null ? message : `${param}: ${message}`);
-}
-
-interface Envelope {
-  readonly error: { readonly code: string; readonly message: string; readonly param: string | null };
 }

@@ -7,7 +7,7 @@ import {
 } from '../../../contract/protocol/resources/agent-definition.ts';
 import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
 import { nearestName } from '../../../contract/protocol/schema/nearest-name.ts';
-import { compile, type Validator } from '../../../contract/protocol/schema/validation.ts';
+import { compile } from '../../../contract/protocol/schema/validation.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 
@@ -29,10 +29,10 @@ export function checkEndpointTools(catalogue: ToolCatalogue, config: AgentConfig
     const param = `config.endpoint_tool_slugs[${i}]`;
     if (slug === EVERY_ENDPOINT_TOOL) {
       if (slugs.length > 1) throw invalid(param, 'The entry * must be the only one.');
-    } else if (!catalogue.hasEndpointTool(slug)) throw noSuchTool(catalogue, slug, param);
+    } else if (!catalogue.endpoints.has(slug)) throw noSuchTool(catalogue, slug, param);
   }
   for (const slug of Object.keys(review)) {
-    if (catalogue.hasEndpointTool(slug)) continue;
+    if (catalogue.endpoints.has(slug)) continue;
     throw noSuchTool(catalogue, slug, `config.endpoint_tool_review.${slug}`);
   }
 }
@@ -67,7 +67,8 @@ function readConfig(tool: BuiltInTool, json: string | undefined, param: string):
   if (json === undefined) return null;
   const config = parse(json, param);
   try {
-    return validatorOf(tool)(config);
+    // Compiled at first use, to keep the start of the process fast; ajv keeps what it compiled.
+    return compile(BUILT_IN_TOOL_FACTS[tool].configSchema)(config);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const where = error.param === null ? '' : `${error.param}: `;
@@ -81,13 +82,4 @@ function parse(json: string, param: string): unknown {
   } catch (cause) {
     throw new ApiError('invalid_format', 'Must be JSON.', { param, cause });
   }
-}
-
-const validators = new Map<BuiltInTool, Validator<unknown>>();
-
-/** Compiled at first use, to keep the start of the process fast. */
-function validatorOf(tool: BuiltInTool): Validator<unknown> {
-  const validator = validators.get(tool) ?? compile(BUILT_IN_TOOL_FACTS[tool].configSchema);
-  validators.set(tool, validator);
-  return validator;
 }

@@ -1,24 +1,18 @@
 import type { TSchema } from 'typebox';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { EVERY_ENDPOINT_TOOL } from '../../../contract/protocol/resources/agent-definition.ts';
-import { compile, parseObject, type Validator } from '../../../contract/protocol/schema/validation.ts';
-import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
+import { compile, parseObject } from '../../../contract/protocol/schema/validation.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import type { GuardedFetch } from '../../../platform/outbound/guarded-fetch.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 import { createArtifactTool } from './create-artifact.ts';
 import { type EndpointCaller, endpointTool } from './endpoint-tool.ts';
 import { fetchUrlTool } from './fetch-url.ts';
-import { readDocTool } from './read-doc.ts';
+import { type ReadDocOptions, readDocTool } from './read-doc.ts';
 import { type RunTool, ToolRefusal } from './tool.ts';
 
-export interface ToolboxOptions {
-  readonly database: Database;
-  readonly store: ObjectStore;
-  readonly directory: ConversationDirectory;
+export interface ToolboxOptions extends ReadDocOptions {
   readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
   readonly caller: EndpointCaller;
   readonly web: GuardedFetch;
@@ -79,7 +73,9 @@ export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): R
     throw new ToolRefusal('validation_failed', `Arguments have at most ${MAX_CHARACTERS} characters.`);
   }
   try {
-    return validatorOf(spec.parameters)(parseObject(text.trim() === '' ? '{}' : text));
+    // A catalogue has dozens of tools, and most are never called. ajv keeps what it compiled.
+    const validate = compile(spec.parameters as TSchema);
+    return validate(parseObject(text.trim() === '' ? '{}' : text)) as Record<string, unknown>;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { condition, message, param } = error;
@@ -89,13 +85,3 @@ export function parseArguments({ spec }: Pick<RunTool, 'spec'>, text: string): R
 
 /** The largest artifact, escaped as JSON. */
 const MAX_CHARACTERS = 2_097_152;
-
-const validators = new WeakMap<object, Validator<Record<string, unknown>>>();
-
-/** Compiled at first use: a catalogue has dozens of tools, and most are never called. */
-function validatorOf(parameters: RunTool['spec']['parameters']): Validator<Record<string, unknown>> {
-  const validator =
-    validators.get(parameters) ?? (compile(parameters as TSchema) as Validator<Record<string, unknown>>);
-  validators.set(parameters, validator);
-  return validator;
-}

@@ -5,12 +5,10 @@ import type {
   TriggerType,
 } from '../../../contract/protocol/resources/agent-definition.ts';
 import { isTimezone } from '../../../contract/protocol/schema/formats.ts';
-import { nextDue } from './cron.ts';
+import { type CronSchedule, nextDue } from './cron.ts';
 
 /** The stored trigger of an agent; null for agents that are started by hand or by a chat. */
-export type StoredTrigger =
-  | { readonly cron_schedule: string; readonly timezone: string }
-  | { readonly event_filters: readonly string[] };
+export type StoredTrigger = CronSchedule | { readonly event_filters: readonly string[] };
 
 /**
  * Checks `config.trigger_config` by the trigger type (docs/contract.md#creating-an-agent). Throws

@@ -9,6 +9,11 @@ export interface EventAgent {
   readonly events: readonly string[];
 }
 
+/** The subject of the changed-rights frame for changes to the account's event agents. */
+export function eventAgentsOf(accountId: string): string {
+  return `event-agents:${accountId}`;
+}
+
 /** Returns the active agents of the account that are started by events. */
 export function readEventAgents(db: Db, accountId: string): Promise<EventAgent[]> {
   return db.query(READ_EVENT_AGENTS, accountId);

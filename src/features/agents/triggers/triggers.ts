@@ -5,10 +5,10 @@ import type { Change } from '../../../core/events/changes.ts';
 import type { AccountEvent } from '../../../core/features/account-event.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
+import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { EventAgents } from './event-agents.ts';
 import { startByEvent, startChats, type TriggerEvent } from './start-runs.ts';
-import { readConversationUpdatedAt } from './store.ts';
+import { type EventAgent, eventAgentsOf, readConversationUpdatedAt, readEventAgents } from './store.ts';
 
 /** A message, with the trace of the request that sent it if known. */
 export interface SentMessage {
@@ -28,12 +28,18 @@ export type TriggersOptions = Pick<NodeParts, 'database' | 'directory' | 'rights
 export class Triggers {
   readonly #database: Database;
   readonly #directory: ConversationDirectory;
-  readonly #eventAgents: EventAgents;
+  /** By account: every send looks here, and nearly every account has none. */
+  readonly #eventAgents: RevocableCache<readonly EventAgent[]>;
 
   constructor({ database, directory, rights }: TriggersOptions) {
     this.#database = database;
     this.#directory = directory;
-    this.#eventAgents = new EventAgents(database, rights);
+    this.#eventAgents = new RevocableCache({
+      rights,
+      max: MAX_CACHED,
+      load: (accountId): Promise<readonly EventAgent[]> => readEventAgents(database, accountId),
+      subjectsOf: (_agents, accountId) => [eventAgentsOf(accountId)],
+    });
   }
 
   /** Handles new or completed messages. Costs two look-ups in memory if no agent is concerned. */
@@ -47,7 +53,7 @@ export class Triggers {
       if (facts !== undefined && facts.agents.length > 0) {
         await startChats(this.#database, row, facts.agents, trace);
       }
-      const known = this.#eventAgents.of(row.account_id);
+      const known = this.#eventAgents.get(row.account_id);
       const agents = known instanceof Promise ? await known : known;
       if (agents.length === 0) continue;
       const event: TriggerEvent = {
@@ -107,14 +113,16 @@ export class Triggers {
   }
 
   async #isAwaited(accountId: string, event: TriggerEvent['event']): Promise<boolean> {
-    return (await this.#eventAgents.of(accountId)).some(({ events }) => events.includes(event));
+    return (await this.#eventAgents.get(accountId)).some(({ events }) => events.includes(event));
   }
 
   async #startByEvent(event: TriggerEvent): Promise<void> {
-    const agents = await this.#eventAgents.of(event.accountId);
+    const agents = await this.#eventAgents.get(event.accountId);
     if (agents.length > 0) await startByEvent(this.#database, event, agents);
   }
 }
+
+const MAX_CACHED = 50_000;
 
 /** System messages, broadcasts, mail of machines or the team, and open streams start no agent. */
 function isComplete({ kind, visibility, status, streaming_state, deleted_at }: MessageRow): boolean {

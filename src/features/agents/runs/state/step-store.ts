@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { newId } from '../../../../contract/protocol/ids.ts';
 import type { Failover } from '../../../../contract/protocol/resources/agent-run.ts';
-import type { ActionRow, StepRow } from '../../../../core/resources/run.ts';
+import { type ActionRow, readActions, readSteps, type StepRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import type { Completion } from '../../models/chain.ts';
 
@@ -12,21 +12,8 @@ export interface RunRecord {
 }
 
 export async function readRecord(db: Db, runId: string): Promise<RunRecord> {
-  const steps = await db.kysely
-    .selectFrom('agent_run_steps')
-    .selectAll()
-    .where('run_id', '=', runId)
-    .orderBy('position')
-    .execute();
-  if (steps.length === 0) return { steps, actions: [] };
-  const actions = await db.kysely
-    .selectFrom('agent_run_actions')
-    .selectAll()
-    .where('run_id', '=', runId)
-    .orderBy('step_id')
-    .orderBy('position')
-    .execute();
-  return { steps, actions };
+  const steps = await readSteps(db, [runId]);
+  return { steps, actions: steps.length === 0 ? [] : await readActions(db, [runId]) };
 }
 
 /** Inserts a turn that begins. */
