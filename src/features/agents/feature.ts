@@ -52,7 +52,6 @@ export const agents: Feature = {
       join({ writePath, lockedWrites, routes, happened }) {
         // The tools are derived from the routes, which include the routes of the tools.
         const catalogue = new ToolCatalogue(routes);
-        const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
         let runner: Runner | undefined;
         return {
           routes: {
@@ -66,7 +65,7 @@ export const agents: Feature = {
           },
           handlers: [
             handle(RUN_DUE, async (due) => runner?.due(due)),
-            handle(RUN_APPROVAL, (due) => followApproval({ database, endpointOf }, due)),
+            handle(RUN_APPROVAL, (due) => database.transaction((tx) => followApproval(tx, catalogue, due))),
             handle(RUN_ENDED, async ({ run_id: id }, isRepeated) => {
               const run = await readEndedRun(database, id);
               if (run === undefined) return;

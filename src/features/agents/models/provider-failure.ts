@@ -7,15 +7,16 @@ import { ModelError } from './model.ts';
  */
 export function toModelError(error: unknown, began: boolean): ModelError {
   if (error instanceof ModelError) return error;
-  const status = numberOf(error, 'statusCode');
-  const code = codeOf(error);
+  const failure = (error ?? {}) as Failure;
+  const status = typeof failure.statusCode === 'number' ? failure.statusCode : null;
+  const code = codeOf(failure);
   if (status === 429 || (code !== null && RATE_LIMITED.test(code))) {
-    return new ModelError('rate_limited', 'The model takes no more requests for now.', retryAfterOf(error));
+    return new ModelError('rate_limited', 'The model takes no more requests for now.', retryAfterOf(failure));
   }
   // For a connection that broke, the SDK reports the 200 that the answer had begun with.
   if (status !== null && status !== 200) {
     const detail = code === null ? '' : ` (${code})`;
-    return new ModelError('unavailable', `The model answered ${status}${detail}.`, retryAfterOf(error));
+    return new ModelError('unavailable', `The model answered ${status}${detail}.`, retryAfterOf(failure));
   }
   const name = error instanceof Error ? error.name : '';
   if (name === 'AI_InvalidResponseDataError' && /finish reason/.test((error as Error).message)) {
@@ -35,10 +36,9 @@ const UNREADABLE = new Set(['AI_JSONParseError', 'AI_TypeValidationError', 'AI_I
 const MAX_RETRY_AFTER_MS = 10 * 60_000;
 
 /** Reads Retry-After in seconds or as a date, or the vendors' retry-after-ms. */
-function retryAfterOf(error: unknown): number | null {
-  const headers = fieldOf(error, 'responseHeaders');
-  const inMs = Number(fieldOf(headers, 'retry-after-ms') ?? Number.NaN);
-  const text = fieldOf(headers, 'retry-after');
+function retryAfterOf({ responseHeaders: headers }: Failure): number | null {
+  const text = headers?.['retry-after'];
+  const inMs = Number(headers?.['retry-after-ms'] ?? Number.NaN);
   const inSeconds = Number(text ?? Number.NaN);
   const until = typeof text === 'string' ? Date.parse(text) - Date.now() : Number.NaN;
   const ms = [inMs, inSeconds * 1_000, until].find((value) => Number.isFinite(value));
@@ -46,24 +46,18 @@ function retryAfterOf(error: unknown): number | null {
 }
 
 /** Reads `error.code` or `.type` of an error chunk, or of the body of an error response. */
-function codeOf(error: unknown): string | null {
-  const body = fieldOf(fieldOf(error, 'data'), 'error');
-  for (const value of [
-    fieldOf(body, 'code'),
-    fieldOf(body, 'type'),
-    fieldOf(error, 'code'),
-    fieldOf(error, 'type'),
-  ]) {
-    if (typeof value === 'string' && /^[a-z][a-z_]{1,63}$/.test(value)) return value;
-  }
-  return null;
+function codeOf({ data, code, type }: Failure): string | null {
+  const named = [data?.error?.code, data?.error?.type, code, type].filter(
+    (value) => typeof value === 'string',
+  );
+  return named.find((value) => /^[a-z][a-z_]{1,63}$/.test(value)) ?? null;
 }
 
-function numberOf(value: unknown, name: string): number | null {
-  const field = fieldOf(value, name);
-  return typeof field === 'number' ? field : null;
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+/** The fields of an error of the SDK, or of an error chunk, that are looked at. */
+interface Failure {
+  readonly statusCode?: unknown;
+  readonly responseHeaders?: Readonly<Record<string, unknown>> | null;
+  readonly data?: { readonly error?: { readonly code?: unknown; readonly type?: unknown } | null } | null;
+  readonly code?: unknown;
+  readonly type?: unknown;
 }

@@ -1,5 +1,6 @@
 import { TIERS, type Tier } from '../../../contract/protocol/resources/agent-definition.ts';
 import type { RunTrigger } from '../../../contract/protocol/resources/agent-run.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import type { Patience } from './attempt.ts';
 import { ModelChain } from './chain.ts';
 import { Cooldowns } from './cooldowns.ts';
@@ -8,27 +9,13 @@ import { KNOWN_CONTEXT_TOKENS, KNOWN_MODELS, VENDOR_MODELS } from './known-model
 import type { Model } from './model.ts';
 import { OpenModel } from './open-model.ts';
 
-/** An entry of PARLEY_MODELS. */
-export interface ModelChoice {
-  readonly provider: 'openai' | 'anthropic' | 'openai-compatible' | 'demo';
-  readonly model: string;
-  readonly base_url?: string;
-  /** Replaces the vendor's key. */
-  readonly api_key?: string;
-  /** Tokens of a prompt and its answer together. */
-  readonly context_tokens?: number;
-  /** US dollars per million tokens. Without both prices those of a known model apply, or none. */
-  readonly input_price?: number;
-  readonly output_price?: number;
-}
+/** `chains`: null if the chains are derived from the keys. */
+export type TiersOptions = NodeParts['config']['models'] & { readonly patience?: Partial<Patience> };
 
-export interface TiersOptions {
-  readonly openaiApiKey: string | null;
-  readonly anthropicApiKey: string | null;
-  /** Null if the chains are derived from the keys. */
-  readonly chains: Chains | null;
-  readonly patience?: Partial<Patience>;
-}
+type Chains = NonNullable<TiersOptions['chains']>;
+
+/** An entry of PARLEY_MODELS. Without both prices those of a known model apply, or none. */
+export type ModelChoice = NonNullable<Chains[Tier]>[number];
 
 /** The chain of each tier. Nothing is loaded or connected before a chain is used. */
 export class ModelTiers {
@@ -69,8 +56,6 @@ export function providersOf(options: TiersOptions): string[] {
 export function tierOf({ tier }: { readonly tier: Tier | null }, trigger: RunTrigger): Tier {
   return tier ?? (trigger === 'chat' || trigger === 'manual' ? 'high' : 'balanced');
 }
-
-type Chains = Readonly<Partial<Record<Tier, readonly ModelChoice[]>>>;
 
 const DEMO: readonly ModelChoice[] = [{ provider: 'demo', model: 'demo' }];
 

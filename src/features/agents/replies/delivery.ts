@@ -1,17 +1,11 @@
+import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import { sendDraft } from '../../../core/messages/drafts/drafts.ts';
-import type { LockedWrites } from '../../../core/messages/timeline/locked-write.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readAnswers, readDraftOf } from './store.ts';
-
-export interface DeliveryOptions {
-  readonly database: Database;
-  readonly lockedWrites: LockedWrites;
-}
 
 /**
  * Sends the draft of a completed run, in the agent's name behind the persona. It stays a draft if
@@ -19,7 +13,7 @@ export interface DeliveryOptions {
  * The conversation's lock orders this check and an answer sent at the same moment.
  */
 export async function deliverReply(
-  { database, lockedWrites }: DeliveryOptions,
+  { database, lockedWrites }: Pick<NodeParts, 'database'> & Pick<Core, 'lockedWrites'>,
   { id: runId }: Pick<RunRow, 'id'>,
   principal: Principal,
 ): Promise<void> {

@@ -1,14 +1,10 @@
 import { presentActor } from '../../../contract/protocol/resources/actor.ts';
 import type { ConversationFacts } from '../../../core/conversations/directory.ts';
-import type { LockedWrites } from '../../../core/messages/timeline/locked-write.ts';
-import type { WritePath } from '../../../core/messages/timeline/write-path.ts';
+import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Engine } from '../../../platform/engine/engine.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { Logger } from '../../../platform/log.ts';
 import { BufferedReply } from './buffered-reply.ts';
 import { completeAbandoned } from './complete-reply.ts';
 import { deliverReply } from './delivery.ts';
@@ -19,12 +15,10 @@ import { Pace } from './pace.ts';
 import type { AgentReply } from './reply.ts';
 import { findStrays, type ReplyCheckpoint, updateCheckpoints } from './store.ts';
 
-export interface RepliesOptions {
-  readonly database: Database;
-  readonly engine: Engine;
-  readonly writePath: Pick<WritePath, 'append'>;
-  readonly lockedWrites: LockedWrites;
-  readonly log: Logger;
+export interface RepliesOptions
+  extends Pick<NodeParts, 'database' | 'engine' | 'log'>,
+    Pick<Core, 'lockedWrites'>,
+    Pick<ReplyHost, 'writePath'> {
   /** Milliseconds for which text gathers; 0 publishes each token alone (the bench's control). */
   readonly gatherMs?: number;
 }

@@ -19,24 +19,21 @@ const patterns = new WeakMap<readonly string[], RegExp>();
 function patternOf(keywords: readonly string[]): RegExp {
   // Spaces around a keyword would separate it from its boundaries.
   const words = keywords.map((keyword) => keyword.normalize().trim()).filter((word) => word !== '');
-  const alternatives = [...Map.groupBy(words, boundariesOf)].map(
-    ([boundaries, alike]) => `${BEFORE[boundaries]}(?:${alike.map(escaped).join('|')})${BEHIND[boundaries]}`,
-  );
+  const alternatives = [...Map.groupBy(words, boundariesOf)].map(([boundaries, alike]) => {
+    const [before, behind] = boundaries.split(' ');
+    return `${before}(?:${alike.map(escaped).join('|')})${behind}`;
+  });
   return new RegExp(alternatives.join('|') || NOTHING, 'iu');
 }
 
-type Boundaries = 'both' | 'before' | 'behind' | 'none';
-
-function boundariesOf(word: string): Boundaries {
-  const [before, behind] = [!STARTS_UNBOUNDED.test(word), !ENDS_UNBOUNDED.test(word)];
-  if (before) return behind ? 'both' : 'before';
-  return behind ? 'behind' : 'none';
+/** Returns what must stand before a word and behind it, with a space in between. */
+function boundariesOf(word: string): string {
+  const before = STARTS_UNBOUNDED.test(word) ? '' : `(?<!${WORD})`;
+  const behind = ENDS_UNBOUNDED.test(word) ? '' : `(?!${WORD})`;
+  return `${before} ${behind}`;
 }
 
 const WORD = String.raw`[\p{L}\p{M}\p{N}_]`;
-const [NOT_BEHIND_WORD, NOT_BEFORE_WORD] = [`(?<!${WORD})`, `(?!${WORD})`];
-const BEFORE = { both: NOT_BEHIND_WORD, before: NOT_BEHIND_WORD, behind: '', none: '' } as const;
-const BEHIND = { both: NOT_BEFORE_WORD, before: '', behind: NOT_BEFORE_WORD, none: '' } as const;
 const NOTHING = '(?!)';
 
 const SCRIPTS = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar'];

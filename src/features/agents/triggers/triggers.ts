@@ -1,22 +1,13 @@
-import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { ConversationDirectory } from '../../../core/conversations/directory.ts';
 import type { ConversationCreated } from '../../../core/conversations/outbox-topics.ts';
 import type { Change } from '../../../core/events/changes.ts';
 import type { AccountEvent } from '../../../core/features/account-event.ts';
-import type { NodeParts } from '../../../core/features/feature.ts';
+import type { NodeParts, SentMessage } from '../../../core/features/feature.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { startByEvent, startChats, type TriggerEvent } from './start-runs.ts';
 import { type EventAgent, eventAgentsOf, readConversationUpdatedAt, readEventAgents } from './store.ts';
-
-/** A message, with the trace of the request that sent it if known. */
-export interface SentMessage {
-  readonly row: MessageRow;
-  /** The roster at its commit; the message does not start the agents of an older roster. */
-  readonly rosterVersion: number;
-  readonly trace?: TraceContext | undefined;
-}
 
 export type TriggersOptions = Pick<NodeParts, 'database' | 'directory' | 'rights'>;
 
@@ -43,9 +34,10 @@ export class Triggers {
   }
 
   /** Handles new or completed messages. Costs two look-ups in memory if no agent is concerned. */
-  async onMessages(messages: readonly SentMessage[]): Promise<void> {
+  async onMessages(messages: readonly Pick<SentMessage, 'row' | 'rosterVersion' | 'trace'>[]): Promise<void> {
     for (const { row, rosterVersion, trace } of messages) {
       if (!isComplete(row)) continue;
+      // The message does not start the agents of an older roster.
       const cached = this.#directory.factsSince(row.conversation_id, rosterVersion);
       const facts = cached instanceof Promise ? await cached : cached;
       // The message was sent while the deletion of its conversation was announced.

@@ -7,10 +7,14 @@ import { readMessage } from '../../../../core/resources/message.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
-import type { EndpointFacts } from '../../tools/catalogue.ts';
+import type { EndpointFacts, ToolCatalogue } from '../../tools/catalogue.ts';
 import { findRun, lockRun, type RunFilters, runNotFound } from '../state/store.ts';
 
 export type RunSources = Pick<NodeParts, 'database' | 'directory'>;
+
+export interface RunRoutesOptions extends RunSources {
+  readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
+}
 
 /**
  * Returns a run of the caller's account. A run with a conversation is visible only to the

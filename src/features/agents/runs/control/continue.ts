@@ -7,15 +7,9 @@ import type { RunRow } from '../../../../core/resources/run.ts';
 import { requirePermission } from '../../../../platform/access/authorize.ts';
 import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
-import type { EndpointFacts } from '../../tools/catalogue.ts';
 import { decideAction, readWaitingActions, type WaitingAction } from '../state/action-store.ts';
 import { continueIfDecided } from '../state/approvals.ts';
-import { lockChangeableRun, type RunSources, requirePlaceOf } from './access.ts';
-
-export interface ContinueSources extends Pick<RunSources, 'directory'> {
-  /** Returns the endpoint that a tool calls; undefined if the tool calls none. */
-  readonly endpointOf: (tool: string) => EndpointFacts | undefined;
-}
+import { lockChangeableRun, type RunRoutesOptions, requirePlaceOf } from './access.ts';
 
 type Decision = ContinueRunBody['decisions'][number];
 
@@ -28,7 +22,7 @@ type Decision = ContinueRunBody['decisions'][number];
  */
 export async function continueRun(
   tx: Tx,
-  { directory, endpointOf }: ContinueSources,
+  { directory, catalogue }: Pick<RunRoutesOptions, 'directory' | 'catalogue'>,
   principal: Principal,
   id: string,
   { decisions }: ContinueRunBody,
@@ -41,7 +35,7 @@ export async function continueRun(
     const action = actions.get(decision.action_id);
     if (action === undefined) throw notFound('call', param);
     requireOpen(action, decision, param);
-    const endpoint = endpointOf(action.tool);
+    const endpoint = catalogue.endpoints.get(action.tool);
     if (!decision.approve || endpoint === undefined) continue;
     if (endpoint.permission !== null) requirePermission(principal, endpoint.permission as Permission);
     await requirePlaceOf(tx, { directory }, principal, endpoint, action.arguments);

@@ -22,21 +22,15 @@ import {
   toList,
 } from '../../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../../platform/http/pipeline/route.ts';
-import type { ToolCatalogue } from '../../tools/catalogue.ts';
 import { type RunFilters, readRunPage } from '../state/store.ts';
-import { type RunSources, readableRun, requireFilters } from './access.ts';
+import { type RunRoutesOptions, readableRun, requireFilters } from './access.ts';
 import { cancelRun } from './cancel.ts';
 import { checkDecisions, continueRun } from './continue.ts';
 import { checkInput, triggerRun } from './trigger.ts';
 
-export interface RunRoutesOptions extends RunSources {
-  readonly catalogue: Pick<ToolCatalogue, 'endpoints'>;
-}
-
 /** Routes of agent runs: trigger, read, continue and cancel (docs/contract.md#runs). */
 export function runRoutes(options: RunRoutesOptions): Route[] {
-  const { database, directory, catalogue } = options;
-  const endpointOf = (tool: string) => catalogue.endpoints.get(tool);
+  const { database } = options;
   const show = async (db: Db, row: RunRow, include: readonly RunInclude[] = []) =>
     (await expandRuns(db, [row], include)).get(row)!;
   const list = async (principal: Principal, filters: RunFilters, query: ListQuery, url: string) => {
@@ -144,8 +138,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       response: AgentRun,
       rules: ({ body }) => checkDecisions(body),
       async change(tx, call) {
-        const sources = { directory, endpointOf };
-        const row = await continueRun(tx, sources, call.principal, call.params.id!, call.body);
+        const row = await continueRun(tx, options, call.principal, call.params.id!, call.body);
         return show(tx, row, call.query['include[]']);
       },
     }),

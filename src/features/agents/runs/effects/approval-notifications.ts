@@ -1,16 +1,10 @@
 import { notifyAble, withdrawWork } from '../../../../core/notifications/causes/waiting-work.ts';
 import { preview } from '../../../../core/resources/notification.ts';
-import type { Database } from '../../../../platform/db/connection/database.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
-import type { EndpointFacts } from '../../tools/catalogue.ts';
+import type { ToolCatalogue } from '../../tools/catalogue.ts';
 import type { RunOfTopic } from '../state/outbox-topics.ts';
-
-export interface ApprovalSources {
-  readonly database: Database;
-  /** Returns the endpoint that a tool calls; undefined if the tool calls none. */
-  readonly endpointOf: (tool: string) => Pick<EndpointFacts, 'permission'> | undefined;
-}
 
 const CATEGORY = 'approval.requested';
 
@@ -19,13 +13,10 @@ const CATEGORY = 'approval.requested';
  * the notifications. Handles RUN_APPROVAL in any order and repeatedly: the run's state decides.
  */
 export async function followApproval(
-  { database, endpointOf }: ApprovalSources,
-  { run_id }: RunOfTopic,
+  tx: Tx,
+  { endpoints }: Pick<ToolCatalogue, 'endpoints'>,
+  { run_id: runId }: RunOfTopic,
 ): Promise<void> {
-  await database.transaction((tx) => follow(tx, endpointOf, run_id));
-}
-
-async function follow(tx: Tx, endpointOf: ApprovalSources['endpointOf'], runId: string): Promise<void> {
   // Locked, so that the handler of a decision comes after this one, or this one sees the decision.
   const [run] = await tx.query(LOCK_RUN, runId);
   if (run === undefined) return;
@@ -35,7 +26,7 @@ async function follow(tx: Tx, endpointOf: ApprovalSources['endpointOf'], runId: 
     return;
   }
   const agent = run.name ?? 'An agent';
-  const permissions = step.tools.map((tool) => endpointOf(tool)?.permission ?? null);
+  const permissions = step.tools.map((tool) => endpoints.get(tool)?.permission ?? null);
   await notifyAble(tx, {
     notification: {
       account_id: run.account_id,
@@ -58,15 +49,10 @@ async function follow(tx: Tx, endpointOf: ApprovalSources['endpointOf'], runId: 
   });
 }
 
-interface WaitingRun {
-  readonly account_id: string;
-  readonly actor_id: string;
+type WaitingRun = Pick<RunRow, 'account_id' | 'actor_id' | 'status' | 'triggered_by' | 'conversation_id'> & {
   readonly name: string | null;
-  readonly status: string;
-  readonly triggered_by: string | null;
-  readonly conversation_id: string | null;
   readonly title: string | null;
-}
+};
 
 const LOCK_RUN = statement<[runId: string], WaitingRun>({
   name: 'lock-run-to-notify',

@@ -110,22 +110,18 @@ export function readRunPage(
 }
 
 /** A run that has ended, with the content of its notification and its alert. */
-export interface EndedRun {
-  readonly id: string;
-  readonly account_id: string;
-  readonly agent_id: string;
-  readonly actor_id: string;
+export type EndedRun = Pick<
+  RunRow,
+  'id' | 'account_id' | 'agent_id' | 'actor_id' | 'status' | 'error_message' | 'conversation_id'
+> & {
   /** The agent's name. */
   readonly name: string | null;
-  readonly status: RunStatus;
-  readonly error_message: string | null;
   /** The output's `text`, if it has one. */
   readonly text: string | null;
-  readonly conversation_id: string | null;
   readonly completed_at: string;
   /** The user to notify; null if there is none. */
   readonly notified_id: string | null;
-}
+};
 
 /** Returns undefined if the run has not ended. */
 export async function readEndedRun(db: Db, id: string): Promise<EndedRun | undefined> {
