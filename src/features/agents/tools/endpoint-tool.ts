@@ -1,4 +1,4 @@
-import type { ErrorEnvelope } from '../../../contract/protocol/error-envelope.ts';
+import type { ErrorObject } from '../../../contract/protocol/error-envelope.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { EndpointFacts } from './catalogue.ts';
@@ -161,6 +161,6 @@ function bounded(text: string): { readonly body: unknown; readonly note?: string
 }
 
 function refusalIn(text: string): ToolRefusal {
-  const { code, message, param } = (JSON.parse(text) as ErrorEnvelope).error;
+  const { code, message, param } = (JSON.parse(text) as { error: ErrorObject }).error;
   return new ToolRefusal(code, param === null ? message : `${param}: ${message}`);
 }
