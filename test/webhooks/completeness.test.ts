@@ -12,7 +12,7 @@ import { insertMessages } from '../../src/core/messages/timeline/insert-store.ts
 import { insertVoids } from '../../src/core/messages/timeline/timeline-store.ts';
 import { withParts } from '../../src/core/resources/message.ts';
 import { Completeness } from '../../src/features/webhooks/completeness.ts';
-import type { Deliveries } from '../../src/features/webhooks/delivery.ts';
+import type { Deliverer } from '../../src/features/webhooks/deliverer.ts';
 import { addDeliveries, pending } from '../../src/features/webhooks/delivery-store.ts';
 import { readListeningWebhooks } from '../../src/features/webhooks/listening-webhooks.ts';
 import { EventRecorder } from '../../src/features/webhooks/record-events.ts';
@@ -91,8 +91,8 @@ class History {
     this.#conversations = conversations;
     this.#webhooks = webhooks;
     const listeners = { found: { webhooks: listening } };
-    const deliveries: Deliveries = { deliver: (tries) => this.#deliver(tries) };
-    this.#recorder = new EventRecorder({ database, files: NO_FILES, directory, listeners, deliveries });
+    const deliverer: Pick<Deliverer, 'deliver'> = { deliver: (tries) => this.#deliver(tries) };
+    this.#recorder = new EventRecorder({ database, files: NO_FILES, directory, listeners, deliverer });
   }
 
   async step(): Promise<void> {
@@ -270,7 +270,7 @@ class History {
     place.outboxId = undefined;
   }
 
-  async #deliver(tries: Parameters<Deliveries['deliver']>[0]): Promise<void> {
+  async #deliver(tries: Parameters<Deliverer['deliver']>[0]): Promise<void> {
     const statuses: readonly DeliveryStatus[] = ['delivered', 'delivered', 'pending', 'failed'];
     await addDeliveries(
       database,

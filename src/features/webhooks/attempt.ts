@@ -10,15 +10,10 @@ export interface AttemptOptions {
   readonly timeoutMs: number;
 }
 
-/** A receiver with its parsed URL. */
-export interface Destination extends Receiver {
-  readonly target: URL;
-}
-
 /** Sends an event to its receiver once, following Standard Webhooks. Never rejects. */
 export async function attempt(
   { posts, timeoutMs }: AttemptOptions,
-  to: Destination,
+  to: Receiver,
   delivery: Delivery,
   data: string,
 ): Promise<Outcome> {

@@ -8,7 +8,7 @@ import type { Metrics } from '../../platform/metrics.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { attempt } from './attempt.ts';
-import type { Deliveries, Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
+import type { Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
 import { DELIVERIES, type DeliveryState, HAS_DUE, pending } from './delivery-store.ts';
 import type { Receivers } from './receivers.ts';
 import { type Recorded, recorder } from './recorder.ts';
@@ -34,7 +34,7 @@ export interface DelivererOptions {
  * has recorded them. A try of a node that dies is repeated when its lease ends, so every delivery
  * is tried until its row says that it is done.
  */
-export class Deliverer implements Deliveries {
+export class Deliverer {
   readonly #options: DelivererOptions;
   readonly #timeoutMs: number;
   readonly #sender: Sender<Try>;
@@ -83,6 +83,12 @@ export class Deliverer implements Deliveries {
     options.watch.add({ name: 'webhook_deliveries', condition: HAS_DUE, onDue: () => this.wake() });
   }
 
+  /**
+   * Tries each at once. Resolves when all are recorded, with their outcomes or as pending, within
+   * half a second: only then may the outbox rows of their events go. Callers that handle events in
+   * batches wait while the next batch runs, not before it. Rejects while Postgres is unavailable;
+   * the events are then handled again, with the same ids.
+   */
   async deliver(tries: readonly FirstTry[]): Promise<void> {
     const recorded: Promise<void>[] = [];
     const underWay: Try[] = [];

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { ApiError, notFound } from '../../contract/protocol/errors.ts';
+import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId, timedId } from '../../contract/protocol/ids.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { DELIVERY_STATUSES, WebhookDelivery } from '../../contract/protocol/resources/webhook-delivery.ts';
@@ -10,14 +10,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { Deliverer } from './deliverer.ts';
-import {
-  type DeliveryRow,
-  findDelivery,
-  insertTest,
-  lockDelivery,
-  readDeliveries,
-  startOver,
-} from './delivery-store.ts';
+import { type DeliveryRow, findDelivery, insertTest, readDeliveries, startOver } from './delivery-store.ts';
 import { findWebhook, lockWebhook, type WebhookRow } from './webhook-store.ts';
 
 export interface DeliveryRoutesOptions {
@@ -57,9 +50,7 @@ export function deliveryRoutes({ database, deliverer }: DeliveryRoutesOptions): 
       response: WebhookDelivery,
       async handle({ principal, params }) {
         const { id } = await findWebhook(database, principal.accountId, params.id!);
-        const row = await findDelivery(database, id, params.delivery_id!);
-        if (row === undefined) throw notFound('delivery', 'delivery_id');
-        return presentDelivery(row);
+        return presentDelivery(await findDelivery(database, id, params.delivery_id!));
       },
     }),
     defineRoute({
@@ -73,10 +64,8 @@ export function deliveryRoutes({ database, deliverer }: DeliveryRoutesOptions): 
       response: WebhookDelivery,
       async change(tx, { principal, params, afterCommit }) {
         const webhook = await lockEnabled(tx, principal.accountId, params.id!);
-        const row = await lockDelivery(tx, webhook.id, params.delivery_id!);
-        if (row === undefined) throw notFound('delivery', 'delivery_id');
         afterCommit(() => deliverer.wake());
-        return presentDelivery(await startOver(tx, row));
+        return presentDelivery(await startOver(tx, webhook.id, params.delivery_id!));
       },
     }),
     defineRoute({

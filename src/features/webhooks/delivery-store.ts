@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import { notFound } from '../../contract/protocol/errors.ts';
 import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
 import type { DeliveryError, DeliveryStatus } from '../../contract/protocol/resources/webhook-delivery.ts';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
@@ -37,28 +38,7 @@ export async function addDeliveries(
   db: Querier,
   rows: readonly { readonly delivery: Delivery; readonly state: DeliveryState }[],
 ): Promise<void> {
-  const deliveries = rows.map(({ delivery }) => delivery);
-  const states = rows.map(({ state }) => state);
-  await db.query(
-    INSERT,
-    deliveries.map((it) => it.webhook_id),
-    deliveries.map((it) => it.id),
-    deliveries.map((it) => it.event_id),
-    deliveries.map((it) => it.event_type),
-    deliveries.map((it) => it.conversation_id),
-    deliveries.map((it) => it.sequence),
-    deliveries.map((it) => it.head),
-    deliveries.map((it) => it.resource_id),
-    deliveries.map((it) => it.change),
-    deliveries.map((it) => it.occurred_at),
-    deliveries.map((it) => it.trace),
-    states.map((it) => it.status),
-    states.map((it) => it.attempts),
-    states.map((it) => it.due_in_ms),
-    states.map((it) => it.last_status_code),
-    states.map((it) => it.last_error),
-    states.map((it) => it.last_ms),
-  );
+  await db.query(INSERT, JSON.stringify(rows.map(({ delivery, state }) => ({ ...delivery, ...state }))));
 }
 
 /** Returns the deliveries of a webhook, newest event first. */
@@ -73,24 +53,14 @@ export function readDeliveries(
     : OF_STATUS.readPage(db, [webhookId, status], page);
 }
 
-/** Returns the webhook's delivery, locked until the end of the transaction. */
-export async function lockDelivery(tx: Tx, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
-  return tx.kysely
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
-}
-
-export async function findDelivery(db: Db, webhookId: string, id: string): Promise<DeliveryRow | undefined> {
+/** Throws `resource_not_found` (param delivery_id). */
+export function findDelivery(db: Db, webhookId: string, id: string): Promise<DeliveryRow> {
   return db.kysely
     .selectFrom('webhook_deliveries')
     .selectAll()
     .where('webhook_id', '=', webhookId)
     .where('id', '=', id)
-    .executeTakeFirst();
+    .executeTakeFirstOrThrow(() => notFound('delivery', 'delivery_id'));
 }
 
 /** Inserts the delivery of a test event, due now. */
@@ -106,11 +76,11 @@ export async function insertTest(
     .executeTakeFirstOrThrow();
 }
 
-/** Restarts the schedule of a locked delivery, whatever its state. Its ids stay. */
-export function startOver(
-  tx: Tx,
-  { webhook_id, id }: Pick<DeliveryRow, 'webhook_id' | 'id'>,
-): Promise<DeliveryRow> {
+/**
+ * Restarts the schedule of a delivery, whatever its state. Its ids stay. Throws
+ * `resource_not_found` (param delivery_id).
+ */
+export function startOver(tx: Tx, webhookId: string, id: string): Promise<DeliveryRow> {
   return tx.kysely
     .updateTable('webhook_deliveries')
     .set({
@@ -120,45 +90,17 @@ export function startOver(
       next_try_at: sql<string>`clock_timestamp()`,
       updated_at: sql<string>`later_than(updated_at)`,
     })
-    .where('webhook_id', '=', webhook_id)
+    .where('webhook_id', '=', webhookId)
     .where('id', '=', id)
     .returningAll()
-    .executeTakeFirstOrThrow();
+    .executeTakeFirstOrThrow(() => notFound('delivery', 'delivery_id'));
 }
-
-const STATE_COLUMNS = {
-  status: 'text',
-  attempts: 'integer',
-  last_status_code: 'integer',
-  last_error: 'text',
-  last_ms: 'integer',
-};
 
 const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
       trace`;
 
 // Sorted, so that two nodes that handle the same events cannot deadlock.
-const INSERT = statement<
-  [
-    webhookIds: readonly string[],
-    ids: readonly string[],
-    eventIds: readonly string[],
-    eventTypes: readonly string[],
-    conversationIds: readonly (string | null)[],
-    sequences: readonly (number | null)[],
-    heads: readonly (number | null)[],
-    resourceIds: readonly (string | null)[],
-    changes: readonly (object | null)[],
-    occurredAt: readonly string[],
-    traces: readonly (string | null)[],
-    statuses: readonly string[],
-    attempts: readonly number[],
-    dueInMs: readonly (number | null)[],
-    statusCodes: readonly (number | null)[],
-    errors: readonly (string | null)[],
-    ms: readonly (number | null)[],
-  ]
->({
+const INSERT = statement<[deliveries: string]>({
   name: 'insert-webhook-deliveries',
   text: `
     INSERT INTO webhook_deliveries (${COLUMNS},
@@ -166,13 +108,12 @@ const INSERT = statement<
     SELECT DISTINCT ON (e.webhook_id, e.id) e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
       e.occurred_at, e.trace,
       CASE WHEN refused THEN 'failed' ELSE e.status END, e.attempts,
-      CASE WHEN NOT refused THEN clock_timestamp() + e.due_in_ms * interval '1 ms' END, e.status_code,
-      CASE WHEN refused THEN 'webhook_disabled' ELSE e.error END, e.ms
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[],
-        $9::jsonb[], $10::timestamptz[], $11::text[], $12::text[], $13::integer[], $14::double precision[],
-        $15::integer[], $16::text[], $17::integer[])
-      AS e(webhook_id, id, event_id, event_type, conversation_id, sequence, head, resource_id, change, occurred_at,
-        trace, status, attempts, due_in_ms, status_code, error, ms)
+      CASE WHEN NOT refused THEN clock_timestamp() + e.due_in_ms * interval '1 ms' END, e.last_status_code,
+      CASE WHEN refused THEN 'webhook_disabled' ELSE e.last_error END, e.last_ms
+    FROM json_to_recordset($1::json) AS e(webhook_id text, id text, event_id text, event_type text,
+        conversation_id text, sequence bigint, head bigint, resource_id text, change jsonb, occurred_at timestamptz,
+        trace text, status text, attempts integer, due_in_ms double precision, last_status_code integer,
+        last_error text, last_ms integer)
       JOIN webhooks w ON w.id = e.webhook_id
         AND (w.disabled_reason IS DISTINCT FROM 'backlog' OR e.status = 'delivered'),
       LATERAL (SELECT w.status = 'disabled' AND e.status = 'pending' AS refused) AS r
@@ -245,7 +186,13 @@ export const DELIVERIES = new LeasedRows<
       ) AS is_withheld`,
   },
   settle: {
-    columns: STATE_COLUMNS,
+    columns: {
+      status: 'text',
+      attempts: 'integer',
+      last_status_code: 'integer',
+      last_error: 'text',
+      last_ms: 'integer',
+    },
     set: 'updated_at = later_than(q.updated_at)',
     // A delivery that another node has ended keeps its state.
     where: `(q.status = 'pending' OR s.status = 'delivered')`,

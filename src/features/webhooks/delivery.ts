@@ -1,5 +1,6 @@
 import type { DeliveryError } from '../../contract/protocol/resources/webhook-delivery.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
+import type { WebhookRow } from './webhook-store.ts';
 
 /** An event on its way to one webhook: the columns of webhook_deliveries for a try. */
 export interface Delivery {
@@ -23,16 +24,14 @@ export interface Delivery {
 }
 
 /** The fields of a webhook for a try. */
-export interface Receiver {
-  readonly id: string;
-  readonly account_id: string;
-  readonly url: string;
+export type Receiver = Pick<
+  WebhookRow,
+  'id' | 'account_id' | 'url' | 'secret' | 'previous_secret' | 'previous_secret_until'
+> & {
   /** The version of its payloads. */
   readonly version: Version;
-  readonly secret: Buffer;
-  readonly previous_secret: Buffer | null;
-  readonly previous_secret_until: string | null;
-}
+  readonly target: URL;
+};
 
 /**
  * A delivery with its payload. `data` is the JSON of the resource in the webhook's version, without
@@ -63,13 +62,3 @@ export type Outcome =
       /** Whether the receiver's address is forbidden; shown only in the operator's log. */
       readonly isRefused?: boolean;
     };
-
-export interface Deliveries {
-  /**
-   * Tries each at once. Resolves when all are recorded, with their outcomes or as pending, within
-   * half a second: only then may the outbox rows of their events go. Callers that handle events in
-   * batches wait while the next batch runs, not before it. Rejects while Postgres is unavailable;
-   * the events are then handled again, with the same ids.
-   */
-  deliver(tries: readonly FirstTry[]): Promise<void>;
-}

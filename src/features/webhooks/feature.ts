@@ -40,13 +40,7 @@ export function webhooksBy(times: WebhookTimes): Feature {
       disposer.add('webhook deliveries', deliverer, (it) => it.close());
       const removal = openRemoval({ database, times, keepDays: config.webhookDays, log });
       disposer.add('removal of webhook deliveries', removal, (it) => it.close());
-      const recorder = new EventRecorder({
-        database,
-        files: store,
-        directory,
-        listeners,
-        deliveries: deliverer,
-      });
+      const recorder = new EventRecorder({ database, files: store, directory, listeners, deliverer });
       const onDue = () => deliverer.wake();
       const replays = disposer.add(
         'replays of webhooks',

@@ -1,5 +1,4 @@
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
@@ -56,17 +55,14 @@ export class Health {
     if (failed.size > 0) await database.query(NOTE_FAILURES, [...failed]);
     // Written after the failures, because one success ends them.
     if (succeeded.size > 0) await database.query(NOTE_SUCCESSES, [...succeeded]);
-    for (const id of failed.size === 0 ? [] : await failingFor(database, [...failed], times.failingMs)) {
+    if (failed.size === 0) return;
+    for (const { id } of await database.query(READ_FAILING, [...failed], times.failingMs)) {
       await disableWebhook(database, id, 'failing');
     }
   }
 }
 
 const WRITE_EVERY_MS = 1_000;
-
-async function failingFor(db: Querier, ids: readonly string[], ms: number): Promise<string[]> {
-  return (await db.query(READ_FAILING, ids, ms)).map(({ id }) => id);
-}
 
 const NOTE_FAILURES = statement<[ids: readonly string[]]>({
   name: 'note-webhook-failures',

@@ -2,19 +2,17 @@ import { filtersOf } from '../../contract/protocol/event-areas.ts';
 import { keptVersion, type Version } from '../../contract/protocol/versions.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { WebhookRow } from './webhook-store.ts';
 
 /**
  * The fields that decide which events a webhook is sent. Includes disabled webhooks, whose events
  * are recorded as failed.
  */
-export interface ListeningWebhook {
-  readonly id: string;
-  readonly account_id: string;
-  readonly include_direct: boolean;
+export type ListeningWebhook = Pick<WebhookRow, 'id' | 'account_id' | 'include_direct'> & {
   /** The version of its payloads. */
   readonly version: Version;
   readonly filters: ReadonlySet<string>;
-}
+};
 
 /** By account. */
 export type ListeningWebhooks = ReadonlyMap<string, readonly ListeningWebhook[]>;
@@ -41,12 +39,10 @@ export function wants(
   return filtersOf(type).some((filter) => filters.has(filter));
 }
 
-interface Row extends Omit<ListeningWebhook, 'version' | 'filters'> {
-  readonly version: string;
-  readonly event_types: readonly string[];
-}
-
-const READ = statement<[], Row>({
+const READ = statement<
+  [],
+  Pick<WebhookRow, 'id' | 'account_id' | 'include_direct' | 'version' | 'event_types'>
+>({
   name: 'read-listening-webhooks',
   text: 'SELECT id, account_id, include_direct, version, event_types FROM webhooks',
 });

@@ -1,22 +1,23 @@
+import { keptVersion } from '../../contract/protocol/versions.ts';
 import { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Destination } from './attempt.ts';
-import { type ReceiverRow, readReceiver } from './webhook-store.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import type { Receiver } from './delivery.ts';
 
 /**
  * Caches the receivers of webhooks until a change is announced. Disabled ones are cached too,
  * because their events go on.
  */
 export class Receivers {
-  readonly #cache: RevocableCache<Known | undefined>;
+  readonly #cache: RevocableCache<(Receiver & Pick<ReceiverRow, 'is_open'>) | undefined>;
 
   constructor({ database, rights }: { readonly database: Database; readonly rights: Rights }) {
     this.#cache = new RevocableCache({
       rights,
       load: async (id) => {
-        const row = await readReceiver(database, id);
-        return row && { ...row, target: new URL(row.url) };
+        const [row] = await database.query(READ, id);
+        return row && { ...row, version: keptVersion(row.version), target: new URL(row.url) };
       },
       subjectsOf: (known, id) => (known === undefined ? [id] : [id, known.account_id]),
       max: MAX_RECEIVERS,
@@ -24,7 +25,7 @@ export class Receivers {
   }
 
   /** Returns undefined for a disabled or deleted webhook. Rejects while Postgres is unavailable. */
-  async get(id: string): Promise<Destination | undefined> {
+  async get(id: string): Promise<Receiver | undefined> {
     const known = await this.#cache.get(id);
     return known?.is_open ? known : undefined;
   }
@@ -34,6 +35,18 @@ export class Receivers {
   }
 }
 
-type Known = Destination & ReceiverRow;
-
 const MAX_RECEIVERS = 10_000;
+
+/** A try is allowed if the webhook is enabled and its account not deleted. */
+type ReceiverRow = Omit<Receiver, 'version' | 'target'> & {
+  readonly version: string;
+  readonly is_open: boolean;
+};
+
+const READ = statement<[id: string], ReceiverRow>({
+  name: 'read-webhook-receiver',
+  text: `
+    SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until,
+      w.status = 'enabled' AND a.deleted_at IS NULL AS is_open
+    FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = $1`,
+});

@@ -13,7 +13,8 @@ import { type MessageWithParts, presentForTeam } from '../../core/resources/mess
 import type { Database } from '../../platform/db/connection/database.ts';
 import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
 import { insertProgress } from './completeness-store.ts';
-import type { Deliveries, Delivery, FirstTry } from './delivery.ts';
+import type { Deliverer } from './deliverer.ts';
+import type { Delivery, FirstTry } from './delivery.ts';
 import { addDeliveries, pending } from './delivery-store.ts';
 import { dataOf, encodeData, isOfConversation, readConversations, resourceOf } from './event-data.ts';
 import { type ListeningWebhooks, wants } from './listening-webhooks.ts';
@@ -23,7 +24,7 @@ export interface EventRecorderOptions {
   readonly files: Downloads;
   readonly directory: ConversationDirectory;
   readonly listeners: { readonly found: { readonly webhooks: ListeningWebhooks } };
-  readonly deliveries: Deliveries;
+  readonly deliverer: Pick<Deliverer, 'deliver'>;
 }
 
 /** A message that entered the timeline. */
@@ -165,7 +166,7 @@ export class EventRecorder {
   }
 
   async #record(events: readonly RecordedEvent[], isRepeated: boolean): Promise<void> {
-    const { database, listeners, deliveries: intake } = this.#options;
+    const { database, listeners, deliverer } = this.#options;
     const tries: FirstTry[] = [];
     for (const event of events) {
       const encoded = new Map<Version, string>();
@@ -184,7 +185,7 @@ export class EventRecorder {
             database,
             deliveries.map((delivery) => ({ delivery, state: pending(0) })),
           )
-        : intake.deliver(tries),
+        : deliverer.deliver(tries),
       this.#list(deliveries),
     ]);
   }

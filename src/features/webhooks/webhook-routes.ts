@@ -6,6 +6,7 @@ import {
   UpdateWebhookBody,
   Webhook,
 } from '../../contract/protocol/resources/webhook.ts';
+import { keptName } from '../../contract/protocol/versions.ts';
 import { keyOf } from '../../core/accounts/account-list.ts';
 import { audit } from '../../core/audit/audit.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
@@ -13,7 +14,6 @@ import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { newSecret } from './secrets.ts';
 import { checkWebhook, presentNewWebhook, presentWebhook, readWebhookUrl } from './webhook.ts';
 import {
   deleteWebhook,
@@ -47,13 +47,12 @@ export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[
       rules: ({ body }) => checkWebhook(body, guard),
       async change(tx, { principal, body, version }) {
         const row = await insertWebhook(tx, {
-          accountId: principal.accountId,
+          account_id: principal.accountId,
           url: readWebhookUrl(body.url, guard),
-          eventTypes: body.event_types,
-          includeDirect: body.include_direct === true,
-          version,
-          secret: newSecret(),
-          createdBy: principal.actor.id,
+          event_types: body.event_types,
+          include_direct: body.include_direct === true,
+          version: keptName(version),
+          created_by: principal.actor.id,
         });
         await record(tx, principal, 'webhook.created', row, { event_types: row.event_types });
         if (row.include_direct) await record(tx, principal, 'webhook.direct_included', row);
@@ -148,7 +147,7 @@ export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[
       response: NewWebhook,
       async change(tx, { principal, params }) {
         const before = await lockWebhook(tx, principal.accountId, params.id!);
-        const row = await rotateSecret(tx, before, newSecret());
+        const row = await rotateSecret(tx, before);
         await record(tx, principal, 'webhook.secret_rotated', row);
         return presentNewWebhook(row);
       },

@@ -1,48 +1,31 @@
-import { type Selectable, sql, type Updateable, type UpdateObject } from 'kysely';
+import { randomBytes } from 'node:crypto';
+import { type Insertable, type Selectable, sql, type Updateable, type UpdateObject } from 'kysely';
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { DisabledReason } from '../../contract/protocol/resources/webhook.ts';
-import { keptName, keptVersion, type Version } from '../../contract/protocol/versions.ts';
 import { defineAccountList } from '../../core/accounts/account-list.ts';
 import { changeListeners } from '../../core/accounts/listeners.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
-import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
-import type { Receiver } from './delivery.ts';
-import { PREVIOUS_SECRET_HOURS } from './secrets.ts';
 
 export type WebhookRow = Selectable<Schema['webhooks']>;
 
-export interface NewWebhookRow {
-  readonly accountId: string;
-  readonly url: string;
-  readonly eventTypes: readonly string[];
-  readonly includeDirect: boolean;
-  readonly version: Version;
-  readonly secret: Buffer;
-  /** Actor id. */
-  readonly createdBy: string;
-}
-
 /** Maximum webhooks of an account. */
 export const MAX_WEBHOOKS = 20;
+const SECRET_BYTES = 32;
+/** Hours for which the previous secret still signs after a rotation. */
+const PREVIOUS_SECRET_HOURS = 24;
 
 /** Throws `limit_exceeded` with the quota. */
-export async function insertWebhook(tx: Tx, webhook: NewWebhookRow): Promise<WebhookRow> {
-  await requireRoom(tx, webhook.accountId);
+export async function insertWebhook(
+  tx: Tx,
+  webhook: Omit<Insertable<Schema['webhooks']>, 'id' | 'secret'>,
+): Promise<WebhookRow> {
+  await requireRoom(tx, webhook.account_id);
   const row = await tx.kysely
     .insertInto('webhooks')
-    .values({
-      id: newId('webhook'),
-      account_id: webhook.accountId,
-      url: webhook.url,
-      event_types: [...webhook.eventTypes],
-      include_direct: webhook.includeDirect,
-      version: keptName(webhook.version),
-      secret: webhook.secret,
-      created_by: webhook.createdBy,
-    })
+    .values({ id: newId('webhook'), secret: randomBytes(SECRET_BYTES), ...webhook })
     .returningAll()
     .executeTakeFirstOrThrow();
   await changed(tx, row.id);
@@ -50,33 +33,27 @@ export async function insertWebhook(tx: Tx, webhook: NewWebhookRow): Promise<Web
 }
 
 /** Throws `resource_not_found` (param id). */
-export async function findWebhook(db: Db, accountId: string, id: string): Promise<WebhookRow> {
-  const row = await db.kysely
-    .selectFrom('webhooks')
-    .selectAll()
+export function findWebhook(db: Db, accountId: string, id: string): Promise<WebhookRow> {
+  return webhookOf(db, id)
     .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  if (row === undefined) throw notFound('webhook', 'id');
-  return row;
+    .executeTakeFirstOrThrow(() => notFound('webhook', 'id'));
 }
 
 /** Throws `resource_not_found` (param id). */
-export async function lockWebhook(tx: Tx, accountId: string, id: string): Promise<WebhookRow> {
-  const row = await tx.kysely
-    .selectFrom('webhooks')
-    .selectAll()
+export function lockWebhook(tx: Tx, accountId: string, id: string): Promise<WebhookRow> {
+  return webhookOf(tx, id)
     .where('account_id', '=', accountId)
-    .where('id', '=', id)
     .forUpdate()
-    .executeTakeFirst();
-  if (row === undefined) throw notFound('webhook', 'id');
-  return row;
+    .executeTakeFirstOrThrow(() => notFound('webhook', 'id'));
 }
 
 /** For changes without a caller's request. Returns undefined if the webhook is gone. */
 export function lockWebhookById(tx: Tx, id: string): Promise<WebhookRow | undefined> {
-  return tx.kysely.selectFrom('webhooks').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  return webhookOf(tx, id).forUpdate().executeTakeFirst();
+}
+
+function webhookOf(db: Db, id: string) {
+  return db.kysely.selectFrom('webhooks').selectAll().where('id', '=', id);
 }
 
 export type WebhookChanges = Pick<Updateable<Schema['webhooks']>, 'url' | 'event_types' | 'include_direct'>;
@@ -86,9 +63,9 @@ export function updateWebhook(tx: Tx, webhook: WebhookRow, changes: WebhookChang
 }
 
 /** Replaces the secret of a locked webhook. The previous one still signs for some time. */
-export function rotateSecret(tx: Tx, webhook: WebhookRow, secret: Buffer): Promise<WebhookRow> {
+export function rotateSecret(tx: Tx, webhook: WebhookRow): Promise<WebhookRow> {
   return update(tx, webhook, {
-    secret,
+    secret: randomBytes(SECRET_BYTES),
     previous_secret: webhook.secret,
     previous_secret_until: sql<string>`clock_timestamp() + make_interval(hours => ${PREVIOUS_SECRET_HOURS})`,
   });
@@ -117,28 +94,6 @@ export const WEBHOOKS = defineAccountList<WebhookRow>({
   columns: 't.*',
   from: 'webhooks t',
   search: ['t.url'],
-});
-
-/**
- * The fields of a webhook for a try. A try is allowed if the webhook is enabled and its account not
- * deleted.
- */
-export interface ReceiverRow extends Receiver {
-  readonly is_open: boolean;
-}
-
-/** Returns undefined for a deleted webhook. */
-export async function readReceiver(db: Db, id: string): Promise<ReceiverRow | undefined> {
-  const [row] = await db.query(READ_RECEIVER, id);
-  return row && { ...row, version: keptVersion(row.version) };
-}
-
-const READ_RECEIVER = statement<[id: string], Omit<ReceiverRow, 'version'> & { readonly version: string }>({
-  name: 'read-webhook-receiver',
-  text: `
-    SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until,
-      w.status = 'enabled' AND a.deleted_at IS NULL AS is_open
-    FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = $1`,
 });
 
 async function update(

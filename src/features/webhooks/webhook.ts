@@ -4,7 +4,6 @@ import type { NewWebhook, Webhook } from '../../contract/protocol/resources/webh
 import { keptVersion } from '../../contract/protocol/versions.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';
-import { shownSecret } from './secrets.ts';
 import type { WebhookRow } from './webhook-store.ts';
 
 export function presentWebhook(row: WebhookRow): Webhook {
@@ -28,9 +27,9 @@ export function presentWebhook(row: WebhookRow): Webhook {
   };
 }
 
-/** Includes the secret, which is shown once. */
+/** Includes the secret, in the form of Standard Webhooks; it is shown once. */
 export function presentNewWebhook(row: WebhookRow): NewWebhook {
-  return { ...presentWebhook(row), secret: shownSecret(row.secret) };
+  return { ...presentWebhook(row), secret: `whsec_${row.secret.toString('base64')}` };
 }
 
 /** Returns the URL in the form that is requested. Throws ApiError (param url). */
