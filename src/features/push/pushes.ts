@@ -5,6 +5,7 @@ import { type Backoff, delayAfter } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
+import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
@@ -17,12 +18,13 @@ import {
   type Delivery,
   type DeliveryKey,
   LEASE_MS,
+  noteTries,
+  type Outcome,
   type Pushed,
   readPushed,
 } from './delivery-store.ts';
-import { Outcomes } from './outcomes.ts';
-import { deleteStale } from './subscription-store.ts';
-import { PUSHED_FOR_MS, RETRIES } from './times.ts';
+import { deleteStale, endSubscription } from './subscription-store.ts';
+import { GIVEN_UP, PUSHED_FOR_MS, RETRIES } from './times.ts';
 
 export interface PushesOptions extends AttemptOptions {
   readonly database: Database;
@@ -68,7 +70,8 @@ type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
 export class Pushes {
   readonly #options: PushesOptions;
   readonly #sender: Sender<Delivery>;
-  readonly #outcomes: Outcomes;
+  /** If this process loses an outcome, its push is repeated. */
+  readonly #outcomes: GatheredWrites<Outcome>;
   readonly #rows: GatheredReads<DeliveryKey, Pushed | undefined>;
   readonly #tidy: Loop;
   #isClosed = false;
@@ -76,7 +79,7 @@ export class Pushes {
   constructor(options: PushesOptions) {
     this.#options = options;
     const { database, log, metrics, sweepEveryMs = UNWOKEN_EVERY_MS } = options;
-    this.#outcomes = new Outcomes(options);
+    this.#outcomes = new GatheredWrites({ gatherMs: 100, most: 500, write: (ones) => this.#write(ones) });
     this.#rows = new GatheredReads((keys) => this.#read(keys));
     this.#sender = new Sender<Delivery>({
       name: 'pushes',
@@ -186,7 +189,7 @@ export class Pushes {
     if (this.#isClosed) return;
     if (row === undefined || !(await this.#mayPush(row))) {
       metrics.pushTries.inc({ outcome: 'obsolete' });
-      this.#outcomes.add({ ...keyOf(delivery), due_in_ms: null, accepted: null });
+      void this.#outcomes.add({ ...keyOf(delivery), due_in_ms: null, accepted: null });
       return;
     }
     const beganMs = performance.now();
@@ -205,15 +208,45 @@ export class Pushes {
   async #conclude(delivery: Delivery, { verdict, reason, retryAfterMs }: Tried): Promise<void> {
     const { retries = RETRIES, log } = this.#options;
     const { subscription_id, attempts } = delivery;
-    if (verdict === 'gone') return this.#outcomes.end(subscription_id, 'gone');
+    if (verdict === 'gone') return this.#end(subscription_id, 'gone');
     const isTriedAgain = verdict === 'failed' || verdict === 'busy';
-    this.#outcomes.add({
+    void this.#outcomes.add({
       ...keyOf(delivery),
       due_in_ms: isTriedAgain ? delayAfter(retries, attempts, retryAfterMs) : null,
       accepted: verdict === 'busy' ? null : verdict === 'accepted',
     });
     if (verdict !== 'accepted')
       log.debug({ push_subscription_id: subscription_id, verdict, reason }, 'push not accepted');
+  }
+
+  /** Never rejects. */
+  async #write(outcomes: readonly Outcome[]): Promise<void> {
+    const { database, log } = this.#options;
+    try {
+      const tried = outcomes.filter(({ accepted }) => accepted !== null);
+      const failing = tried.length === 0 ? [] : await noteTries(database, tried);
+      await DELIVERIES.settle(database, outcomes);
+      for (const { id, failures, failing_seconds } of failing) {
+        if (failures < GIVEN_UP.failures || failing_seconds < GIVEN_UP.seconds) continue;
+        await this.#end(id, 'failing');
+      }
+    } catch (error) {
+      const rows = outcomes.length;
+      log.warn({ err: error, rows }, 'could not write outcomes of pushes, they are tried again');
+    }
+  }
+
+  /** Ends a subscription with all its deliveries. Never rejects. */
+  async #end(subscriptionId: string, reason: 'gone' | 'failing'): Promise<void> {
+    const { database, metrics, log } = this.#options;
+    try {
+      if (!(await endSubscription(database, subscriptionId))) return;
+      metrics.pushEnded.inc({ reason });
+      log.info({ push_subscription_id: subscriptionId, reason }, 'push subscription ended');
+    } catch (error) {
+      // The next try will end it.
+      log.warn({ err: error, push_subscription_id: subscriptionId }, 'could not end a push subscription');
+    }
   }
 }
 

@@ -7,35 +7,32 @@ import {
 import type { NodeParts } from '../../core/features/feature.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { readSubscriptionPage } from './subscription-store.ts';
-import { findSubscription, presentSubscription, subscribe, unsubscribe } from './subscriptions.ts';
+import { deleteSubscription, findSubscription, SUBSCRIPTIONS } from './subscription-store.ts';
+import { presentSubscription, subscribe } from './subscriptions.ts';
 import type { Vapid } from './vapid.ts';
 
 export type SubscriptionRoutesOptions = Pick<NodeParts, 'database' | 'guard'> & { readonly vapid: Vapid };
 
 /** Routes for a user's own browsers. Agents may not call them, and API keys have no browsers. */
 export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoutesOptions): Route[] {
+  const common = { since: '1.2.harbor', permission: 'messaging:read', agents: false } as const;
   return [
     defineRoute({
+      ...common,
       name: 'get_push_key',
       method: 'GET',
       path: '/v1/messaging/push-subscriptions/key',
       summary: 'Get the key that a browser subscribes with',
-      since: SINCE,
-      permission: 'messaging:read',
-      agents: false,
       status: 200,
       response: PushKey,
       handle: () => ({ id: vapid.keyId, object: 'push_key', public_key: vapid.publicKey }),
     }),
     defineRoute({
+      ...common,
       name: 'create_push_subscription',
       method: 'POST',
       path: '/v1/messaging/push-subscriptions',
       summary: "Register a browser for the caller's notifications",
-      since: SINCE,
-      permission: 'messaging:read',
-      agents: false,
       secret: true,
       body: CreatePushSubscriptionBody,
       status: 201,
@@ -48,53 +45,46 @@ export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoute
       },
     }),
     defineRoute({
+      ...common,
       name: 'list_push_subscriptions',
       method: 'GET',
       path: '/v1/messaging/push-subscriptions',
       summary: "List the caller's registered browsers, newest first",
-      since: SINCE,
-      permission: 'messaging:read',
-      agents: false,
       query: PageQuery({}),
       status: 200,
       response: ListOf(PushSubscription),
       async handle({ principal: { actor }, query, url }) {
         const page = readPage(LIST, query, { actor: actor.id });
-        const rows = await readSubscriptionPage(database, actor.id, page);
+        const rows = await SUBSCRIPTIONS.readPage(database, [actor.id], page);
         return toList(rows, page, url, ({ created_at, id }) => [created_at, id], presentSubscription);
       },
     }),
     defineRoute({
+      ...common,
       name: 'get_push_subscription',
       method: 'GET',
       path: '/v1/messaging/push-subscriptions/:id',
       summary: "Get one of the caller's registered browsers",
-      since: SINCE,
-      permission: 'messaging:read',
-      agents: false,
       status: 200,
       response: PushSubscription,
       async handle({ principal, params }) {
-        return presentSubscription(await findSubscription(database, principal, params.id!));
+        return presentSubscription(await findSubscription(database, principal.actor.id, params.id!));
       },
     }),
     defineRoute({
+      ...common,
       name: 'delete_push_subscription',
       method: 'DELETE',
       path: '/v1/messaging/push-subscriptions/:id',
       summary: "End the push subscription of one of the caller's browsers",
-      since: SINCE,
-      permission: 'messaging:read',
-      agents: false,
       secret: true,
       status: 200,
       response: PushSubscription,
       async change(tx, { principal, params }) {
-        return presentSubscription(await unsubscribe(tx, principal, params.id!));
+        return presentSubscription(await deleteSubscription(tx, principal.actor.id, params.id!));
       },
     }),
   ];
 }
 
-const SINCE = '1.2.harbor';
 const LIST = defineList('push_subscriptions', ['time', 'text']);

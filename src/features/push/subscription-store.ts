@@ -1,34 +1,18 @@
+import type { Insertable } from 'kysely';
+import { notFound } from '../../contract/protocol/errors.ts';
+import type { PushSubscription } from '../../contract/protocol/resources/push-subscription.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 
 /** A subscription as its user sees it: without the keys of the browser. */
-export interface SubscriptionRow {
-  readonly id: string;
-  readonly actor_id: string;
-  readonly endpoint: string;
-  readonly key_id: string;
-  readonly expires_at: string | null;
-  readonly last_success_at: string | null;
-  readonly failing_since: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
+export type SubscriptionRow = Omit<PushSubscription, 'object'> & { readonly actor_id: string };
 
-export interface NewSubscription {
-  readonly id: string;
-  readonly accountId: string;
-  readonly actorId: string;
-  readonly endpoint: string;
-  /** The origin of the endpoint: the push service. */
-  readonly origin: string;
-  readonly p256dh: string;
-  readonly auth: string;
-  /** The key of ours with which the browser subscribed. */
-  readonly keyId: string;
-  /** ISO 8601, or null if the browser did not tell. */
-  readonly expiresAt: string | null;
-}
+export type NewSubscription = Omit<
+  Insertable<Schema['push_subscriptions']>,
+  'failures' | 'failing_since' | 'last_success_at'
+>;
 
 /**
  * Returns how many subscriptions the user has, and locks the user so that the quota holds for
@@ -46,25 +30,19 @@ export async function lockAndCount(tx: Tx, actorId: string): Promise<number> {
  */
 export async function writeSubscription(
   tx: Tx,
-  { id, accountId, actorId, endpoint, origin, p256dh, auth, keyId, expiresAt }: NewSubscription,
+  subscription: NewSubscription,
 ): Promise<{ readonly row: SubscriptionRow; readonly isNew: 'endpoint' | 'keys' | false }> {
-  const [again] = await tx.query(REGISTER_AGAIN, id, expiresAt);
+  const [again] = await tx.query(REGISTER_AGAIN, subscription.id, subscription.expires_at ?? null);
   if (again !== undefined) return { row: again, isNew: false };
-  const [row] = await tx.query(
-    WRITE,
-    ...([id, accountId, actorId, endpoint, origin, p256dh, auth, keyId, expiresAt] as const),
-  );
+  const [row] = await tx.query(WRITE, JSON.stringify(subscription));
   const { inserted, ...written } = row!;
   return { row: written, isNew: inserted ? 'endpoint' : 'keys' };
 }
 
-/** Returns whether the user had this subscription. */
-export async function deleteSubscription(
-  tx: Tx,
-  actorId: string,
-  id: string,
-): Promise<SubscriptionRow | undefined> {
+/** Returns what was deleted. Throws ApiError like `findSubscription`. */
+export async function deleteSubscription(tx: Tx, actorId: string, id: string): Promise<SubscriptionRow> {
   const [row] = await tx.query(DELETE_OWN, actorId, id);
+  if (row === undefined) throw notFound('push subscription', 'id');
   return row;
 }
 
@@ -103,35 +81,18 @@ export async function* readSubscriptionsOf(db: Db, actorId: string): AsyncIterab
   yield await db.query(READ_OF_ACTOR, actorId);
 }
 
-/** Returns a user's own subscriptions, newest first. */
-export function readSubscriptionPage(db: Db, actorId: string, page: KeysetPage): Promise<SubscriptionRow[]> {
-  return LIST.readPage(db, [actorId], page);
-}
-
-export async function readSubscription(
-  db: Db,
-  actorId: string,
-  id: string,
-): Promise<SubscriptionRow | undefined> {
+/** Throws ApiError `resource_not_found` (param id), also for subscriptions of other users. */
+export async function findSubscription(db: Db, actorId: string, id: string): Promise<SubscriptionRow> {
   const [row] = await db.query(READ_OWN, actorId, id);
+  if (row === undefined) throw notFound('push subscription', 'id');
   return row;
 }
 
-const COLUMNS = [
-  'id',
-  'actor_id',
-  'endpoint',
-  'key_id',
-  'expires_at',
-  'last_success_at',
-  'failing_since',
-  'created_at',
-  'updated_at',
-]
-  .map((column) => `s.${column}`)
-  .join(', ');
+const COLUMNS = `s.id, s.actor_id, s.endpoint, s.key_id, s.expires_at, s.last_success_at, s.failing_since, s.created_at,
+      s.updated_at`;
 
-const LIST = keysetList<[actorId: string], SubscriptionRow>({
+/** A user's own subscriptions, newest first. */
+export const SUBSCRIPTIONS = keysetList<[actorId: string], SubscriptionRow>({
   name: 'list-push-subscriptions',
   columns: COLUMNS,
   from: 'push_subscriptions s',
@@ -166,25 +127,13 @@ const REGISTER_AGAIN = statement<[id: string, expiresAt: string | null], Subscri
 });
 
 // A row that was just inserted has not been locked or updated by any transaction.
-const WRITE = statement<
-  [
-    id: string,
-    accountId: string,
-    actorId: string,
-    endpoint: string,
-    origin: string,
-    p256dh: string,
-    auth: string,
-    keyId: string,
-    expiresAt: string | null,
-  ],
-  SubscriptionRow & { inserted: boolean }
->({
+const WRITE = statement<[subscription: string], SubscriptionRow & { inserted: boolean }>({
   name: 'write-push-subscription',
   text: `
     INSERT INTO push_subscriptions AS s (id, account_id, actor_id, endpoint, origin, p256dh, auth, key_id,
       expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    SELECT * FROM json_to_record($1::json) AS n(id text, account_id text, actor_id text, endpoint text,
+      origin text, p256dh text, auth text, key_id text, expires_at timestamptz)
     ON CONFLICT (actor_id, endpoint) DO UPDATE SET id = excluded.id, p256dh = excluded.p256dh, auth = excluded.auth,
       key_id = excluded.key_id, expires_at = excluded.expires_at, failures = 0, failing_since = NULL,
       last_success_at = NULL, updated_at = later_than(s.updated_at)

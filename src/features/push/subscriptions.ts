@@ -1,6 +1,6 @@
 import { createECDH } from 'node:crypto';
 import type { Static } from 'typebox';
-import { ApiError, invalid, notFound } from '../../contract/protocol/errors.ts';
+import { ApiError, invalid } from '../../contract/protocol/errors.ts';
 import { derivedId } from '../../contract/protocol/ids.ts';
 import {
   type CreatePushSubscriptionBody,
@@ -8,15 +8,13 @@ import {
   type PushSubscription,
 } from '../../contract/protocol/resources/push-subscription.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-import type { Db, Tx } from '../../platform/db/connection/handle.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';
 import { announceSubscriber } from './audience.ts';
 import {
-  deleteSubscription,
   lockAndCount,
   type NewSubscription,
-  readSubscription,
   type SubscriptionRow,
   writeSubscription,
 } from './subscription-store.ts';
@@ -39,9 +37,9 @@ export async function subscribe(
       'Only users have push subscriptions: use the token of a user.',
     );
   }
-  const subscription = newSubscription(actor.id, body, guard);
+  const subscription = { ...newSubscription(actor.id, body, guard), account_id: accountId, key_id: keyId };
   const used = await lockAndCount(tx, actor.id);
-  const written = await writeSubscription(tx, { ...subscription, accountId, keyId });
+  const written = await writeSubscription(tx, subscription);
   if (written.isNew === 'endpoint' && used >= MAX_PUSH_SUBSCRIPTIONS) {
     const message = 'You have as many push subscriptions as you may have. Delete one first.';
     const quota = { limit: MAX_PUSH_SUBSCRIPTIONS, used, reset_at: null };
@@ -49,24 +47,6 @@ export async function subscribe(
   }
   if (used === 0) await announceSubscriber(tx, accountId);
   return written;
-}
-
-/** Throws ApiError `resource_not_found` (param id), also for subscriptions of other users. */
-export async function findSubscription(db: Db, { actor }: Principal, id: string): Promise<SubscriptionRow> {
-  const row = await readSubscription(db, actor.id, id);
-  if (row === undefined) throw subscriptionNotFound();
-  return row;
-}
-
-/** Throws ApiError like `findSubscription`. */
-export async function unsubscribe(tx: Tx, { actor }: Principal, id: string): Promise<SubscriptionRow> {
-  const row = await deleteSubscription(tx, actor.id, id);
-  if (row === undefined) throw subscriptionNotFound();
-  return row;
-}
-
-function subscriptionNotFound(): ApiError {
-  return notFound('push subscription', 'id');
 }
 
 export function presentSubscription(row: SubscriptionRow): PushSubscription {
@@ -78,7 +58,7 @@ function newSubscription(
   actorId: string,
   { endpoint, expirationTime = null, keys }: Static<typeof CreatePushSubscriptionBody>,
   guard: AddressGuard,
-): Omit<NewSubscription, 'accountId' | 'keyId'> {
+): Omit<NewSubscription, 'account_id' | 'key_id'> {
   const { href, origin } = readReceiverUrl(endpoint, 'endpoint', guard);
   const p256dh = readKey(
     keys.p256dh,
@@ -93,12 +73,12 @@ function newSubscription(
   return {
     // Made of endpoint and keys, so that a browser that renews its keys gets another subscription.
     id: derivedId('pushSubscription', JSON.stringify([actorId, href, p256dh, auth])),
-    actorId,
+    actor_id: actorId,
     endpoint: href,
     origin,
     p256dh,
     auth,
-    expiresAt: expirationTime === null ? null : new Date(expirationTime).toISOString(),
+    expires_at: expirationTime === null ? null : new Date(expirationTime).toISOString(),
   };
 }
 
