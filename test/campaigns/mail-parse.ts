@@ -1,6 +1,5 @@
 import { MAIL_LIMITS } from '../../src/features/mail/reading/mail-limits.ts';
-import type { Mailbox } from '../../src/features/mail/reading/parsed-mail.ts';
-import type { ReadMail } from '../../src/features/mail/reading/read-mail.ts';
+import type { Mailbox, ReadMail } from '../../src/features/mail/reading/parsed-mail.ts';
 import { CORPUS } from '../mail/corpus/corpus.ts';
 import { type ReadParts, readInPieces } from '../mail/read-in-pieces.ts';
 import type { Random } from '../support/random.ts';

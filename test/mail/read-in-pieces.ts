@@ -1,4 +1,5 @@
-import { type ReadMail, readMailBytes } from '../../src/features/mail/reading/read-mail.ts';
+import type { ReadMail } from '../../src/features/mail/reading/parsed-mail.ts';
+import { readMailBytes } from '../../src/features/mail/reading/read-mail.ts';
 
 export interface ReadParts {
   readonly mail: ReadMail;

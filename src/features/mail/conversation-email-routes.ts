@@ -1,6 +1,6 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import { ConversationEmail, Email } from '../../contract/protocol/resources/email.ts';
-import { readableConversation } from '../../core/conversations/access.ts';
+import { readableConversation, requireSender } from '../../core/conversations/access.ts';
 import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { readableMessage } from '../../core/messages/reading/readable-message.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
@@ -9,6 +9,8 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { presentEmail, readMailOfMessage, readMails } from './mail-store.ts';
 import { readInbox } from './mailboxes/mailbox-store.ts';
+import type { OutgoingOptions } from './outgoing/outgoing.ts';
+import { resendMail } from './outgoing/resend.ts';
 import { threadSubject } from './outgoing/subject.ts';
 import { readNextMail } from './thread-store.ts';
 
@@ -16,6 +18,7 @@ export interface ConversationEmailRoutesOptions {
   readonly database: Database;
   readonly directory: ConversationDirectory;
   readonly files: Downloads;
+  readonly outgoing: Pick<OutgoingOptions, 'hasTransport' | 'onDue'>;
 }
 
 /** Routes for the mails of a case and of its messages (docs/contract.md#email), for the team. */
@@ -23,6 +26,7 @@ export function conversationEmailRoutes({
   database,
   directory,
   files,
+  outgoing,
 }: ConversationEmailRoutesOptions): Route[] {
   const common = { since: '1.2.harbor', permission: 'messaging:read', status: 200 } as const;
   return [
@@ -49,6 +53,27 @@ export function conversationEmailRoutes({
         const { row } = await readableMessage({ database, directory }, principal, params.id!);
         const mail = await readMailOfMessage(database, row.id);
         if (mail === undefined) throw notFound('email', 'id');
+        return presentEmail(files, mail);
+      },
+    }),
+    defineRoute({
+      ...common,
+      name: 'resend_message_email',
+      method: 'POST',
+      path: '/v1/messaging/messages/:id/actions/resend',
+      summary: 'Send the mail of a message again',
+      permission: 'messaging:create',
+      agents: false,
+      response: Email,
+      async prepare({ principal, params }) {
+        const { row, facts } = await readableMessage({ database, directory }, principal, params.id!);
+        requireSender(principal, facts);
+        return row;
+      },
+      async change(tx, { principal, afterCommit }, message) {
+        const reason = outgoing.hasTransport ? null : 'no_transport';
+        const mail = await resendMail(tx, principal, message, reason);
+        afterCommit(() => outgoing.onDue(mail.id));
         return presentEmail(files, mail);
       },
     }),

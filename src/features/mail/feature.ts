@@ -27,7 +27,6 @@ import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
 import { FileLinks } from './outgoing/file-links.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';
-import { resendRoutes } from './outgoing/resend-routes.ts';
 import { SEND_TIMES, type SendTimes } from './outgoing/send-times.ts';
 import { MailSender } from './outgoing/sender.ts';
 import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
@@ -73,8 +72,7 @@ export function mailBy(times: SendTimes): Feature {
           ...intake,
           routes: {
             messages: [
-              ...conversationEmailRoutes({ database, directory, files: store }),
-              ...resendRoutes({ database, directory, files: store, outgoing }),
+              ...conversationEmailRoutes({ database, directory, files: store, outgoing }),
               ...mailboxRoutes({ database, domains }),
             ],
           },

@@ -96,8 +96,8 @@ async function enter(options: AcceptOptions, arrival: Arrival, received: MailHea
     const entered = await enterCase(options, arrival, row);
     if (!('kind' in entered)) row = entered;
     else if (entered.why === 'changed') row = entered.row;
-    else if (entered.why === 'blocked') row = await ignore(options, row, 'blocked');
-    else if (closed++ < MAX_CASES) row = await moveOn(options, arrival, row);
+    else if (entered.why === 'blocked' || closed++ < MAX_CASES)
+      row = await moveOn(options, arrival, row, entered.why);
     else throw new Error('the case of a mail is closed each time that another is opened');
   }
   return row;
@@ -174,25 +174,23 @@ function threadOf({ inbox, mail }: Arrival, mailId: string) {
 }
 
 /**
- * The case was archived or deleted since it was found. A customer's mail opens another one, and
- * other mail is ignored.
+ * The team has blocked the customer since the case was found, or the case was archived or deleted:
+ * a customer's mail then opens another one. All other mail is ignored.
  */
-function moveOn({ database }: AcceptOptions, arrival: Arrival, { id }: MailHead): Promise<MailHead> {
+function moveOn(
+  { database }: AcceptOptions,
+  arrival: Arrival,
+  { id }: MailHead,
+  reason: 'case_closed' | 'blocked',
+): Promise<MailHead> {
   return database.transaction(async (tx) => {
     const row = await lockIncoming(tx, id);
     if (row.status !== 'received') return row;
-    const fate: Partial<Fate> =
-      row.purpose === 'message'
+    const fate: Fate =
+      row.purpose === 'message' && reason === 'case_closed'
         ? await newCase(tx, arrival, row.actor_id!)
-        : { status: 'ignored', reason: 'case_closed' };
+        : { status: 'ignored', reason };
     return writeIncoming(tx, id, fate);
-  });
-}
-
-function ignore({ database }: AcceptOptions, { id }: MailHead, reason: string): Promise<MailHead> {
-  return database.transaction(async (tx) => {
-    const row = await lockIncoming(tx, id);
-    return row.status === 'received' ? writeIncoming(tx, id, { status: 'ignored', reason }) : row;
   });
 }
 

@@ -7,6 +7,7 @@ import { isMailboxAddress } from '../mailboxes/mailbox-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import type { Arrival } from '../transports/intake.ts';
+import { ADDRESS } from '../transports/recipients.ts';
 import { type AutomaticSign, automaticSign, IS_NOTED } from './automatic.ts';
 import { noteBounce } from './bounces.ts';
 import {
@@ -127,8 +128,6 @@ function unreadableSender({ mail }: Arrival): string | undefined {
     ? cutTo(storable(shown).trim(), TITLE_CHARACTERS)
     : undefined;
 }
-
-const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 
 /**
  * Returns whether this server wrote the mail, which came back over a list or a forwarding, or from

@@ -4,6 +4,7 @@ import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import type { ParsedMail } from '../reading/parsed-mail.ts';
 import type { Arrival } from '../transports/intake.ts';
+import { DELIVERED, MAX_ADDRESSES } from '../transports/recipients.ts';
 import { type NamedCase, readNamedCases, readThreadedCases } from './incoming-store.ts';
 
 /**
@@ -34,7 +35,7 @@ export function bouncedMail(
   key: MailKey,
   { envelope, mail }: Pick<Arrival, 'envelope' | 'mail'>,
 ): string | undefined {
-  const delivered = mail.headers.flatMap(({ name, value }) => (DELIVERED.has(name) ? value : []));
+  const delivered = mail.headers.flatMap(({ name, value }) => (DELIVERED.includes(name) ? value : []));
   const addresses = [...(envelope.recipients ?? delivered), ...mail.to.map(({ address }) => address)];
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
     const named = readBounceAddress(key, address);
@@ -42,9 +43,6 @@ export function bouncedMail(
   }
   return undefined;
 }
-
-const DELIVERED: ReadonlySet<string> = new Set(['delivered-to', 'x-original-to', 'envelope-to']);
-const MAX_ADDRESSES = 1_000;
 
 /**
  * Returns In-Reply-To, then References from right to left, without the middle of too long a chain.

@@ -1,3 +1,4 @@
+import { domainOf } from '../mailboxes/mailbox-address.ts';
 import { isSealed, type MailKey, sealOf } from './mail-key.ts';
 import { hexOf, mailIdOf } from './message-ids.ts';
 
@@ -14,9 +15,10 @@ export interface BouncedMail {
  * of the inbox; the bounce is then recognized by the Message-ID that it returns.
  */
 export function makeBounceAddress(key: MailKey, mailId: string, mailboxAddress: string): string {
-  const [local, domain] = partsOf(mailboxAddress.toLowerCase());
+  const address = mailboxAddress.toLowerCase();
+  const local = address.slice(0, address.lastIndexOf('@'));
   const tagged = `${local}+b-${hexOf(mailId)}-${sealOf(key, 'bounce', mailId)}`;
-  return `${tagged.length > MAX_LOCAL ? local : tagged}@${domain}`;
+  return `${tagged.length > MAX_LOCAL ? local : tagged}@${domainOf(address)}`;
 }
 
 const MAX_LOCAL = 64;
@@ -29,11 +31,6 @@ export function readBounceAddress(key: MailKey, address: string): BouncedMail | 
   return isSealed(key, 'bounce', mailId, seal!)
     ? { mailId, mailboxAddress: `${local}@${domain}` }
     : undefined;
-}
-
-function partsOf(address: string): readonly [local: string, domain: string] {
-  const at = address.lastIndexOf('@');
-  return [address.slice(0, at), address.slice(at + 1)];
 }
 
 const BOUNCE = /^<?([^\s<>@]+)\+b-([0-9a-f]{24})-([0-9a-f]{16})@([^\s<>@]+?)>?$/;

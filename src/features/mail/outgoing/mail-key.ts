@@ -13,7 +13,7 @@ export function openMailKey(database: Database): Promise<MailKey> {
  * Returns 16 hexadecimal digits that only a holder of the key can make. Ignores case, because some
  * mail servers change it.
  */
-export function sealOf(key: MailKey, purpose: 'message-id' | 'bounce' | 'file', text: string): string {
+export function sealOf(key: MailKey, purpose: 'message-id' | 'bounce', text: string): string {
   const sealed = createHmac('sha256', key).update(`${purpose} ${text.toLowerCase()}`);
   return sealed.digest('hex').slice(0, 16);
 }

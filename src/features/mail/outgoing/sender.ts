@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { EmailPurpose } from '../../../contract/protocol/resources/email.ts';
 import { delayAfter } from '../../../platform/backoff.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
@@ -185,21 +186,9 @@ export class MailSender {
       } catch (error) {
         log.warn({ err: error, mail_id: outcome.mailId }, 'the outcome of a mail could not be written');
         if (this.#stop.signal.aborted) return;
-        await this.#pause(WRITE_AGAIN_MS);
+        await setTimeout(WRITE_AGAIN_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
       }
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        this.#stop.signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, ms);
-      this.#stop.signal.addEventListener('abort', end);
-    });
   }
 }
 

@@ -151,11 +151,13 @@ function decodeWords(text: string): string {
 }
 
 function decodeQ(content: string): Buffer {
-  const text = content
-    .replace(/_/g, ' ')
-    .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return unescaped(content.replace(/_/g, ' '), /=([0-9a-f]{2})/gi);
+}
+
+function unescaped(text: string, escapes: RegExp): Buffer {
+  const bytes = text.replace(escapes, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   // Characters that should have been encoded.
-  return /[^\0-\xff]/.test(text) ? Buffer.from(text) : Buffer.from(text, 'latin1');
+  return /[^\0-\xff]/.test(bytes) ? Buffer.from(bytes) : Buffer.from(bytes, 'latin1');
 }
 
 function mailboxesOf(raw: string): Mailbox[] {
@@ -235,16 +237,9 @@ function joined(
     // After a gap, the rest would belong to another name.
     if (piece === undefined) break;
     const text = index === 0 && piece.encoded ? (first ?? piece.text) : piece.text;
-    bytes.push(piece.encoded ? percentDecoded(text) : Buffer.from(text));
+    bytes.push(piece.encoded ? unescaped(text, /%([0-9a-f]{2})/gi) : Buffer.from(text));
   }
   return cleanLine(decodeText(Buffer.concat(bytes), charset || 'utf-8').text);
-}
-
-function percentDecoded(text: string): Buffer {
-  const bytes = text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-  return /[^\0-\xff]/.test(bytes) ? Buffer.from(bytes) : Buffer.from(bytes, 'latin1');
 }
 
 function unquoted(text: string): string {

@@ -127,22 +127,14 @@ const HIDDEN = /display\s*:\s*none|mso-hide\s*:\s*all|visibility\s*:\s*hidden/i;
 const MAX_QUOTES = 20;
 const MAX_HREF_CHARACTERS = 300;
 const PARAGRAPHS = new Set(['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'blockquote', 'pre']);
-const BLOCKS = new Set([
-  ...[
-    'div',
-    'table',
-    'tr',
-    'li',
-    'dt',
-    'dd',
-    'section',
-    'article',
-    'header',
-    'footer',
-    'main',
-    'address',
-    'center',
-  ],
-  ...['figure', 'figcaption', 'form', 'body', 'caption', 'fieldset', 'nav', 'aside'],
-]);
+const BLOCKS = new Set(
+  wordsOf(`
+    div table tr li dt dd section article header footer main address center figure figcaption form
+    body caption fieldset nav aside`),
+);
 const CELLS = new Set(['td', 'th']);
+
+/** Returns the words of a list that is separated by blanks. */
+export function wordsOf(list: string): string[] {
+  return list.trim().split(/\s+/);
+}

@@ -1,6 +1,6 @@
 import sanitizeHtml from 'sanitize-html';
 import { cleanLine, cleanText } from './clean-text.ts';
-import { HtmlText } from './html-text.ts';
+import { HtmlText, wordsOf } from './html-text.ts';
 
 export interface ReadHtml {
   /** Free of scripts, forms, styles that leave their place, and all external resources. */
@@ -62,95 +62,14 @@ const LENGTHS = [
 const WORDS = [/^[\w\s#.,%-]{1,100}$/];
 
 const RULES: sanitizeHtml.IOptions = {
-  allowedTags: [
-    ...[
-      'a',
-      'abbr',
-      'address',
-      'article',
-      'b',
-      'bdi',
-      'bdo',
-      'big',
-      'blockquote',
-      'br',
-      'caption',
-      'center',
-      'cite',
-      'code',
-    ],
-    ...[
-      'col',
-      'colgroup',
-      'dd',
-      'del',
-      'dfn',
-      'div',
-      'dl',
-      'dt',
-      'em',
-      'figcaption',
-      'figure',
-      'font',
-      'footer',
-      'h1',
-      'h2',
-    ],
-    ...[
-      'h3',
-      'h4',
-      'h5',
-      'h6',
-      'header',
-      'hr',
-      'i',
-      'img',
-      'ins',
-      'kbd',
-      'li',
-      'main',
-      'mark',
-      'ol',
-      'p',
-      'pre',
-      'q',
-      's',
-    ],
-    ...[
-      'samp',
-      'section',
-      'small',
-      'span',
-      'strike',
-      'strong',
-      'sub',
-      'sup',
-      'table',
-      'tbody',
-      'td',
-      'tfoot',
-      'th',
-      'thead',
-    ],
-    ...['time', 'tr', 'tt', 'u', 'ul', 'var', 'wbr'],
-  ],
-  nonTextTags: [
-    ...[
-      'script',
-      'style',
-      'textarea',
-      'option',
-      'select',
-      'xmp',
-      'title',
-      'noscript',
-      'iframe',
-      'object',
-      'embed',
-      'applet',
-    ],
-    ...['svg', 'math', 'template', 'noframes', 'noembed'],
-  ],
+  allowedTags: wordsOf(`
+    a abbr address article b bdi bdo big blockquote br caption center cite code col colgroup dd del
+    dfn div dl dt em figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li
+    main mark ol p pre q s samp section small span strike strong sub sup table tbody td tfoot th
+    thead time tr tt u ul var wbr`),
+  nonTextTags: wordsOf(`
+    script style textarea option select xmp title noscript iframe object embed applet svg math
+    template noframes noembed`),
   allowedAttributes: {
     '*': ['style', 'dir', 'lang', 'title', 'align', 'valign'],
     a: ['href', 'target', 'rel'],
@@ -263,20 +182,4 @@ function isMadeOfTags(html: string): boolean {
 const MAX_TAGS = 40_000;
 const MAX_OPEN_TAGS = 2_000;
 /** Those without an end tag, and those whose end tag is often omitted. */
-const VOID_TAGS = new Set([
-  'br',
-  'img',
-  'hr',
-  'input',
-  'meta',
-  'link',
-  'col',
-  'area',
-  'base',
-  'wbr',
-  'p',
-  'li',
-  'td',
-  'tr',
-  'th',
-]);
+const VOID_TAGS = new Set(wordsOf('br img hr input meta link col area base wbr p li td tr th'));

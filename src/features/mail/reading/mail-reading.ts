@@ -1,24 +1,20 @@
 import { newId } from '../../../contract/protocol/ids.ts';
 import type { MailFiles } from '../transports/registered-files.ts';
-import type { ParsedMail, StoredPart } from './parsed-mail.ts';
-import type { ReadMail } from './read-mail.ts';
+import { NOTHING_READ, type ParsedMail, type ReadMail, type StoredPart } from './parsed-mail.ts';
 import type { FromMailWorker, ReaderThread } from './reader-thread.ts';
-
-/** The methods of a store that reading a mail needs. */
-export type ReadFiles = Pick<MailFiles, 'open' | 'putStream' | 'remove'>;
 
 /** A mail while a thread reads it. */
 export class MailReading {
   readonly #thread: ReaderThread;
-  readonly #store: ReadFiles;
+  readonly #store: MailFiles;
   readonly #attachments: StoredPart[] = [];
   #attachment: IncomingPart | null = null;
-  #mail: ReadMail = UNREADABLE;
+  #mail: ReadMail = { ...NOTHING_READ, isDamaged: true };
   readonly #pieces: AsyncIterator<Buffer>;
   /** The rest of the last piece of the source. */
   #piece: Buffer = Buffer.alloc(0);
 
-  constructor(thread: ReaderThread, store: ReadFiles, source: AsyncIterable<Buffer>) {
+  constructor(thread: ReaderThread, store: MailFiles, source: AsyncIterable<Buffer>) {
     this.#thread = thread;
     this.#store = store;
     this.#pieces = source[Symbol.asyncIterator]();
@@ -92,7 +88,7 @@ class IncomingPart {
   #taken = Promise.withResolvers<void>();
 
   constructor(
-    store: ReadFiles,
+    store: MailFiles,
     { filename, contentType }: { readonly filename: string; readonly contentType: string },
   ) {
     this.#part = { key: newId('upload'), filename, contentType };
@@ -131,22 +127,3 @@ class IncomingPart {
     }
   }
 }
-
-/** The facts of a mail whose header could not be read. */
-const UNREADABLE: ReadMail = {
-  headers: [],
-  rfcId: null,
-  inReplyTo: null,
-  references: [],
-  from: null,
-  replyTo: null,
-  to: [],
-  cc: [],
-  subject: null,
-  sentAt: null,
-  text: '',
-  visibleText: '',
-  html: null,
-  report: null,
-  isDamaged: true,
-};

@@ -1,10 +1,11 @@
 import { KeyedLimiter } from '../../../platform/lifecycle.ts';
-import { MailReading, type ReadFiles } from './mail-reading.ts';
+import type { MailFiles } from '../transports/registered-files.ts';
+import { MailReading } from './mail-reading.ts';
 import type { ParsedMail } from './parsed-mail.ts';
 import { ReaderThread } from './reader-thread.ts';
 
 export interface MailSource {
-  readonly store: ReadFiles;
+  readonly store: MailFiles;
   /** The key of the mail's source. */
   readonly key: string;
 }

@@ -30,6 +30,28 @@ export interface ParsedMail {
   readonly isDamaged: boolean;
 }
 
+/** A parsed mail whose attachments are in the sink. */
+export type ReadMail = Omit<ParsedMail, 'attachments'>;
+
+/** The facts of a mail of which nothing could be read. */
+export const NOTHING_READ: ReadMail = {
+  headers: [],
+  rfcId: null,
+  inReplyTo: null,
+  references: [],
+  from: null,
+  replyTo: null,
+  to: [],
+  cc: [],
+  subject: null,
+  sentAt: null,
+  text: '',
+  visibleText: '',
+  html: null,
+  report: null,
+  isDamaged: false,
+};
+
 export interface Mailbox {
   /** In lower case. */
   readonly address: string;

@@ -7,13 +7,10 @@ import { readHtml, textAsHtml } from './mail-html.ts';
 import { MAIL_LIMITS } from './mail-limits.ts';
 import { type MimeEvent, type MimePart, MimeSplitter } from './mime-splitter.ts';
 import { readOldReport } from './old-report.ts';
-import type { DeliveryReport, ParsedMail } from './parsed-mail.ts';
+import { type DeliveryReport, NOTHING_READ, type ReadMail } from './parsed-mail.ts';
 import { filenameOf, type PartRole, roleOf } from './part-role.ts';
 import { type TransferDecoder, transferDecoder } from './transfer-encoding.ts';
 import { visibleText } from './visible-text.ts';
-
-/** A parsed mail whose attachments are in the sink. */
-export type ReadMail = Omit<ParsedMail, 'attachments'>;
 
 /** Takes the bytes of attachments while a mail is read, one attachment at a time. */
 export interface AttachmentSink {
@@ -257,27 +254,23 @@ class MailReader {
   /** Returns the facts of the header, combined with the known rest. */
   #described(rest: Partial<ReadMail>): ReadMail {
     const header = this.#header;
-    const [from = null] = header === null ? [] : [...header.mailboxes('from'), ...header.mailboxes('sender')];
+    if (header === null) return { ...NOTHING_READ, ...rest };
+    const [from = null] = [...header.mailboxes('from'), ...header.mailboxes('sender')];
     return {
-      headers: (header?.fields ?? []).map(({ name, raw }) => ({
+      ...NOTHING_READ,
+      headers: header.fields.map(({ name, raw }) => ({
         name,
         value: isForServers(name) ? lineOf(raw) : cutText(decodeField(raw), MAIL_LIMITS.headerCharacters),
       })),
-      rfcId: header?.messageIds('message-id')[0] ?? null,
-      inReplyTo: header?.messageIds('in-reply-to')[0] ?? null,
-      references: header?.messageIds('references') ?? [],
+      rfcId: header.messageIds('message-id')[0] ?? null,
+      inReplyTo: header.messageIds('in-reply-to')[0] ?? null,
+      references: header.messageIds('references'),
       from,
-      replyTo: header?.mailboxes('reply-to')[0] ?? null,
-      to: header?.mailboxes('to') ?? [],
-      cc: header?.mailboxes('cc') ?? [],
-      subject:
-        header === null ? null : cutText(header.text('subject') ?? '', MAIL_LIMITS.subjectCharacters) || null,
-      sentAt: dateOf(header?.raw('date') ?? ''),
-      text: '',
-      visibleText: '',
-      html: null,
-      report: null,
-      isDamaged: false,
+      replyTo: header.mailboxes('reply-to')[0] ?? null,
+      to: header.mailboxes('to'),
+      cc: header.mailboxes('cc'),
+      subject: cutText(header.text('subject') ?? '', MAIL_LIMITS.subjectCharacters) || null,
+      sentAt: dateOf(header.raw('date') ?? ''),
       ...rest,
     };
   }

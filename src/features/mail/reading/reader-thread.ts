@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import type { ReadMail } from './read-mail.ts';
+import type { ReadMail } from './parsed-mail.ts';
 
 /**
  * Memory shared by both threads, for one piece of the source and one of an attachment. Sending the

@@ -1,5 +1,6 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
 import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
@@ -8,18 +9,9 @@ import type { Metrics } from '../../../platform/metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge } from './intake.ts';
 
-/** PARLEY_IMAP_URL as parsed by config.ts. */
-export interface Mailbox {
-  readonly host: string;
-  readonly port: number;
-  readonly secure: boolean;
-  readonly user: string;
-  readonly password: string;
-  readonly mailbox: string;
-}
-
 export interface ImapPollerOptions {
-  readonly mailbox: Mailbox;
+  /** PARLEY_IMAP_URL. */
+  readonly mailbox: NonNullable<NodeParts['config']['imap']>;
   /** If there is no TLS from the first byte, STARTTLS is required before the password is sent. */
   readonly requireTls: boolean;
   readonly database: Database;

@@ -7,9 +7,10 @@ import type {
   StreamedRequest,
 } from '../../../platform/http/pipeline/public-routes.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
+import type { MailHead } from '../mail-store.ts';
 import type { Envelope } from './envelope.ts';
 import { InboundSignature } from './inbound-signature.ts';
-import { type Intake, MAX_MAIL_BYTES, mailTooLarge, type Receipt } from './intake.ts';
+import { type Intake, MAX_MAIL_BYTES, mailTooLarge } from './intake.ts';
 import type { Places } from './places.ts';
 import { releasing } from './released-pieces.ts';
 
@@ -114,7 +115,7 @@ async function* within(ms: number, body: AsyncIterable<Buffer>): AsyncGenerator<
   }
 }
 
-function answerTo({ mails }: Receipt): PublicAnswer {
+function answerTo(mails: readonly MailHead[]): PublicAnswer {
   const receipt: MailReceipt = {
     object: 'mail_receipt',
     mails: mails.map(({ id, inbox_id, status, reason, conversation_id, message_id }) => ({

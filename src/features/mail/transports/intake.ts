@@ -39,11 +39,6 @@ export interface IntakeOptions {
   readonly log: Logger;
 }
 
-/** The outcome of a mail: one row for each of its inboxes. */
-export interface Receipt {
-  readonly mails: readonly MailHead[];
-}
-
 /** The outcome of a mail at one of its inboxes. */
 export interface Delivery {
   readonly inbox: MailboxRow;
@@ -66,19 +61,17 @@ export class Intake {
   }
 
   /**
-   * Reads `bytes` to their end. Rejects with ApiError `resource_not_found` if no inbox has an
-   * address of the mail, `payload_too_large` above MAX_MAIL_BYTES, `invalid_format` without any
-   * byte, or the error of `bytes`, of the store or of Postgres. The sender may then try again,
-   * because the same mail twice is one mail.
+   * Reads `bytes` to their end, and returns one row for each inbox of the mail. Rejects with
+   * ApiError `resource_not_found` if no inbox has an address of the mail, `payload_too_large` above
+   * MAX_MAIL_BYTES, `invalid_format` without any byte, or the error of `bytes`, of the store or of
+   * Postgres. The sender may then try again, because the same mail twice is one mail.
    */
-  async receive(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Receipt> {
+  async receive(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<MailHead[]> {
     const deliveries = await this.deliver(bytes, envelope);
-    return {
-      mails: deliveries.map(({ result }) => {
-        if (result.status === 'rejected') throw result.reason;
-        return result.value;
-      }),
-    };
+    return deliveries.map(({ result }) => {
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    });
   }
 
   /** Returns the inboxes of these envelope addresses, each once. */

@@ -58,12 +58,12 @@ export function addressesIn(value: string): string[] {
 }
 
 /** The headers that delivering servers add: Gmail and qmail, Postfix, Exim. */
-const DELIVERED = ['delivered-to', 'x-original-to', 'envelope-to'];
+export const DELIVERED: readonly string[] = ['delivered-to', 'x-original-to', 'envelope-to'];
 const ADDRESSED = ['to', 'cc'];
 
 /** Addresses of one mail. No mail to an inbox has more recipients. */
-const MAX_ADDRESSES = 1_000;
-const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
+export const MAX_ADDRESSES = 1_000;
+export const ADDRESS = /^[^\s<>@]{1,256}@[^\s<>@]{1,255}$/;
 
 /** Returns the possible inbox addresses for mail to this address, best match first. */
 function namesOf(key: MailKey, address: string): string[] {

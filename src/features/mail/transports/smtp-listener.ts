@@ -8,6 +8,7 @@ import {
 } from 'smtp-server';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit.ts';
+import type { TlsTexts } from '../../../platform/http/connection/tls-files.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
@@ -29,36 +30,23 @@ export interface SmtpListenerOptions {
   readonly limiter: Pick<RateLimiter, 'consume'>;
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
   readonly log: Logger;
-  readonly limits?: Partial<SmtpLimits>;
+  readonly limits?: Partial<typeof SMTP_LIMITS>;
 }
 
-/** PEM texts. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
-export interface SmtpLimits {
-  readonly connections: number;
-  readonly connectionsPerAddress: number;
-  readonly recipients: number;
-  /** Milliseconds without data from the client. */
-  readonly idleMs: number;
-  /** Milliseconds from DATA to the end of the mail. */
-  readonly dataMs: number;
-  /** Milliseconds of a connection, however busy. */
-  readonly connectionMs: number;
-}
+type Certificate = Pick<TlsTexts, 'cert' | 'key'>;
 
 /**
  * By default, mail servers keep at most 20 connections to another one, and reuse each for minutes.
  */
-const SMTP_LIMITS: SmtpLimits = {
+const SMTP_LIMITS = {
   connections: 100,
   connectionsPerAddress: 20,
   recipients: 100,
+  /** Milliseconds without data from the client. */
   idleMs: 60_000,
+  /** Milliseconds from DATA to the end of the mail. */
   dataMs: 600_000,
+  /** Milliseconds of a connection, however busy. */
   connectionMs: 1_800_000,
 };
 
@@ -79,7 +67,7 @@ interface Client {
  */
 export class SmtpListener {
   readonly #options: SmtpListenerOptions;
-  readonly #limits: SmtpLimits;
+  readonly #limits: typeof SMTP_LIMITS;
   readonly #server: SMTPServer;
   readonly #clients = new Map<string, Client>();
   #isDraining = false;
