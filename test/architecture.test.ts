@@ -523,7 +523,7 @@ for (const [name, [path, text, message]] of Object.entries(WRONG)) {
   });
 }
 
-t.test('finds cycles, also over types', async (t) => {
+t.test('the check of imports finds cycles, also over types', async (t) => {
   const files = new Map([
     ['src/platform/http/a.ts', "import type { B } from './b.ts';"],
     ['src/platform/http/b.ts', "export { c } from './c.ts';"],

@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { refusal, refused } from './refusal.ts';
 import { AccountRows, connectTo, ManualClock, openRights, silent } from './rows.ts';
 
-t.test('credentials name their caller', async (t) => {
+t.test('a credential becomes a principal', async (t) => {
   const { url } = await createTestDatabase(t);
   const database = await connectTo(url, t);
   const rights = await openRights(new MemoryEngine(), t);
@@ -29,7 +29,7 @@ t.test('credentials name their caller', async (t) => {
   const tokenOf = async (actorId: string, ttlS = 900) =>
     (await tokens.issueAccess({ accountId, actorId, ttlS })).token;
 
-  t.test('an API key is looked up once and remembered', async (t) => {
+  t.test('an API key is authenticated', async (t) => {
     const { key, id, actorId } = await rows.key({ expiresAt: '2031-01-01T00:00:00Z' });
     const read = bearer(key);
     t.ok(read instanceof Promise, 'the first time it is read');
@@ -205,7 +205,7 @@ t.test('credentials name their caller', async (t) => {
     t.equal(await refusal(() => authenticator.principalOf(identity)), 'api_key_revoked');
   });
 
-  t.test('it remembers a bounded number', async (t) => {
+  t.test('authentication caches a bounded number of principals', async (t) => {
     const small = new Authenticator({ database, tokens, rights, maxCached: 2 });
     const keys = [await rows.key(), await rows.key(), await rows.key()];
     for (const { key } of keys) await small.authenticate(`Bearer ${key}`);
@@ -213,7 +213,7 @@ t.test('credentials name their caller', async (t) => {
     t.notOk(small.authenticate(`Bearer ${keys[2]?.key}`) instanceof Promise, 'the latest was not');
   });
 
-  t.test('unknown credentials are 503 while Postgres is away', async (t) => {
+  t.test('authentication fails as unavailable while Postgres is away', async (t) => {
     const closing = await openDatabase({ url, log: silent });
     const node = new Authenticator({
       database: closing,

@@ -22,7 +22,7 @@ const SCOPE: IdempotencyScope = {
 const PRINT = fingerprintOf('', { body: 'hello' });
 const BODY = Buffer.from('{"id":"msg_1","body":"gr\u00fc\u00dfe \u{1f44b}"}');
 
-t.test('a key is claimed once and its answer stored', async (t) => {
+t.test('a stored answer is replayed for its Idempotency-Key', async (t) => {
   const { url } = await createTestDatabase(t);
   const database = await connectTo(url, t);
   const idempotency = new Idempotency({ database });
@@ -90,7 +90,7 @@ t.test('a key is claimed once and its answer stored', async (t) => {
     t.ok(await claimOf(key), 'released, it is free');
   });
 
-  t.test('one of twenty at once claims it', async (t) => {
+  t.test('of twenty concurrent requests one claims the Idempotency-Key', async (t) => {
     const key = newKey();
     t.same(await race(idempotency, key), { claimed: 1, inProgress: 19 });
   });
@@ -203,7 +203,7 @@ t.test('a key is claimed once and its answer stored', async (t) => {
     t.ok(await claimOf(purged));
   });
 
-  t.test('a claim is 503 while Postgres is away', async (t) => {
+  t.test('an Idempotency-Key fails as unavailable while Postgres is away', async (t) => {
     const closing = await connectTo(url, t);
     await closing.close();
     const node = new Idempotency({ database: closing });
@@ -211,7 +211,7 @@ t.test('a key is claimed once and its answer stored', async (t) => {
   });
 });
 
-t.test('equal bodies have equal fingerprints', async (t) => {
+t.test('a fingerprint tells requests with one Idempotency-Key apart', async (t) => {
   const print = (query: string, body: unknown) => fingerprintOf(query, body).toString('hex');
   t.equal(
     print('', JSON.parse('{"a":1,"b":[{"c":"x","d":null}]}')),

@@ -58,7 +58,7 @@ t.test('callers beyond count push out the one that was seen longest ago', async 
   t.match(limiter.consume('first'), { remaining: 0 });
 });
 
-t.test('switched off, it limits no request', async (t) => {
+t.test('a rate limit that is switched off limits no request', async (t) => {
   const { credentials, addresses } = createRateLimits(null);
   t.equal(credentials.consume('key_1'), undefined);
   t.equal(addresses.consume('10.0.0.1'), undefined);

@@ -35,7 +35,7 @@ async function openNode(t: Teardown, urls: { postgres: string; redis: string }) 
   return { database, engine, rights, clock, bearer, remembers };
 }
 
-t.test('a revoked credential is refused on every node', async (t) => {
+t.test('a revoked right ends on every node', async (t) => {
   const { url: postgres } = await createTestDatabase(t);
   const redis = await startRedis(t);
   const one = await openNode(t, { postgres, redis: redis.url });

@@ -44,7 +44,7 @@ t.test('tokens of a configured secret', async (t) => {
     t.same(await settingsOf(database), []);
   });
 
-  t.test('contain their subject and their expiry', async (t) => {
+  t.test('tokens contain their subject and their expiry', async (t) => {
     const { token, expiresAt } = await tokens.issueAccess(SUBJECT);
     t.equal(expiresAt, '2030-01-01T00:15:00.000000Z');
     const verified = await tokens.verifyAccess(token);
@@ -53,7 +53,7 @@ t.test('tokens of a configured secret', async (t) => {
     t.match(await tokens.issueAccess({ ...SUBJECT, ttlS: 60 }), { expiresAt: '2030-01-01T00:01:00.000000Z' });
   });
 
-  t.test('a token expires, remembered or not', async (t) => {
+  t.test('tokens expire whether they are cached or not', async (t) => {
     const [known, unknown] = [await tokens.issueAccess(SUBJECT), await tokens.issueAccess(SUBJECT)];
     await tokens.verifyAccess(known.token);
     const before = clock.nowMs;

@@ -187,7 +187,7 @@ t.test('users cannot deactivate themselves, nor the last admin', async (t) => {
   await change(ada.id, 'activate');
 });
 
-t.test('only callers with the permission activate users', async (t) => {
+t.test('deactivating a user requires users:update and at least the role of the user', async (t) => {
   const manager = await personWith(app, ['users:update', 'messaging:read']);
   const reader = await personWith(app, ['messaging:read']);
   const more = await personWith(app, ['messaging:read', 'messaging:update']);

@@ -107,7 +107,7 @@ t.test('rotating: another secret of the same actor', async (t) => {
   t.strictSame(actor, { handle: shown.redacted, role_id: viewer.id }, 'shown with what it has now');
 });
 
-t.test('two rotations at once: one wins', async (t) => {
+t.test('of two concurrent rotations of an API key one succeeds', async (t) => {
   const { id, actor_id } = await create({ name: 'Race', role_id: viewer.id });
   const answers = await Promise.all([1, 2, 3].map(() => app.call('POST', `${PATH}/${id}/actions/rotate`)));
   const outcomes = answers.map((answer) => (answer.status === 201 ? 'made' : refusalOf(answer)));

@@ -143,7 +143,7 @@ t.test('a deleted message loses its link to a file that is an avatar too', async
   t.equal((await fetch(body.actor.avatar_url!)).status, 200, 'which stays');
 });
 
-t.test('of other users, agents and groups', async (t) => {
+t.test('avatars of other users, agents and groups can be changed', async (t) => {
   const person = await personWith(app, []);
   const { body: user } = await call<User>('PATCH', `/v1/users/${person.id}`, {
     body: { avatar_s3_key: await upload(PNG) },

@@ -439,7 +439,7 @@ t.test('a group that is deleted while a case is assigned to it: one of the two',
   }
 });
 
-t.test('an entity is read by its id', async (t) => {
+t.test('an entity can be read by its id', async (t) => {
   const { body } = await call<{ id: string }>('POST', '/v1/entities', {
     body: { name: 'SO-1', handle: 'one' },
   });

@@ -157,7 +157,7 @@ t.test('two groups of a name at once: one', async (t) => {
   t.strictSame(outcomes.sort(), ['409 resource_exists name', '409 resource_exists name', 'made']);
 });
 
-t.test('again with the same Idempotency-Key', async (t) => {
+t.test('an Idempotency-Key makes the creation of groups repeatable', async (t) => {
   for (const path of [GROUPS, ENTITIES]) {
     const request = { body: { name: 'Once' }, headers: { 'Idempotency-Key': randomUUID() } };
     const [first, again] = [await app.call('POST', path, request), await app.call('POST', path, request)];
@@ -167,7 +167,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   }
 });
 
-t.test('groups are refused to callers without the permission', async (t) => {
+t.test('managing groups requires its permission', async (t) => {
   const read = { method: 'GET', permission: 'messaging:read', agents: true } as const;
   const update = { method: 'POST', body: {}, permission: 'messaging:update', agents: true } as const;
   const guarded: Guarded[] = [

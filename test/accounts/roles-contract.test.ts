@@ -236,7 +236,7 @@ t.test('two at once: one of a name, one of an address', async (t) => {
   t.equal(left.length, 1, 'nothing is left of those that failed');
 });
 
-t.test('again with the same Idempotency-Key', async (t) => {
+t.test('an Idempotency-Key makes the creation of roles repeatable', async (t) => {
   const bodies: [path: string, body: object][] = [
     ['/v1/roles', { name: 'Once', permissions: ['messaging:read'] }],
     ['/v1/users', userBody({ role_id: await viewerRole() })],
@@ -253,7 +253,7 @@ t.test('again with the same Idempotency-Key', async (t) => {
   }
 });
 
-t.test('roles are refused to callers without the permission', async (t) => {
+t.test('managing roles requires its permission', async (t) => {
   const guarded: Guarded[] = [
     { method: 'GET', path: '/v1/account', permission: 'accounts:read', agents: true },
     { method: 'GET', path: '/v1/roles', permission: 'roles:read', agents: false },

@@ -151,7 +151,7 @@ t.test('refreshing needs no credential and no account, but a version', async (t)
   t.equal((await refresh(next.refresh_token)).status, 201, 'and the token is as good as before');
 });
 
-t.test('again with the same Idempotency-Key', async (t) => {
+t.test('an Idempotency-Key makes issuing tokens repeatable', async (t) => {
   const headers = { 'Idempotency-Key': randomUUID() };
   const minted = { body: { user_id: grace.id }, headers };
   const made = await app.call<Token>('POST', PATH, minted);
@@ -236,7 +236,7 @@ t.test('callers cannot make tokens for a user with more permissions', async (t) 
   t.equal(await mints(everything.token, ada.id), forbidden, 'an admin holds more than all permissions');
 });
 
-t.test('tokens are refused to callers without the permission', async (t) => {
+t.test('issuing tokens requires its permission', async (t) => {
   const route: Guarded = { method: 'POST', path: PATH, body: {}, permission: 'tokens:create', agents: false };
   t.strictSame(await gatesOf(app, route), closed(route));
 });

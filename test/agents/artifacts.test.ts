@@ -114,7 +114,7 @@ t.test('a creation that broke off is completed by a repetition', async (t) => {
   server.failing = undefined;
 });
 
-t.test('an artifact with bad arguments or too many bytes is refused', async (t) => {
+t.test('the arguments and the size of an artifact are checked', async (t) => {
   const small = createArtifactTool(attached('create_artifact', { max_bytes: 4 }), { database, store });
   const runId = await insertRun(author);
   const told = (args: object) =>
@@ -131,7 +131,7 @@ t.test('an artifact with bad arguments or too many bytes is refused', async (t) 
   t.match(await told(file), /^was answered: {"artifact_id":"art_/);
 });
 
-t.test('an artifact is shown to the readers of its conversation alone', async (t) => {
+t.test('an artifact has the readers of its run', async (t) => {
   const free = await makeArtifact(await insertRun(author));
   const bound = await makeArtifact(await insertRun(author, group));
   const whole = {

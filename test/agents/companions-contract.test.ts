@@ -289,7 +289,7 @@ t.test('DELETE returns the last state, then nothing remains; messages still show
   t.not(await actorOf(next.id), actorId);
 });
 
-t.test('two deletions at once: one of them', async (t) => {
+t.test('of two concurrent deletions of an agent one succeeds', async (t) => {
   const { id } = await createdAgent(app);
   const both = await Promise.all([
     app.call('DELETE', `${AGENTS}/${id}`),
@@ -415,7 +415,7 @@ t.test('the list: newest first, filtered, with the requested expansions', async 
   t.strictSame(back, ids.toReversed());
 });
 
-t.test('unknown and malformed parameters of agents are refused', async (t) => {
+t.test('the endpoints of agents refuse invalid parameters', async (t) => {
   const { page_info } = await list('limit=1');
   const cursor = new URL(page_info.next_page_url!, app.baseUrl).searchParams.get('cursor');
   const refused: [query: string, param: string][] = [
@@ -440,7 +440,7 @@ t.test('unknown and malformed parameters of agents are refused', async (t) => {
   t.equal(refusalOf(await app.call('PUT', one)), '405 method_not_allowed null');
 });
 
-t.test('only callers with the permission read and change agents', async (t) => {
+t.test('the endpoints of agents require their permissions', async (t) => {
   const { id } = await createdAgent(app);
   const calls: [method: string, path: string, body?: object][] = [
     ['GET', AGENTS],

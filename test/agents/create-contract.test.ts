@@ -213,7 +213,7 @@ t.test('a tool that does not exist is answered with the one that was meant', asy
   t.equal(await told('sail-the-sea'), 'There is no such endpoint tool.');
 });
 
-t.test('an agent whose body breaks a rule is not created', async (t) => {
+t.test('creating an agent refuses invalid bodies', async (t) => {
   const config = (fields: object) => ({ config: fields });
   const trigger = (trigger_type: string, trigger_config?: object) => ({
     trigger_type,
@@ -536,7 +536,7 @@ t.test('an Idempotency-Key makes one agent, and its answer comes again as it was
   });
 });
 
-t.test('only callers with the permission create agents', async (t) => {
+t.test('creating an agent requires its permission', async (t) => {
   const post = async (token: string | undefined) => {
     const headers = token === undefined ? { Authorization: undefined } : {};
     return app.call('POST', AGENTS, { body: agentBody(), headers, ...(token && { token }) });

@@ -83,7 +83,7 @@ t.test('every endpoint that is open to agents, with a schema that models and ajv
   t.strictSame(problems, []);
 });
 
-t.test('acts as the agent, once an action', async (t) => {
+t.test('an endpoint tool acts as the agent, once for each action', async (t) => {
   const principal = await agents.create(['messaging:read', 'messaging:create']);
   await agents.join(principal, group.id);
   const actionId = newId('agentAction');
@@ -142,7 +142,7 @@ t.test('a role that changes counts at once', async (t) => {
   t.match(await told('list-conversations', {}, now), /^insufficient_permissions/);
 });
 
-t.test('validation of the endpoint itself', async (t) => {
+t.test('the endpoint itself validates the arguments of its tool', async (t) => {
   const principal = await agents.create(['messaging:read', 'messaging:create', 'agents:create']);
   await agents.join(principal, group.id);
   const cases: [slug: string, args: object, expected: string][] = [
@@ -195,7 +195,7 @@ t.test('calls count as those of the agent’s own credential', async (t) => {
   t.match(await ask(calm), /^was answered/);
 });
 
-t.test('a large answer of an endpoint is cut for the model', async (t) => {
+t.test('large answers of an endpoint tool are cut', async (t) => {
   const principal = await agents.create(['agents:read']);
   const config = { system_prompt: 'é'.repeat(60_000) };
   const { id } = await createdAgent(app, { config });

@@ -64,7 +64,7 @@ t.beforeEach(() => {
   lookups.length = 0;
 });
 
-t.test('the canaries of these tests can be reached without the guard', async (t) => {
+t.test('the servers at blocked addresses can be reached without the guard', async (t) => {
   for (const address of canaries) {
     const host = address.includes(':') ? `[${address}]` : address;
     t.equal(await plainGet(`http://${host}:${port}/`), 'canary', address);
@@ -86,7 +86,7 @@ t.test('hostile URLs: each is refused, and nothing is connected to', async (t) =
   t.equal(reached, 0);
 });
 
-t.test('redirects to hostile URLs are refused', async (t) => {
+t.test('redirects to blocked addresses are refused', async (t) => {
   const targets = refused.filter((url) => isHeader(url) && /^https?:[/\\]{2}/i.test(url));
   const some = targets.filter((url, index) => index % 12 === 0 || !/[0-9]\.?:\d+\/$/.test(url));
   t.ok(some.length >= 200, `${some.length} of them`);
@@ -99,7 +99,7 @@ t.test('redirects to hostile URLs are refused', async (t) => {
   t.equal(reached, 0);
 });
 
-t.test('names that resolve to each of them', async (t) => {
+t.test('names that resolve to blocked addresses are refused', async (t) => {
   const addresses = [
     ...canaries,
     ...[
@@ -182,7 +182,7 @@ t.test('an allowed place is allowed only on its own port', async (t) => {
   t.equal(await outcome('http://10.0.0.1:80/'), 'insufficient_permissions');
 });
 
-t.test('20 honest URLs are fetched', async (t) => {
+t.test('20 allowed URLs are fetched', async (t) => {
   const honest: [path: string, expected: Partial<Page>][] = [
     ['/', { url: `${base}/`, status: 200, content_type: 'text/plain', text: 'the friend', truncated: false }],
     ['', { text: 'the friend' }],
@@ -238,7 +238,7 @@ t.test('responses that are refused or cut', async (t) => {
   t.ok(bomb.truncated);
 });
 
-t.test('only hosts of allowed_hosts are fetched', async (t) => {
+t.test('allowed_hosts limits the hosts of fetch_url', async (t) => {
   const bound = toolWith({ allowed_hosts: ['docs.test', '*.more.test'] });
   for (const name of ['a.more.test', 'more.test', 'evilmore.test', 'xdocs.test', 'docs.test.x']) {
     names.set(name, [FRIEND]);

@@ -55,7 +55,7 @@ function chainOf(choices: readonly ModelChoice[], patience: Partial<Patience> = 
   return tiers.chainFor({ tier: 'high' }, 'chat');
 }
 
-t.test('each kind of provider answers a turn', async (t) => {
+t.test('models answer through the API of a provider', async (t) => {
   const models = await ModelServer.start(t);
   const one = models.choice('one', { input_price: 2, output_price: 10, context_tokens: 9_000 });
   const two = models.choice('two');
@@ -315,7 +315,7 @@ t.test('the vendors by their own protocols', async (t) => {
     return { completion, body: bodies[0] };
   };
 
-  t.test('requests and streams of Anthropic are translated', async (t) => {
+  t.test('requests to Anthropic have the form of its API', async (t) => {
     const block = (index: number, content_block: object, ...deltas: object[]) => [
       { type: 'content_block_start', index, content_block },
       ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
@@ -357,7 +357,7 @@ t.test('the vendors by their own protocols', async (t) => {
     t.notOk('temperature' in Object(body), 'which this model does not take');
   });
 
-  t.test('requests and streams of OpenAI are translated', async (t) => {
+  t.test('requests to OpenAI have the form of its API', async (t) => {
     const call = {
       type: 'function_call',
       id: 'fc',
@@ -505,7 +505,7 @@ t.test('a thinking model is given more time than a silent one', async (t) => {
   t.match(await chain.complete(PROMPT, listen().listener, SOON), { text: 'thought' });
 });
 
-t.test('each tier has a chain of models', async (t) => {
+t.test('a tier resolves to its chain of models', async (t) => {
   const keys = { openaiApiKey: null, anthropicApiKey: null };
   t.equal(tierOf({ tier: 'cheap' }, 'chat'), 'cheap');
   t.strictSame(
@@ -531,7 +531,7 @@ t.test('each tier has a chain of models', async (t) => {
     t.equal(tiers.chainFor({ tier: 'frontier' }, 'chat').contextTokens, 200_000);
   });
 
-  t.test('without anything the demo model answers', async (t) => {
+  t.test('without keys of providers the demo model answers', async (t) => {
     const chain = new ModelTiers({ ...keys, chains: null }).chainFor({ tier: null }, 'event');
     const { heard, listener } = listen();
     t.match(await chain.complete(PROMPT, listener, SOON), {

@@ -90,7 +90,7 @@ t.test('a reset is published at once, and never refers to text that was not publ
   ]);
 });
 
-t.test('a reply grows the same way on a node of the whole server', async (t) => {
+t.test('replies of agents reach the sockets of a server', async (t) => {
   const ground = await Ground.start(t);
   const node = ReplyNode.start(t, ground);
   const { database, demo } = ground;

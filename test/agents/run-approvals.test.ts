@@ -218,7 +218,7 @@ t.test("viewers of a run's conversation can neither decide about the run nor can
   accepted(await approve(id, [{ action_id, approve: false }]));
 });
 
-t.test('two at once: one decides', async (t) => {
+t.test('of two concurrent decisions on an action one counts', async (t) => {
   for (let round = 0; round < 5; round++) {
     const [id, action_id] = await runs.waiting(agent.id, [{}]);
     const answers = await Promise.all(

@@ -139,7 +139,7 @@ t.test('Trigger: a run that waits for a node, then what it came to', async (t) =
   }
 });
 
-t.test('a run that breaks a rule is not triggered', async (t) => {
+t.test('a refused trigger of a run states its reason', async (t) => {
   const path = `${AGENTS}/${agent.id}/runs`;
   const inactive = await runs.agent();
   accepted(await app.call('PATCH', `${AGENTS}/${inactive.id}`, { body: { status: 'inactive' } }));

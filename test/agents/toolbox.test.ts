@@ -155,7 +155,7 @@ t.test('only attached and granted tools are offered', async (t) => {
   ]);
 });
 
-t.test('an endpoint as a tool for models', async (t) => {
+t.test('an endpoint is shown to models as a tool', async (t) => {
   const id = { type: 'string', minLength: 1, maxLength: 200 };
   t.strictSame(tool('move-ship').spec, {
     name: 'move-ship',
@@ -215,7 +215,7 @@ t.test('an endpoint as a tool for models', async (t) => {
   t.equal(tool('move-ship').spec.parameters, tool('move-ship').spec.parameters, 'one and the same for all');
 });
 
-t.test('bad arguments of a tool call are refused before the call', async (t) => {
+t.test('the toolbox checks the arguments of calls', async (t) => {
   const move = { path: { id: 's', berth: '1' }, query: { dry: true }, body: { to: 'x' } };
   const refused: [args: unknown, expected: string][] = [
     ['{', 'invalid_format: Not valid JSON: it ends too early, at position 1.'],

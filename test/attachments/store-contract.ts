@@ -120,7 +120,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     t.equal((await send({ ...upload, url: download }, bytes)).status, 403, 'an upload of it');
   });
 
-  t.test('URLs end', async (t) => {
+  t.test('signed URLs of a store expire', async (t) => {
     const ground = await open(t);
     const { store } = ground;
     const bytes = Buffer.from('in time');
@@ -185,7 +185,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     t.same(await store.read(uploaded.key, 200_000), Buffer.alloc(200_000, 'x'));
   });
 
-  t.test('removed is removed', async (t) => {
+  t.test('a removed object cannot be read from its store', async (t) => {
     const { store } = await open(t);
     const bytes = Buffer.from('gone');
     const object = newObject(bytes);

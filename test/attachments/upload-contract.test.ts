@@ -25,7 +25,7 @@ const UPLOAD_URL = '/v1/messaging/attachments/upload-url';
 const BYTES = Buffer.from('%PDF-1.7 the report');
 const REPORT = { filename: 'report.pdf', content_type: 'application/pdf', size_bytes: BYTES.length };
 
-t.test('the resource: every field and no other', async (t) => {
+t.test('an upload is shown with every field and no other', async (t) => {
   const asked = Date.now();
   const { status, body } = await app.call<UploadUrl>('POST', UPLOAD_URL, { body: REPORT });
   t.equal(status, 201);
@@ -112,7 +112,7 @@ t.test('uploads that may be requested', async (t) => {
   }
 });
 
-t.test('only callers with the permission upload files', async (t) => {
+t.test('an upload requires its permission', async (t) => {
   const post = (options: CallOptions) => app.call('POST', UPLOAD_URL, { body: REPORT, ...options });
   t.equal((await post({ token: grace.access_token })).status, 201);
   t.equal((await post({ token: await app.tokenOf(demo.agent.actor_id) })).status, 201, 'agents too');

@@ -53,7 +53,7 @@ t.test('it has the events of every conversation and those of the account itself,
   t.notOk('conversation_id' in body.data[0]!, 'callers of 1.1 get the fields that they had');
 });
 
-t.test('filters of the audit that break a rule are refused', async (t) => {
+t.test('the audit of an account checks its parameters', async (t) => {
   const refused = async (query: string) => refusalOf(await ask(query));
   t.equal(await refused(`conversation_id=${'x'.repeat(65)}`), '400 parameter_invalid conversation_id');
   t.equal(await refused(`actor_id=${'x'.repeat(65)}`), '400 parameter_invalid actor_id');

@@ -60,7 +60,7 @@ for (const [name, [steps, expected]] of Object.entries(HISTORIES)) {
   });
 }
 
-t.test('a feed begins behind a number', async (t) => {
+t.test('a feed delivers messages from a number on', async (t) => {
   const { feed, log } = open(5);
   for (const step of ['c4@4', 'c5@5', 'u5@6', 'c6@7'] as const) feed.receive(frameOf(step));
   t.strictSame(log, ['u5@6', 'm6@7', 'through 6'], 'changes of older ones come too');

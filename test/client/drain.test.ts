@@ -9,7 +9,7 @@ import { startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { openNetwork } from './network.ts';
 
-t.test('a client stays live while its node is stopped by SIGTERM', async (t) => {
+t.test('a client continues on another node after SIGTERM', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t);
   const { url: redisUrl } = await startRedis(t);
   const first = await startNode(t, { databaseUrl, redisUrl, env: { PARLEY_DRAIN_MS: '4000' } });

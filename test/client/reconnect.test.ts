@@ -119,7 +119,7 @@ t.test('a cursor that is not taken is dropped', async (t) => {
   await until(() => client.state === 'live', { what: 'live again' });
 });
 
-t.test('a resync is read over REST', async (t) => {
+t.test('a client pages over REST after a resync', async (t) => {
   const paged: string[] = [];
   const { server, seen, ended, stale } = await follow(
     t,
@@ -196,7 +196,7 @@ t.test('a token that expires is replaced on the same connection', async (t) => {
   t.match((await server.socket(2)).frames[0], { token: 'token3' });
 });
 
-t.test('a client that finds no server at first connects later', async (t) => {
+t.test('a client connects once a server starts', async (t) => {
   const server = await ScriptedServer.start(t);
   let asked = 0;
   const url = () => (++asked < 4 ? 'http://127.0.0.1:1' : server.url);
@@ -247,7 +247,7 @@ t.test('the reaction to each close code', async (t) => {
   }
 });
 
-t.test('full jitter, up to a bound', async (t) => {
+t.test('delays between connections have full jitter up to a bound', async (t) => {
   const chances = [0, 0.5, 0.999, 0.5, 0.5, 0.5];
   const backoff = new Backoff({ random: () => chances.shift() ?? 0.5 }, 2_000);
   const waits = Array.from({ length: 6 }, () => backoff.next());

@@ -142,7 +142,7 @@ t.test('after a deletion everything about it is gone; a restore brings it back',
   t.strictSame(await audited(id), ['conversation.deleted', 'conversation.restored']);
 });
 
-t.test('a removal that breaks a rule is refused', async (t) => {
+t.test('a refused removal of a conversation states its reason', async (t) => {
   const id = await cases.conversation('internal', user(vera.id));
   const held = await cases.conversation('internal');
   await cases.set(held, { legal_hold: 'held' });
@@ -200,7 +200,7 @@ t.test('an owner who sees only their own conversations', async (t) => {
   t.equal((await app.call('POST', `${PATH}/${id}/actions/restore`, asGrace)).status, 200);
 });
 
-t.test('a repeated removal with its Idempotency-Key is answered as before', async (t) => {
+t.test('an Idempotency-Key makes the removal of a conversation repeatable', async (t) => {
   const id = await cases.conversation('internal');
   const headers = { ...NEWEST, 'Idempotency-Key': randomUUID() };
   const first = await app.call('DELETE', `${PATH}/${id}`, { ...asAda, headers });

@@ -226,7 +226,7 @@ async function reactorsOf(messageId: string): Promise<string[]> {
   return rows.map(({ actor_id }) => actor_id);
 }
 
-t.test('the erasure of a customer removes its name and address', async (t) => {
+t.test('erasing a customer removes name and address everywhere', async (t) => {
   const name = 'Cora Quill';
   const email = `${randomUUID()}@example.net`;
   const { id: customer } = await createCustomer(database, { accountId: demo.account_id, name, email });
@@ -263,7 +263,7 @@ t.test(
   },
 );
 
-t.test('an erasure that breaks a rule is refused', async (t) => {
+t.test('a refused erasure states its reason', async (t) => {
   const { person } = await member();
   const path = `/v1/users/${person}/actions/erase`;
   const refused = async (body: object | undefined, options = {}, at = path) =>

@@ -169,7 +169,7 @@ t.test('a conversation: everything of it, under a hold too, signed', async (t) =
   });
 });
 
-t.test('a person: a user, and a customer', async (t) => {
+t.test('an export of a person has the content of a user or a customer', async (t) => {
   const { id, customerId, customerToken } = await cases.open();
   const sent = await cases.sent(id, { body: 'I wrote this' });
   await cases.sent(id, { body: 'not mine' }, asAda);
@@ -314,7 +314,7 @@ t.test('a job that fails again and again ends as failed, without a file', async 
   });
 });
 
-t.test('an export that breaks a rule is refused', async (t) => {
+t.test('a refused export states its reason', async (t) => {
   const conversation = demo.conversations.group;
   const places = [
     `/v1/messaging/conversations/${conversation}/exports`,

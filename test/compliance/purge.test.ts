@@ -47,7 +47,7 @@ t.test('purged to empty, and Redis wiped: numbers go on behind the last one, ove
   t.equal(body.sequence, 11);
 });
 
-t.test('pages begin behind the prefix', async (t) => {
+t.test('pages of a conversation begin behind its purged prefix', async (t) => {
   const id = await conversationOf(6);
   await purge(id, 4);
   const path = `/v1/messaging/conversations/${id}/messages`;

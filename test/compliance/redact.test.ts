@@ -222,7 +222,7 @@ t.test('a role may be given the permission', async (t) => {
   t.equal((await redact(sent.id, { token: made.key })).status, 200);
 });
 
-t.test('a redaction that breaks a rule is refused', async (t) => {
+t.test('a refused redaction states its reason', async (t) => {
   const conversation = await cases.conversation('internal', user(vera.id));
   const { id: caseId, customerToken } = await cases.open();
   const sent = await cases.sent(conversation);

@@ -18,7 +18,7 @@ const client = connect({
 });
 t.teardown(() => client.close());
 
-t.test('a redaction reaches the caches of all nodes', async (t) => {
+t.test('a redaction reaches the readers of every node', async (t) => {
   const id = await createGroup(one, 'Redacted');
   const updates: Message[] = [];
   client.subscribe(id, {
@@ -50,7 +50,7 @@ t.test('a redaction reaches the caches of all nodes', async (t) => {
   }
 });
 
-t.test('a deletion and a restore', async (t) => {
+t.test('a deletion and a restore reach the readers of every node', async (t) => {
   const id = await createGroup(one, 'Deleted');
   const listening = await other.listen(id);
   const ends: unknown[] = [];

@@ -81,7 +81,7 @@ t.test('the resource, a change of it, and its audit', async (t) => {
   t.match(first, { conversation_id: null, actor: { type: 'api_key' } });
 });
 
-t.test('a policy that breaks a rule is refused', async (t) => {
+t.test('a retention policy is checked', async (t) => {
   const refused = async (body: unknown, options: CallOptions = {}) =>
     refusalOf(await call('PUT', PATH, { body, ...options }));
   for (const field of Object.keys(KEPT)) {

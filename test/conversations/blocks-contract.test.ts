@@ -274,7 +274,7 @@ t.test('the list: one’s own, and the customers that the caller may see', async
   t.strictSame((await list(BY_ADA)).data, [ofAda], 'an erasure ends it');
 });
 
-t.test('a block that breaks a rule is refused', async (t) => {
+t.test('an invalid block is refused', async (t) => {
   const { customer } = await conversations.createCase();
   const customerId = customer.actor!.id;
   const byCustomer = { token: await app.tokenOf(customerId), ...NEWEST };

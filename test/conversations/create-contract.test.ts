@@ -197,7 +197,7 @@ t.test('two at once make one direct message', async (t) => {
   t.strictSame(asked.map(({ status }) => status).sort(), [...Array(7).fill(200), 201]);
 });
 
-t.test('a conversation whose body breaks a rule is not created', async (t) => {
+t.test('creating a conversation refuses invalid bodies', async (t) => {
   const group = { type: 'group', participants: [] };
   const direct = { type: 'direct_message', participants: [USER] };
   const aCase = { ...group, audience: 'customer' };
@@ -388,7 +388,7 @@ t.test('a conversation whose body breaks a rule is not created', async (t) => {
   t.equal(refusalOf(include), '400 parameter_invalid include[]');
 });
 
-t.test('only callers with the permission create conversations', async (t) => {
+t.test('creating a conversation requires its permission', async (t) => {
   const body = { type: 'group', participants: [] };
   const callers: [what: string, options: CallOptions, expected: string][] = [
     ['nobody', { headers: { Authorization: undefined } }, '401 invalid_credentials Authorization'],

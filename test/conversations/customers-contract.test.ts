@@ -122,7 +122,7 @@ t.test('refusals name the missing and the accepted fields', async (t) => {
   }
 });
 
-t.test('conversations are filtered by their assignee', async (t) => {
+t.test('cases can be filtered by assignee', async (t) => {
   const { conversation: mine } = await conversations.createCase({ title: 'filter' });
   const { conversation: free } = await conversations.createCase({ title: 'filter' });
   const { conversation: theirs } = await conversations.createCase({ title: 'filter', participants: [GRACE] });

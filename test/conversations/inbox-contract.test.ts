@@ -102,7 +102,7 @@ t.test('unread follows reading, sending and deleting at once', async (t) => {
   t.notOk(await isUnread());
 });
 
-t.test('an inbox follows members who come and go', async (t) => {
+t.test('the inbox follows members who join and leave', async (t) => {
   const { id } = await conversations.create();
   await send(id);
   await written();
@@ -161,7 +161,7 @@ t.test('a large conversation is merged in', async (t) => {
   t.strictSame((await inbox('order=activity&limit=2')).ids, [id, other]);
 });
 
-t.test('the inbox is filtered by kind, participant and assignee', async (t) => {
+t.test('the inbox can be filtered', async (t) => {
   const { conversation: mine, customer } = await conversations.createCase();
   const { conversation: free } = await conversations.createCase();
   const { conversation: done } = await conversations.createCase();
@@ -359,7 +359,7 @@ t.test('inbox.updated follows what happened', async (t) => {
   );
 });
 
-t.test('a request for the inbox that breaks a rule is refused', async (t) => {
+t.test('the inbox refuses invalid parameters', async (t) => {
   const calls: [query: string, options: CallOptions, expected: string][] = [
     ['order=oldest', BY_ADA, '400 parameter_invalid order'],
     ['filter=all', BY_ADA, '400 parameter_invalid filter'],

@@ -47,7 +47,7 @@ t.test('setting what is set changes nothing; each change is audited', async (t) 
   t.equal(data.length, 3, 'and that it was created');
 });
 
-t.test('two at once: audited once', async (t) => {
+t.test('two concurrent legal holds are audited once', async (t) => {
   const { id } = await conversations.create();
   const answers = await Promise.all(Array.from({ length: 6 }, () => set(id, HELD)));
   t.equal(new Set(answers.map(({ updated_at }) => updated_at)).size, 1);
@@ -91,7 +91,7 @@ t.test('include[]: assignee, group and participants, whose actors are null', asy
   }
 });
 
-t.test('a hold whose body breaks a rule is refused', async (t) => {
+t.test('an invalid legal hold is refused', async (t) => {
   const { id } = await conversations.create();
   const bodies: [what: string, options: CallOptions, expected: string][] = [
     ['no body', {}, '400 missing_field legal_hold'],
@@ -112,7 +112,7 @@ t.test('a hold whose body breaks a rule is refused', async (t) => {
   t.equal((await conversations.get(id)).legal_hold, 'released');
 });
 
-t.test('only callers with the permission set a hold', async (t) => {
+t.test('a legal hold requires its permission', async (t) => {
   const { id } = await conversations.create({ participants: [USER, { type: 'user', actor_id: vera.id }] });
   const viewed = await conversations.create({ participants: [{ ...USER, role: 'viewer' }] });
   const strange = await conversations.create();
@@ -147,7 +147,7 @@ t.test('only callers with the permission set a hold', async (t) => {
   t.equal((await set(id, HELD, early)).legal_hold, 'held', 'since the first version');
 });
 
-t.test('a repeated hold with its Idempotency-Key is answered as before', async (t) => {
+t.test('an Idempotency-Key makes a legal hold repeatable', async (t) => {
   const { id } = await conversations.create();
   const options = { body: HELD, headers: { 'Idempotency-Key': randomUUID() } };
   const first = await conversations.answer('POST', pathOf(id), options);

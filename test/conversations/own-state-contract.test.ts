@@ -142,7 +142,7 @@ t.test('the customer’s token opens its case', async (t) => {
   t.equal(refusalOf(ended), '404 resource_not_found id', 'and the token reads nothing more');
 });
 
-t.test('a change of one’s own state that breaks a rule is refused', async (t) => {
+t.test('own state refuses invalid requests', async (t) => {
   const { id } = await conversations.create({ participants: [USER] });
   const head = (await send(id)).sequence!;
   const strange = await conversations.create();
@@ -217,7 +217,7 @@ t.test('a change of one’s own state that breaks a rule is refused', async (t) 
   t.equal((await act(withVera.id, 'hide', byVera)).status, 'hidden', 'messaging:read is enough');
 });
 
-t.test('a repeated change with its Idempotency-Key is answered as before', async (t) => {
+t.test('an Idempotency-Key makes a change of own state repeatable', async (t) => {
   const { id } = await conversations.create();
   const options = { headers: { 'Idempotency-Key': randomUUID() } };
   const first = await conversations.answer('POST', `${PATH}/${id}/actions/hide`, options);

@@ -99,7 +99,7 @@ t.test('a participant that returns is the same participant', async (t) => {
   t.match(await conversations.add(id, { ...AGENT, ...keyword }), { id: agent!.id, ...keyword });
 });
 
-t.test('two at once add one participant', async (t) => {
+t.test('two concurrent additions add one participant', async (t) => {
   const { id } = await conversations.create();
   const answers = await Promise.all(
     Array.from({ length: 6 }, () =>
@@ -162,7 +162,7 @@ t.test('system messages and events of joining and leaving, and their audiences',
   );
 });
 
-t.test('a participant that breaks a rule is not added', async (t) => {
+t.test('an invalid addition of a participant is refused', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
   const { id: carl } = await createCustomer(database, { accountId: demo.account_id, name: 'Carl' });
@@ -194,7 +194,7 @@ t.test('a participant that breaks a rule is not added', async (t) => {
   }
 });
 
-t.test('a participant changes its role and trigger', async (t) => {
+t.test('a participant can be changed', async (t) => {
   const { id } = await conversations.create({ participants: [USER, AGENT] });
   const [owner, member, agent] = (await conversations.members(id)) as [Participant, Participant, Participant];
   const muted = await change(id, member.id, { notifications: 'muted' }, BY_GRACE);
@@ -229,7 +229,7 @@ t.test('a participant changes its role and trigger', async (t) => {
   );
 });
 
-t.test('a change or removal that breaks a rule is refused', async (t) => {
+t.test('invalid changes and removals of participants are refused', async (t) => {
   const { conversation, customer } = await conversations.createCase();
   const { id } = conversation;
   const agent = await conversations.add(id, AGENT);
@@ -293,7 +293,7 @@ t.test('a change or removal that breaks a rule is refused', async (t) => {
   t.equal((await remove(id, owner!.id)).membership, 'left', 'the last person may leave');
 });
 
-t.test('only callers with the permission change participants', async (t) => {
+t.test('managing participants requires its permissions', async (t) => {
   const { id } = await conversations.create({ participants: [{ ...USER, role: 'admin' }, AGENT] });
   const [owner, admin, agent] = (await conversations.members(id)) as [Participant, Participant, Participant];
   const plain = await conversations.create({ participants: [USER, VERA] });

@@ -137,7 +137,7 @@ t.test('the list: those that the caller may read, newest first', async (t) => {
   }
 });
 
-t.test('the list of conversations is filtered', async (t) => {
+t.test('the list of conversations can be filtered', async (t) => {
   const mark = randomUUID();
   const plain = await conversations.create({ title: `${mark} plain` });
   const archived = await conversations.create({ title: `${mark} archived` });
@@ -181,7 +181,7 @@ t.test('the list of conversations is filtered', async (t) => {
   );
 });
 
-t.test('unknown and malformed parameters of the list are refused', async (t) => {
+t.test('reading conversations refuses invalid parameters', async (t) => {
   await conversations.create();
   const next = (await list('limit=1')).page_info.next_page_url!;
   const cursor = new URL(next, app.baseUrl).searchParams.get('cursor');

@@ -62,7 +62,7 @@ t.test('a snooze ends with its time, with a message of another author, or by han
   t.equal((await snoozeNow(id))[0], false, 'what came and was purged has ended it');
 });
 
-t.test('a snooze that breaks a rule is refused', async (t) => {
+t.test('an invalid snooze is refused', async (t) => {
   const { id } = await conversations.create({ participants: [GRACE] });
   const strange = await conversations.create();
   const calls: [what: string, id: string, body: object, options: CallOptions, expected: string][] = [

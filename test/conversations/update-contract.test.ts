@@ -153,7 +153,7 @@ t.test('the workflow status is changed by hand', async (t) => {
   }
 });
 
-t.test('an update that breaks a rule is refused', async (t) => {
+t.test('updating a conversation refuses invalid requests', async (t) => {
   const group = await conversations.create({ participants: [USER] });
   const { conversation: aCase } = await conversations.createCase();
   const { direct } = demo.conversations;
@@ -227,7 +227,7 @@ t.test('an update that breaks a rule is refused', async (t) => {
   t.match(answer.body.error.message, /^This actor is deactivated\./);
 });
 
-t.test('only callers with the permission update a conversation', async (t) => {
+t.test('updating a conversation requires its permission', async (t) => {
   const { id } = await conversations.create({
     title: 'Ours',
     participants: [USER, { type: 'user', actor_id: vera.id }],

@@ -208,7 +208,7 @@ t.test('leftovers of all kinds do not stop a start', async (t) => {
     t.equal(orphan.exitCode, 0, 'it was shut down cleanly');
   });
 
-  await t.test('an embedded Postgres that crashed is started again', async (t) => {
+  await t.test('a crash of the embedded Postgres is logged', async (t) => {
     const errors: string[] = [];
     const noting = createLog('silent');
     noting.error = ((_: object, message: string) => void errors.push(message)) as typeof noting.error;
@@ -254,7 +254,7 @@ t.test('a machine for which there are no programs', async (t) => {
   );
 });
 
-t.test('an embedded Postgres starts for root', { skip: !isRoot && 'only root can try' }, async (t) => {
+t.test('the embedded Postgres starts as root', { skip: !isRoot && 'only root can try' }, async (t) => {
   await t.test('with the whole checkout below a directory that only root may enter', async (t) => {
     const checkout = await temporaryDirectory(t);
     await copySources(checkout);

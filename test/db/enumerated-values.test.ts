@@ -41,13 +41,13 @@ t.teardown(() => client.end());
 const columns = await columnsOfTables();
 const tables = new Set(columns.keys());
 
-t.test('statements compare enumerations with values that exist', async (t) => {
+t.test('statements name only values of their sets', async (t) => {
   const statements = await loadStatements();
   t.ok(statements.length > 300, `${statements.length} statements`);
   judge(t, statements, 300);
 });
 
-t.test('templates of SQL compare enumerations with values that exist', async (t) => {
+t.test('templates name only values of their sets', async (t) => {
   const paths = globSync('src/**/*.ts', { cwd: ROOT });
   const templates = paths.flatMap((place) => templatesIn(readFileSync(join(ROOT, place), 'utf8'), place));
   judge(t, templates, 200);

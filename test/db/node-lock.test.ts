@@ -76,7 +76,7 @@ t.test('Postgres goes and comes back', async (t) => {
   await until(() => lock.held, { what: 'it is had again' });
 });
 
-t.test('the lock of a node names the Postgres that it cannot reach', async (t) => {
+t.test('an unreachable Postgres is reported without its password', async (t) => {
   const attempt = acquire(t, { url: 'postgres://ada:s3cret@127.0.0.1:1/parley', mode: 'shared' });
   await t.rejects(attempt, { message: /^cannot reach Postgres at 127\.0\.0\.1:1\/parley: / });
 });

@@ -22,12 +22,12 @@ export interface Nodes {
 export type ConnectNodes = (t: Test) => Promise<Nodes>;
 
 export function engineContract(t: Test, connect: ConnectNodes): void {
-  t.test('frames', (t) => framesContract(t, connect));
-  t.test('subscriptions', (t) => subscriptionsContract(t, connect));
-  t.test('counters', (t) => countersContract(t, connect));
-  t.test('tallies', (t) => talliesContract(t, connect));
-  t.test('losses', (t) => lossesContract(t, connect));
-  t.test('closing', (t) => closingContract(t, connect));
+  t.test('an engine carries frames between nodes', (t) => framesContract(t, connect));
+  t.test('an engine keeps subscriptions of channels', (t) => subscriptionsContract(t, connect));
+  t.test('an engine hands out numbers', (t) => countersContract(t, connect));
+  t.test('an engine keeps tallies over all nodes', (t) => talliesContract(t, connect));
+  t.test('an engine reports losses', (t) => lossesContract(t, connect));
+  t.test('a closed engine does nothing further', (t) => closingContract(t, connect));
 }
 
 export function makeFrame(sequence: number, fields: Partial<CreatedFrame> = {}): CreatedFrame {
@@ -73,7 +73,7 @@ export async function flushed(from: Engine, to: Engine, channel: string): Promis
 async function framesContract(t: Test, connect: ConnectNodes): Promise<void> {
   const { a, b } = await connect(t);
 
-  await t.test('arrive whole', async (t) => {
+  await t.test('frames arrive whole', async (t) => {
     const channel = newChannel();
     const received: Frame[] = [];
     await a.subscribe(channel, (frame) => received.push(frame));
@@ -142,7 +142,7 @@ async function framesContract(t: Test, connect: ConnectNodes): Promise<void> {
     }
   });
 
-  await t.test('reach local listeners before publish returns', async (t) => {
+  await t.test('frames reach local listeners before publish returns', async (t) => {
     const channel = newChannel();
     const received: number[] = [];
     await a.subscribe(
@@ -184,7 +184,7 @@ async function framesContract(t: Test, connect: ConnectNodes): Promise<void> {
 async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<void> {
   const { a, b } = await connect(t);
 
-  await t.test('are counted', async (t) => {
+  await t.test('subscriptions of one channel are counted', async (t) => {
     const channel = newChannel();
     const received: string[] = [];
     const one = await a.subscribe(channel, () => received.push('one'));
@@ -245,7 +245,7 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
     t.equal(calls, 1);
   });
 
-  await t.test('are whole when subscribe resolves', async (t) => {
+  await t.test('subscriptions are complete when subscribe resolves', async (t) => {
     const lost: number[] = [];
     for (let round = 0; round < 200; round++) {
       const channel = newChannel();
@@ -307,7 +307,7 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
     t.pass('3,000 steps on 6 channels');
   });
 
-  await t.test('left and taken again in one tick', async (t) => {
+  await t.test('a channel can be left and subscribed again in one tick', async (t) => {
     const channel = newChannel();
     let last = await a.subscribe(channel, () => {});
     let heard = 0;
@@ -325,7 +325,7 @@ async function subscriptionsContract(t: Test, connect: ConnectNodes): Promise<vo
     t.pass('500 rounds');
   });
 
-  await t.test('by the thousand', async (t) => {
+  await t.test('thousands of channels can be subscribed at once', async (t) => {
     const channels = Array.from({ length: 2500 }, newChannel);
     let heard = 0;
     const subscriptions = await Promise.all(channels.map((channel) => a.subscribe(channel, () => heard++)));
@@ -341,7 +341,7 @@ async function talliesContract(t: Test, connect: ConnectNodes): Promise<void> {
   const key = newChannel();
   const other = newChannel();
 
-  t.test('nodes add to one count', async (t) => {
+  t.test('nodes add to one tally', async (t) => {
     const [first] = await a.tally([{ key, by: 2, windowMs: 3_600_000 }]);
     t.equal(first?.total, 2);
     t.ok(first !== undefined && first.leftMs > 3_000_000 && first.leftMs <= 3_600_000, `${first?.leftMs} ms`);
@@ -376,7 +376,7 @@ async function talliesContract(t: Test, connect: ConnectNodes): Promise<void> {
     );
   });
 
-  t.test('a window ends', async (t) => {
+  t.test('a tally ends with its window', async (t) => {
     const short = newChannel();
     await a.tally([{ key: short, by: 7, windowMs: 30 }]);
     const begun = async () => (await b.tally([{ key: short, by: 1, windowMs: 30 }]))[0]?.total === 1;
@@ -397,7 +397,7 @@ async function countersContract(t: Test, connect: ConnectNodes): Promise<void> {
     t.same(await a.reserve([{ stream: newChannel(), count: 1, floor: 0 }]), [1]);
   });
 
-  await t.test('answer many claims in order', async (t) => {
+  await t.test('counters answer many claims in order', async (t) => {
     t.same(await a.reserve([]), []);
     const streams = Array.from({ length: 1000 }, newChannel);
     const absent = await a.reserve(streams.map((stream) => ({ stream, count: 1 })));
@@ -421,14 +421,14 @@ async function countersContract(t: Test, connect: ConnectNodes): Promise<void> {
     );
   });
 
-  await t.test('stay exact up to 2^53', async (t) => {
+  await t.test('counters stay exact up to 2^53', async (t) => {
     const stream = newChannel();
     const floor = Number.MAX_SAFE_INTEGER - 4;
     t.same(await a.reserve([{ stream, count: 2, floor }]), [floor + 1]);
     t.same(await b.reserve([{ stream, count: 2 }]), [floor + 3]);
   });
 
-  await t.test('give no number twice', async (t) => {
+  await t.test('counters give no number twice', async (t) => {
     const stream = newChannel();
     const counts = Array.from({ length: 1000 }, (_, index) => (index % 3) + 1);
     let refused = 0;

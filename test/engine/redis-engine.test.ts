@@ -61,12 +61,12 @@ t.test('messages published by hand do no harm', async (t) => {
   t.equal(complaints.length, 1, 'said once, not ten times');
 });
 
-t.test('counters that Redis lost are made again', async (t) => {
+t.test('counters of the Redis engine survive its losses', async (t) => {
   const server = await startRedis(t);
   const { a, b } = await connectNodes(t, server.url);
   const redis = await connectRaw(t, server.url);
 
-  await t.test('are absent after FLUSHALL, and start again from a floor', async (t) => {
+  await t.test('counters are absent after FLUSHALL, and start again from a floor', async (t) => {
     const stream = newChannel();
     t.same(await a.reserve([{ stream, count: 5, floor: 10 }]), [11]);
     await server.flushall();
@@ -74,7 +74,7 @@ t.test('counters that Redis lost are made again', async (t) => {
     t.same(await b.reserve([{ stream, count: 1, floor: 15 }]), [16]);
   });
 
-  await t.test('rewound by hand, are raised by a floor', async (t) => {
+  await t.test('counters that were rewound by hand are raised by a floor', async (t) => {
     const stream = newChannel();
     await a.reserve([{ stream, count: 1, floor: 500 }]);
     await redis.set(counter(stream), 3);
@@ -82,7 +82,7 @@ t.test('counters that Redis lost are made again', async (t) => {
     t.same(await a.reserve([{ stream, count: 1, floor: 501 }]), [502]);
   });
 
-  await t.test('that hold anything but a whole number count as absent', async (t) => {
+  await t.test('counters that hold anything but a whole number count as absent', async (t) => {
     const values = ['', 'twelve', '1.5', '-3', '007', ' 7', '1e3', '9007199254740991', '9'.repeat(30)];
     for (const value of values) {
       const stream = newChannel();
@@ -105,7 +105,7 @@ t.test('counters that Redis lost are made again', async (t) => {
     t.same(await a.reserve([{ stream: list, count: 1, floor: 0 }]), [1]);
   });
 
-  await t.test('and frames survive SCRIPT FLUSH', async (t) => {
+  await t.test('counters and frames survive SCRIPT FLUSH', async (t) => {
     const stream = newChannel();
     const received: number[] = [];
     await b.subscribe(
@@ -272,7 +272,7 @@ t.test('a Redis that hangs is noticed, and used again when it continues', async 
     healthySinceMs = since;
   });
 
-  await t.test('a short outage of Redis is repaired', async (t) => {
+  await t.test('an engine recovers from a Redis that hangs for a moment', async (t) => {
     server.hang();
     const hungAt = performance.now();
     await isAway(t, a);

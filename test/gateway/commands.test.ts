@@ -80,7 +80,7 @@ t.test('too far behind: resync, and it may be subscribed afterwards', async (t) 
   client.close();
 });
 
-t.test('a subscription above the limit of a socket is refused', async (t) => {
+t.test('a socket has a limited number of subscriptions', async (t) => {
   const client = await ground.ready();
   t.ok((await client.request('subscribe', { conversation_id: direct })).ok);
   t.ok((await client.request('subscribe', { conversation_id: group })).ok);

@@ -217,7 +217,7 @@ for (const [endpoint, answersOf] of Object.entries({ ...ENDPOINTS, ...COMPANIONS
   });
 }
 
-t.test('events of stable versions keep their form', async (t) => {
+t.test('events have the shapes of their golden answers', async (t) => {
   const golden = new Golden('events');
   for (const version of VERSIONS.slice(1)) {
     const socket = await openSocket(t, app, { id: users.vera.id, token: users.vera.access_token }, version);

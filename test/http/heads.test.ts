@@ -40,7 +40,7 @@ t.test('a head of 16 KiB is served, a longer one is refused with the envelope', 
   t.same(handled, ['GET long']);
 });
 
-t.test('a hundred sender ids fit', async (t) => {
+t.test('a query with a hundred sender ids fits the head of a request', async (t) => {
   const { url } = await serve(t);
   const ids = Array.from({ length: 100 }, () => `sender_ids%5B%5D=act_${'x'.repeat(21)}`).join('&');
   const response = await fetch(`${url}/v1/things/x?${ids}`, { headers: HEADERS });

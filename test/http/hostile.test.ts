@@ -81,7 +81,7 @@ t.test('after a request that ends its connection nothing runs', async (t) => {
   await servesHonestly(t, fixture);
 });
 
-t.test('a body above the limit is refused while it is sent', async (t) => {
+t.test('a body that is too large is refused', async (t) => {
   const fixture = await serve(t);
   const send = async (length: number, sent: number) => {
     const client = open(fixture).send(noteHead(length));

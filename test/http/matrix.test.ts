@@ -184,7 +184,7 @@ t.test('the matrix is not empty, and its cases have distinct names', async (t) =
   t.equal(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size, routes.length);
 });
 
-t.test('malformed credentials are 401 on every route', async (t) => {
+t.test('every route refuses an invalid credential', async (t) => {
   const expired = await app.tokenOf(demo.users.ada.id, { issuedAtMs: Date.now() - 86_400_000 });
   const tampered = `${demo.users.ada.access_token.slice(0, -3)}abc`;
   const cases: [what: string, authorization: string | undefined, refusal: string][] = [
@@ -214,7 +214,7 @@ t.test('malformed credentials are 401 on every route', async (t) => {
   }
 });
 
-t.test('absent and unknown versions are refused on every route', async (t) => {
+t.test('every route refuses a missing, an invalid and a too old version', async (t) => {
   for (const route of routes) {
     const tooOld = VERSIONS.slice(0, VERSIONS.indexOf(route.since));
     const got = await Promise.all(

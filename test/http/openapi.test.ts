@@ -322,7 +322,7 @@ t.test('a document is compressed for clients that take it', async (t) => {
   t.ok(Number(headers.get('content-length')) < source.length / 5, 'a fifth of its size, at most');
 });
 
-t.test('every page of the documentation is served and keeps to its policy', async (t) => {
+t.test('the pages of /docs are served under their policy', async (t) => {
   const paths = ['', '/', '/socket', '/agents', '/api/errors', '/states', '/access'].map(
     (path) => `/docs${path}`,
   );

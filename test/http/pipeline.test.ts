@@ -8,7 +8,7 @@ import { RawClient } from '../support/raw-client.ts';
 import { until } from '../support/until.ts';
 import { type Fixture, HEADER_LINES, HEADERS, serve } from './fixture.ts';
 
-t.test('every answer has the headers of the contract', async (t) => {
+t.test('every answer has the common headers', async (t) => {
   const fixture = await serve(t);
   const created = await call(fixture, 'POST', '/v1/things/a%20b/notes?include[]=sender', {
     body: '{"text":"hi"}',
@@ -145,7 +145,7 @@ t.test('rate limits: after the subscription and before the permission; addresses
   t.equal((await call(fixture, 'GET', '/healthz')).status, 200, 'probes are not counted');
 });
 
-t.test('a request without a known version is refused', async (t) => {
+t.test('the pipeline reads the Service-Version', async (t) => {
   const fixture = await serve(t);
   const get = (path: string, version: string) =>
     call(fixture, 'GET', path, { headers: { ...HEADERS, 'Service-Version': version } });
@@ -163,7 +163,7 @@ t.test('a request without a known version is refused', async (t) => {
   t.equal((await get('/v1/newer', '')).body.error.code, 'api_version_required');
 });
 
-t.test('only exact paths and methods lead to a route', async (t) => {
+t.test('the pipeline finds a route by its path and method', async (t) => {
   const fixture = await serve(t);
   const get = async (path: string) => {
     const { status, body } = await call(fixture, 'GET', path);
@@ -278,7 +278,7 @@ t.test('a body of a type that is not JSON in UTF-8', async (t) => {
   t.strictSame(fixture.handled, []);
 });
 
-t.test('a body that is no JSON object is refused', async (t) => {
+t.test('the pipeline refuses a body that is no JSON object', async (t) => {
   const fixture = await serve(t);
   const post = async (body: string | Buffer) => {
     const { status, body: answer } = await call(fixture, 'POST', '/v1/things/x/notes', { body });
@@ -358,7 +358,7 @@ t.test('pages of allowed origins may call; others get no CORS headers', async (t
   t.equal(answer.headers.get('vary'), 'Origin');
 });
 
-t.test('an Idempotency-Key replays the answer to the same body alone', async (t) => {
+t.test('the pipeline handles an Idempotency-Key', async (t) => {
   const fixture = await serve(t, { idempotency: new Idempotency({ database: await openTestDatabase(t) }) });
   const post = (path: string, key: string, body: string) =>
     call(fixture, 'POST', path, { headers: { ...HEADERS, 'Idempotency-Key': key }, body });

@@ -13,7 +13,7 @@ const WIDTH = 8;
 /** The newest version, in which every rule holds. */
 const NEWEST = { 'Service-Version': NEWEST_VERSION };
 
-t.test('each rule of a query is checked', async (t) => {
+t.test('query parameters follow the rules of their schemas', async (t) => {
   let broken = 0;
   for (const route of app.routes) {
     const wanted: string[] = [];
@@ -44,7 +44,7 @@ t.test('include[] has a bound everywhere', (t) => {
   t.end();
 });
 
-t.test('each rule of a body is checked', async (t) => {
+t.test('request bodies follow the rules of their schemas', async (t) => {
   let broken = 0;
   for (const route of app.routes) {
     if (route.method === 'GET') continue;

@@ -232,7 +232,7 @@ t.test('a source that fails, or has less than it announced, cuts the connection'
   t.equal((await fetch(`${fixture.url}/healthz`)).status, 404, 'and serves on');
 });
 
-t.test('an upload may be larger than other bodies', async (t) => {
+t.test('uploads are read as streams', async (t) => {
   const taken: string[] = [];
   const fixture = await serve(t, {
     publicRoutes: {

@@ -107,7 +107,7 @@ t.test('bodies: code and param of what is wrong', async (t) => {
   t.ok(readMessage({ body: '😀'.repeat(40_000) }), 'characters, not UTF-16 units');
 });
 
-t.test('bodies: white space', async (t) => {
+t.test('white space of a request body is handled by its schema', async (t) => {
   const read = compile(
     Body({
       text: Text(3),
@@ -223,7 +223,7 @@ t.test('one of several shapes, distinguished by a tag', async (t) => {
     );
 });
 
-t.test('the nesting of a body is measured in its text', async (t) => {
+t.test('text of a request body is validated', async (t) => {
   const cases: [text: string, refusal: string][] = [
     ['{', 'invalid_format null'],
     ['', 'invalid_format null'],
@@ -308,7 +308,7 @@ t.test('email, also where it is long', async (t) => {
     t.notOk(isEmail(text));
 });
 
-t.test('values of a query are parsed by their schema', async (t) => {
+t.test('query parameters are validated', async (t) => {
   const read = compileQuery(
     Body({
       id: Type.String(),

@@ -177,7 +177,7 @@ t.test('a field of a request is unknown to older callers', async (t) => {
   t.equal(schemaAt(FIRST, Plain), Plain, 'versions share what is the same');
 });
 
-t.test('documents name the versions of fields and endpoints', async (t) => {
+t.test('documents state the version of a new field', async (t) => {
   const components = new SchemaComponents();
   components.convert(Ship as SchemaObject);
   const { ship, crate } = components.toJSON();

@@ -18,7 +18,7 @@ import { startPostgres } from '../support/postgres.ts';
 const log = createLog('silent');
 const skip = !canMount() && 'only root may mount a small file system';
 
-t.test('a full disk of Postgres refuses writes and loses nothing', { skip }, async (t) => {
+t.test('a full disk of Postgres loses no acknowledged write', { skip }, async (t) => {
   // Before the server, which is stopped before it goes.
   const small = smallDisk(t, '4m');
   const { url } = await startPostgres(t);
@@ -50,7 +50,7 @@ t.test('a full disk of Postgres refuses writes and loses nothing', { skip }, asy
   t.match(await send(1_000), { status: 201 }, 'with room it goes on');
 });
 
-t.test('a full disk of uploads refuses files and loses nothing', { skip }, async (t) => {
+t.test('a full disk of uploads refuses uploads', { skip }, async (t) => {
   const { url } = await startPostgres(t);
   const dataDir = freshDirectory(t);
   const uploads = join(dataDir, 'uploads');

@@ -96,7 +96,7 @@ t.test('in a directory that its owner alone may enter', async (t) => {
   });
 });
 
-t.test('the README works for an ordinary user', async (t) => {
+t.test('npm start works in a fresh checkout of an ordinary user', async (t) => {
   const owner = isRoot ? UNPRIVILEGED : undefined;
   const directory = copyCheckout(t, owner);
   const port = await freePort();

@@ -218,7 +218,7 @@ t.test('how mail of a case travels', async (t) => {
   t.match(last_in!.source_url, /^http.*\/v1\/files\/upl_.*signature=/);
 });
 
-t.test('a mail is shown to the readers of its message alone', async (t) => {
+t.test('mails of a case are read only by those who may', async (t) => {
   const { id, customerId } = await addBridgedCase(owner, inbox.id);
   const message = await sent(id, { audience: 'customer' });
   const none = await sent(id, {});

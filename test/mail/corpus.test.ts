@@ -44,7 +44,7 @@ function same(left: unknown, right: unknown): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
-t.test('mails of the corpus have unique names', async (t) => {
+t.test('the names of the mails of the corpus are unique', async (t) => {
   t.equal(new Set(CORPUS.map(({ name }) => name)).size, CORPUS.length);
   t.ok(CORPUS.length >= 60, `${CORPUS.length} mails`);
 });

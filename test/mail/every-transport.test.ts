@@ -47,7 +47,7 @@ t.test('over HTTP and SMTP at once, and again, it is one message with its attach
   t.equal(uploads.length, 2, 'the source and the attachment of one copy');
 });
 
-t.test('mail over HTTP without a signature is 401, as the document says', async (t) => {
+t.test('the HTTP transport requires a signature', async (t) => {
   const headers = { 'Content-Type': 'message/rfc822', 'Parley-Signature': undefined };
   const unsigned = await app.call('POST', '/v1/mail/inbound', { rawBody: 'x', headers });
   t.match(unsigned, { status: 401, body: { error: { param: 'Parley-Signature' } } });

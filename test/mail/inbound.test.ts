@@ -102,7 +102,7 @@ t.test('the recipients are those that the headers name, best first', async (t) =
   t.strictSame({ files, rows }, { files: (await arrivals.mails()).length, rows: files });
 });
 
-t.test('a head of any length and form', async (t) => {
+t.test('inbound mail may have a head of any length and form', async (t) => {
   const long = `Subject: ${'x'.repeat(20_000)}\r\n`.repeat(10);
   t.equal((await post(`${long}To: support@harbor.example\r\nMessage-ID: <long@x>\r\n\r\nHello`)).status, 200);
   const endless = `X: ${'x'.repeat(300_000)}\r\nTo: support@harbor.example\r\n\r\nHello`;
@@ -177,7 +177,7 @@ t.test('a mail is refused by its head before its body is read', async (t) => {
   t.strictSame({ files, rows }, { files: before.files + 1, rows: before.rows + 1 });
 });
 
-t.test('25 MiB and no more', async (t) => {
+t.test('a mail above 25 MiB is refused', async (t) => {
   const before = await leftovers();
   const head = mailTo('support@harbor.example', 'large@customers.example', '');
   const largest = randomBytes(25 * 1024 * 1024);

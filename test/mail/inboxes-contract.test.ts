@@ -19,7 +19,7 @@ const VERSION = '1.2.harbor';
 const owner = { database, accountId: demo.account_id, actorId: demo.users.ada.id };
 const group = await addGroup(owner, 'Billing');
 
-t.test('an inbox: every field and no other', async (t) => {
+t.test('a mailbox is shown with every field and no other', async (t) => {
   const body = { name: ' Billing ', address: 'Billing@Harbor.example', group_id: group.id };
   const made = await create({ ...body, assignee_id: group.id });
   t.strictSame(made, {

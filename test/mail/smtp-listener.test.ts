@@ -61,7 +61,7 @@ t.test('the envelope alone decides the inboxes, and an empty sender is one', asy
   );
 });
 
-t.test('it relays nothing, and knows no client', async (t) => {
+t.test('the SMTP listener relays nothing and authenticates no client', async (t) => {
   const { client } = await open(t);
   await client.ask('EHLO x', 250);
   await client.ask('AUTH PLAIN AHgAeA==', 500);
@@ -166,7 +166,7 @@ t.test('a client that stops or leaves in the middle leaves nothing', async (t) =
   t.strictSame(await stored('broken@x'), []);
 });
 
-t.test('connections and recipients of an address are limited', async (t) => {
+t.test('the SMTP listener limits each address', async (t) => {
   const { client, port } = await open(t, {
     limits: { connectionsPerAddress: 2, recipients: 1 },
     limiter: new RateLimiter({ requests: 1, seconds: 60 }),

@@ -102,7 +102,7 @@ t.test('a draft may contain everything that a reply may', async (t) => {
   t.not((await cases.draft(id, { client_message_id })).id, draft.id, 'a draft is never deduplicated');
 });
 
-t.test('a draft that breaks a rule is refused', async (t) => {
+t.test('an invalid draft is refused', async (t) => {
   const { id } = await cases.open();
   const elsewhere = await cases.sent((await cases.open()).id);
   const open = await cases.draft(id);
@@ -156,7 +156,7 @@ t.test('a draft that breaks a rule is refused', async (t) => {
   t.equal(refusalOf(late), '409 resource_conflict null', 'archived');
 });
 
-t.test('only callers with the permission make drafts', async (t) => {
+t.test('drafting requires its permission', async (t) => {
   const { id, customerToken } = await cases.open(AGENT);
   const byAgent = await cases.draft(
     id,
@@ -213,7 +213,7 @@ t.test('a newer draft for the same thread message supersedes the older', async (
   t.equal(racing.filter((draft) => open.includes(draft.id)).length, 1);
 });
 
-t.test('a rejected draft is not sent', async (t) => {
+t.test('a draft can be rejected', async (t) => {
   const { id } = await cases.open();
   const draft = await cases.draft(id);
   const other = await cases.draft(id, {}, { token: ada.access_token });
@@ -425,7 +425,7 @@ t.test('only open drafts of the caller can be decided', async (t) => {
   t.equal((await cases.act('reject', draft.id)).status, 200, 'that sends nothing');
 });
 
-t.test('of concurrent decisions one counts', async (t) => {
+t.test('of concurrent decisions on a draft one counts', async (t) => {
   const { id, customerToken } = await cases.open();
   for (const names of [
     ['approve', 'approve', 'approve', 'approve'],
@@ -453,7 +453,7 @@ t.test('of concurrent decisions one counts', async (t) => {
   }
 });
 
-t.test('a repeated approval with its Idempotency-Key sends once', async (t) => {
+t.test('an Idempotency-Key makes drafting repeatable', async (t) => {
   const { id, customerToken } = await cases.open();
   const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });
   const proposal = { mode: 'draft', channel: 'message', client_message_id: undefined };

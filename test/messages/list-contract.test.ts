@@ -264,7 +264,7 @@ t.test('large texts are the same bytes on a page as alone, whatever is read with
   }
 });
 
-t.test('unknown and malformed parameters of messages are refused', async (t) => {
+t.test('the list of messages refuses invalid parameters', async (t) => {
   const conversation = await filled(3);
   const other = await filled(3);
   const cursorOf = async (query: string, of = conversation) => {
@@ -325,7 +325,7 @@ t.test('unknown and malformed parameters of messages are refused', async (t) => 
   );
 });
 
-t.test('messages are shown to the readers of their conversation alone', async (t) => {
+t.test('reading messages requires its permission', async (t) => {
   const { group, direct, case: supportCase } = demo.conversations;
   await send(group);
   const { customer } = demo;
@@ -455,7 +455,7 @@ t.test('a deleted message is a tombstone in its place', async (t) => {
   t.equal(data.length, 3);
 });
 
-t.test('include[] fills the sub-objects that it names', async (t) => {
+t.test('the list of messages accepts include[]', async (t) => {
   const conversation = await conversationOf(ada.id, grace.id);
   const link = { link_resource_type: 'actor', link_resource_id: grace.id };
   await send(conversation, { ...link, attachments: [LINK] });

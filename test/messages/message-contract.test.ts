@@ -252,7 +252,7 @@ t.test('forward: the content goes on as a message of the caller, with its files'
   }
 });
 
-t.test('PATCH: mentions', async (t) => {
+t.test('PATCH of a message changes its mentions', async (t) => {
   const id = await cases.conversation('internal', user(vera.id));
   await database.kysely
     .updateTable('participants')
@@ -310,7 +310,7 @@ t.test('PATCH: mentions', async (t) => {
   t.equal(seen.body.mentions, null, 'customers do not learn of them');
 });
 
-t.test('PATCH: attachments', async (t) => {
+t.test('PATCH of a message changes its attachments', async (t) => {
   const id = await cases.conversation('internal');
   const s3_key = await cases.upload('list.txt');
   const sent = await cases.sent(id, { body: 'see', attachments: [{ kind: 'file', s3_key }, LINK] });
@@ -508,7 +508,7 @@ t.test('a sent message is edited as a whole', async (t) => {
   t.equal(refusalOf(answer), '400 missing_field body');
 });
 
-t.test('PATCH: refusals', async (t) => {
+t.test('PATCH of a message refuses invalid requests', async (t) => {
   const { id } = await cases.open(user(vera.id, 'viewer'));
   const note = await cases.sent(id);
   const adas = await cases.sent(id, {}, asAda);
@@ -589,7 +589,7 @@ t.test('PATCH a scheduled message: its author, the body and the time', async (t)
   t.equal(refusalOf(others), '403 insufficient_permissions null', 'an admin does not edit it');
 });
 
-t.test('DELETE leaves a tombstone', async (t) => {
+t.test('DELETE of a message leaves a tombstone', async (t) => {
   const conversation = await cases.conversation('internal');
   const original = await cases.sent(conversation);
   const sent = await cases.sent(conversation, {
@@ -780,7 +780,7 @@ t.test('the file of a deleted message: its links end, it is not attached again, 
   t.equal((await fetch(url)).status, 410, 'gone for good');
 });
 
-t.test('only callers with the permission delete a message', async (t) => {
+t.test('deleting a message requires its permission', async (t) => {
   const run = await cases.conversation('internal', user(vera.id));
   await cases.setParticipant(run, grace.id, { role: 'admin' });
   const member = await cases.conversation('internal');
@@ -901,7 +901,7 @@ t.test('edits of one message at the same moment: each is whole, and kept', async
   t.strictSame([...kept, last].sort(), ['0', ...bodies]);
 });
 
-t.test('a scheduled message is canceled by its author or an admin', async (t) => {
+t.test('a scheduled message can be canceled', async (t) => {
   const conversation = await cases.conversation('internal');
   const scheduled = await cases.sent(conversation, { scheduled_at: TOMORROW });
   t.match(await outcome(scheduled.id), { status: 'scheduled', result: null, reason: null, at: null });

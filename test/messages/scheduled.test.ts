@@ -322,7 +322,7 @@ t.test('an attempt counts once, and a new time resets the count', async (t) => {
   t.equal((await read(ground, row.id)).attempts, 0);
 });
 
-t.test('over a day late: canceled', async (t) => {
+t.test('a scheduled message that is over a day late is canceled', async (t) => {
   const ground = await newGround();
   const { delivery, metrics } = openNode(ground);
   const row = await schedule(ground, await timeIn(ground, 60_000));

@@ -107,7 +107,7 @@ t.test(
   },
 );
 
-t.test('hits are filtered by sender, conversation and time', async (t) => {
+t.test('the search of messages can be filtered', async (t) => {
   const id = await groupOf(ada.id, grace.id);
   const other = await groupOf(ada.id);
   const word = 'parameters';

@@ -489,7 +489,7 @@ t.test('an archived conversation takes no messages', async (t) => {
   }
 });
 
-t.test('a repeated send with its Idempotency-Key is answered as before', async (t) => {
+t.test('an Idempotency-Key makes a send repeatable', async (t) => {
   const keyed = (key: string, fields: Fields, options: SendOptions = as(ada)) =>
     send(group, fields, { ...options, headers: { 'Idempotency-Key': key } });
   const fields = { body: 'keyed', client_message_id: 'keyed-1' };
@@ -568,7 +568,7 @@ t.test('an answer that a node of an earlier version has stored is replayed as it
 
 // Every request below must be refused: a number, even of a void, would reveal one that was
 // accepted.
-t.test('a send with bad input is refused', async (t) => {
+t.test('a send refuses bad input', async (t) => {
   const before = await sent(supportCase, {}, as(ada));
   const rows = await count({ conversation_id: supportCase });
   let honest = 0;
@@ -604,7 +604,7 @@ t.test('a send with bad input is refused', async (t) => {
     }
   });
 
-  await t.test('null counts as absent', async (t) => {
+  await t.test('null in the body of a send counts as absent', async (t) => {
     const nulls = Object.fromEntries(Object.keys(FIELDS).map((name) => [name, null]));
     await accepted(t, post({ ...nulls, body: 'ahoy', client_message_id: randomUUID() }), 'what is optional');
     const noise = Object.fromEntries(Object.keys(ATTACHMENT_FIELDS).map((name) => [name, null]));
@@ -634,7 +634,7 @@ t.test('a send with bad input is refused', async (t) => {
     }
   });
 
-  await t.test('empty values of a send are refused', async (t) => {
+  await t.test('a send checks empty values', async (t) => {
     const cases: [fields: Fields, expected: string][] = [
       [{ body: '' }, '400 missing_field body'],
       [{ client_message_id: '' }, '400 missing_field client_message_id'],
@@ -659,7 +659,7 @@ t.test('a send with bad input is refused', async (t) => {
     await accepted(t, post({ audience: 'customer', cc: [], mentions: [], attachments: [] }), 'empty lists');
   });
 
-  await t.test('values of a send that are too long by one are refused', async (t) => {
+  await t.test('a send refuses values that are too long by one', async (t) => {
     const cases: [fields: Fields, param: string][] = [
       [{ body: 'a'.repeat(40_001) }, 'body'],
       [{ body: '🚢'.repeat(40_001) }, 'body'],
@@ -860,7 +860,7 @@ t.test('a send with bad input is refused', async (t) => {
     }
   });
 
-  await t.test('a send takes no query parameters', async (t) => {
+  await t.test('a send checks its query parameters', async (t) => {
     const queries: [query: string, expected: string][] = [
       ['what=1', '400 parameter_unknown what'],
       ['limit=5', '400 parameter_unknown limit'],
@@ -875,7 +875,7 @@ t.test('a send with bad input is refused', async (t) => {
     for (const [query, expected] of queries) await refused(t, await post({}, { query }), expected, query);
   });
 
-  await t.test('a send needs its headers', async (t) => {
+  await t.test('a send checks its headers', async (t) => {
     const credentials = await badCredentials();
     for (const [what, authorization, expected] of credentials) {
       const answer = await post({}, { headers: { Authorization: authorization } });
@@ -915,7 +915,7 @@ t.test('a send with bad input is refused', async (t) => {
     await refused(t, answer, '402 payment_required null', 'a subscription that is not active');
   });
 
-  await t.test('other methods and paths than those of a send are refused', async (t) => {
+  await t.test('a send is found only by its method and path', async (t) => {
     const path = `/v1/messaging/conversations/${supportCase}/messages`;
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const answer = await app.call(method, path, { body: { body: 'x', client_message_id: 'x' } });

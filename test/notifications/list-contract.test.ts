@@ -406,7 +406,7 @@ t.test('every notification of the start once and in order, forth and back, while
   }
 });
 
-t.test('unknown and malformed parameters of notifications are refused', async (t) => {
+t.test('the list of notifications refuses invalid parameters', async (t) => {
   const reader = await newReader(app);
   for (let n = 0; n < 3; n++) await insert(reader, {});
   const cursorOf = async (token: string, query: string) => {

@@ -270,7 +270,7 @@ t.test('whose notification: one’s own; any other is not there', async (t) => {
   t.equal((await stored(id)).status, 'unseen');
 });
 
-t.test('a mark that breaks a rule is refused', async (t) => {
+t.test('marking notifications refuses invalid requests', async (t) => {
   const reader = await newReader(app);
   const id = await insertRow(app, reader);
   const role = await createRole(database, {

@@ -108,7 +108,7 @@ t.test('a subscription: made, made again, renewed, listed, deleted', async (t) =
   );
 });
 
-t.test('a push subscription that breaks a rule is refused', async (t) => {
+t.test('an invalid push subscription is refused', async (t) => {
   const reader = await newReader(app);
   const good = service.browser().toJSON();
   const { keys } = good;

@@ -75,7 +75,7 @@ t.test('a mute that has ended is shown as none', async (t) => {
   t.equal((await settings(reader, 'GET')).mute_until, null);
 });
 
-t.test('settings that break a rule are refused', async (t) => {
+t.test('invalid notification settings are refused', async (t) => {
   const reader = await newReader(app);
   const cases: [what: string, body: object, refusal: string][] = [
     ['an unknown field', { muted: true }, '422 validation_failed muted'],

@@ -141,7 +141,7 @@ t.test('bodies and heads in pieces', async (t) => {
   t.equal(script.connections, 1);
 });
 
-t.test('a request that fails says why', async (t) => {
+t.test('a failed post states its condition', async (t) => {
   const script = new Script();
   const url = await listen(t, script);
   const failures: [answer: string | null, expected: RegExp, timeoutMs?: number][] = [
@@ -292,7 +292,7 @@ t.test('https: a certificate for the name, and connections that are kept', async
   t.equal(connections, 1);
 });
 
-t.test('a name is resolved if one family of addresses answers', async (t) => {
+t.test('a guarded post resolves names by DNS', async (t) => {
   const refuse = (code: string) => async () => {
     throw Object.assign(new Error(code), { code });
   };
@@ -309,7 +309,7 @@ t.test('a name is resolved if one family of addresses answers', async (t) => {
   t.ok(local.includes('127.0.0.1'), 'a name of this machine');
 });
 
-t.test('closing ends requests that are under way', async (t) => {
+t.test('closing a guarded post ends its waiting requests', async (t) => {
   const script = new Script();
   const url = await listen(t, script);
   const own = new GuardedPost(guard);

@@ -60,7 +60,7 @@ t.test('a page of which many rows are new is read whole', async (t) => {
   t.strictSame(reads, ['keys', 'whole']);
 });
 
-t.test('the forms of a row are kept apart', async (t) => {
+t.test('encoded rows of different forms are kept apart', async (t) => {
   const { rows, stored, reads, page } = open();
   stored.push(note('a', 1));
   await twice(rows, page());
@@ -165,7 +165,7 @@ t.test('the memory of encoded rows is bounded', async (t) => {
   t.ok(kept > 50_000 && kept <= 100_000, `${kept}`);
 });
 
-t.test('keys of a page are parsed from one text', async (t) => {
+t.test('the keys of encoded rows are parsed', async (t) => {
   t.strictSame(parseKeys([{ keys: null }]), []);
   t.strictSame(parseKeys([{ keys: 'ntf_1 2026-11-22 01:02:03+00,ntf_2 2026-11-22 01:02:03.5+00' }]), [
     { id: 'ntf_1', version: '2026-11-22 01:02:03+00' },

@@ -43,13 +43,13 @@ t.test('a bad environment: every problem at once', async (t) => {
   }
 });
 
-t.test('an unknown command is refused with the known ones', async (t) => {
+t.test('an unknown command is refused with the list of commands', async (t) => {
   const { code, stderr } = await runParley(['stop'], {});
   t.equal(code, 2);
   t.match(stderr, /^parley: no command "stop"; there are start, admin, tail\n$/);
 });
 
-t.test('a port that is taken', async (t) => {
+t.test('start fails in one line if the port is taken', async (t) => {
   const dataDir = freshDirectory(t);
   const { port } = await listen(t);
   const finished = await runParley(['start'], { PORT: String(port), PARLEY_DATA_DIR: dataDir });

@@ -129,7 +129,7 @@ t.test('a replay sends what was delivered again under the same ids, and takes no
   t.equal(again.headers.get('idempotent-replayed'), 'true');
 });
 
-t.test('a replay that breaks a rule is refused', async (t) => {
+t.test('a replay refuses invalid requests', async (t) => {
   const { id } = await create(t);
   const path = `/v1/webhooks/${id}/actions/replay`;
   const refusals: [body: object, refusal: string][] = [

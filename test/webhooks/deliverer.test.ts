@@ -274,7 +274,7 @@ t.test('five days without a success, and a receiver that is gone', async (t) => 
   t.ok(receiver.received.length - before < 100);
 });
 
-t.test('old deliveries are deleted', async (t) => {
+t.test('old deliveries of webhooks are removed', async (t) => {
   const { close } = await scene(t);
   await close();
   const options = { database, times: WEBHOOK_TIMES, keepDays: 30, maxFailed: 3, log };

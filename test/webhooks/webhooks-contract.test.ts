@@ -320,7 +320,7 @@ t.test('a test event: signed, and its delivery', async (t) => {
   await remove(id);
 });
 
-t.test('a rotation: both secrets sign', async (t) => {
+t.test('both secrets sign while a webhook secret is rotated', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const { id, secret } = await create({ url: receiver.url });
   const rotated = (await call<NewWebhook>('POST', `${PATH}/${id}/actions/rotate-secret`)).body;
