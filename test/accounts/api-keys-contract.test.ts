@@ -145,7 +145,7 @@ t.test('lists: in pages, both ways, newest first, one account each', async (t) =
   }
 });
 
-t.test('invalid bodies for a key', async (t) => {
+t.test('invalid bodies for an API key are refused', async (t) => {
   const foreign = await theirs('roles');
   const cases: [change: object, refusal: string][] = [
     [{ name: undefined }, '400 missing_field name'],

@@ -99,7 +99,7 @@ t.test('lists: in pages, both ways, newest first, one account each', async (t) =
   }
 });
 
-t.test('invalid bodies for a group', async (t) => {
+t.test('invalid bodies for a group are refused', async (t) => {
   const gone = await personWith(app, []);
   await database.transaction((tx) => setActive(tx, gone.id, false));
   const foreign = await idOf({ account_id: demo.other_account.account_id });
@@ -135,7 +135,7 @@ t.test('invalid bodies for a group', async (t) => {
   t.strictSame(left, [], 'nothing is left of what failed');
 });
 
-t.test('invalid bodies for an entity', async (t) => {
+t.test('invalid bodies for an entity are refused', async (t) => {
   const cases: [body: object, refusal: string][] = [
     [{}, '400 missing_field name'],
     [{ name: '' }, '422 validation_failed name'],

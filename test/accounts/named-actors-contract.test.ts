@@ -49,7 +49,7 @@ t.test('actor_id: of agents, groups and users, since 1.2.harbor', async (t) => {
   }
 });
 
-t.test('agents as members of a group', async (t) => {
+t.test('agents can be members of a group', async (t) => {
   const made = await ok<MessagingGroup>('POST', `${GROUPS}?include[]=members`, {
     body: { name: 'Mixed', members: [agent.id, ada.id] },
   });

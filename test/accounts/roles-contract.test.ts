@@ -163,7 +163,7 @@ t.test('lists: whole, in pages, both ways, newest first', async (t) => {
   }
 });
 
-t.test('invalid bodies for a role', async (t) => {
+t.test('invalid bodies for a role are refused', async (t) => {
   const cases: [body: object, refusal: string][] = [
     [{}, '400 missing_field name'],
     [{ name: 'R' }, '400 missing_field permissions'],
@@ -189,7 +189,7 @@ t.test('invalid bodies for a role', async (t) => {
   for (const [body, refusal] of cases) t.equal(await refusalTo('/v1/roles', body), refusal, show(body));
 });
 
-t.test('invalid bodies for a user', async (t) => {
+t.test('invalid bodies for a user are refused', async (t) => {
   const foreign = await theirRole();
   const cases: [change: object, refusal: string][] = [
     [{ name: undefined }, '400 missing_field name'],

@@ -186,7 +186,7 @@ t.test('an agent that is removed while it writes publishes nothing more', async 
   t.match(await messageOf(run), { body: 'Here I ', streaming_state: 'complete' });
 });
 
-t.test('without a subscription nothing runs', async (t) => {
+t.test('no agent runs for an account without a subscription', async (t) => {
   await subscribe('inactive');
   t.teardown(() => subscribe('active'));
   const trigger = { type: 'event', input: null, by: null, conversationId: null, messageId: null } as const;

@@ -71,7 +71,7 @@ t.test('every refusal has its own error', async (t) => {
   t.same(await readdir(join(ground.directory, 'incoming')), []);
 });
 
-t.test('no path leads out of the directory', async (t) => {
+t.test('no path leads out of the directory of the file store', async (t) => {
   const { store, directory, port } = await open(t);
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, '..', 'secret'), 'secret');

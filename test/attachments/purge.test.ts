@@ -17,7 +17,7 @@ const store = new FileStore({ directory, urls });
 const account = await AccountRows.insert(database);
 const owner = { account_id: account.accountId, actor_id: await account.actor() };
 
-t.test('never attached: a day and an hour', async (t) => {
+t.test('an upload that was never attached is removed after a day and an hour', async (t) => {
   const old = await upload(25.1);
   const young = await upload(24.9);
   const never = await upload(30, { withBytes: false });

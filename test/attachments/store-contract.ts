@@ -88,7 +88,7 @@ export function testStore(t: Test, open: (t: Test) => Promise<StoreGround>): voi
     t.equal(await textOf(await store.presignDownload(fileOf(object))), 'as announced');
   });
 
-  t.test('of many concurrent uploads exactly one succeeds', async (t) => {
+  t.test('of many concurrent uploads of one object exactly one succeeds', async (t) => {
     const { store } = await open(t);
     const contents = Array.from({ length: 8 }, (_, index) => Buffer.alloc(50_000, `${index}`));
     const object = newObject(contents[0]!);

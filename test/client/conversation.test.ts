@@ -359,7 +359,7 @@ t.test('the caller, people, members, search and what is unread', async (t) => {
   t.match(titles, [{ conversation: { id } }]);
 });
 
-t.test('a file: uploaded with progress, and sent', async (t) => {
+t.test('a file is uploaded with progress and sent', async (t) => {
   const id = await groupOf('files');
   const conversation = open(t, { XMLHttpRequest: FetchingXhr }).conversation(id);
   await conversation.opened;

@@ -78,7 +78,7 @@ t.test('pages of a conversation begin behind its purged prefix', async (t) => {
   t.equal(again.status, 200);
 });
 
-t.test('a reply outlives its original', async (t) => {
+t.test('a reply stays when its original is purged', async (t) => {
   const id = await conversationOf(1);
   const [first] = await nodes[0].page(id);
   const { body: reply } = await nodes[0].send(id, { reply_to_id: first!.id });

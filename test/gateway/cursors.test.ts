@@ -152,7 +152,7 @@ t.test('cursors do not wait for an event that cannot be published', async (t) =>
   await removeOutbox(outboxId);
 });
 
-t.test('broken, foreign and old cursors', async (t) => {
+t.test('broken and foreign cursors are refused, old ones cause a resync', async (t) => {
   const { cursor } = await (await ground.ready()).frame('ready');
   // A restored database has the secret of its original, and other transactions behind the same ids.
   const foreign = await encodedCursor({ databaseId: '1.1.1' });

@@ -98,7 +98,7 @@ t.test('a report that cannot be read is ignored', async (t) => {
   await until(() => one.told.length === 1, { what: 'online' });
 });
 
-t.test('of several states the strongest counts', async (t) => {
+t.test('of several presence states of an actor the strongest counts', async (t) => {
   const known = new ConversationPresence();
   known.update('two', [['act_ada', 'online', false]], 10);
   known.update('three', [['act_ada', 'away', true]], 10);

@@ -132,7 +132,7 @@ t.test('on a node that is behind the previous one, no message arrives again', as
   for (const reader of [resident, resumed, subscribed]) reader.close();
 });
 
-t.test('nothing seen and nothing missed', async (t) => {
+t.test('a resume that missed nothing delivers nothing', async (t) => {
   const client = await ground.ready();
   const { cursor } = await client.frame('ready');
   const reply = await client.request('resume', { cursor, conversations: {} });

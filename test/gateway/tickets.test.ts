@@ -27,7 +27,7 @@ t.test('a ticket opens one socket', async (t) => {
   client.close();
 });
 
-t.test('of two concurrent uses one succeeds', async (t) => {
+t.test('of two concurrent uses of a ticket one succeeds', async (t) => {
   const { ticket } = await take();
   const attempts = await Promise.allSettled(Array.from({ length: 5 }, () => ground.tickets.redeem(ticket)));
   t.equal(attempts.filter(({ status }) => status === 'fulfilled').length, 1);

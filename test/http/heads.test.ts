@@ -81,7 +81,7 @@ t.test('requests that the library answers itself', async (t) => {
   t.same(handled, ['GET x']);
 });
 
-t.test('an Idempotency-Key beyond printable ASCII', async (t) => {
+t.test('an Idempotency-Key loses bytes beyond ASCII at its end', async (t) => {
   const keys: string[] = [];
   const { port } = await serve(t, {
     idempotency: {
@@ -107,7 +107,7 @@ t.test('an Idempotency-Key beyond printable ASCII', async (t) => {
   t.same(keys.at(-1), 'ordre-');
 });
 
-t.test('GET /v1/realtime without an upgrade', async (t) => {
+t.test('GET /v1/realtime without an upgrade is answered 426', async (t) => {
   const { port } = await serve(t, { publicRoutes: upgradeRoutes() });
   const { status, headers, body } = await get(port, '/v1/realtime');
   t.equal(status, 426);

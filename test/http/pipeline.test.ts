@@ -320,7 +320,7 @@ t.test('thrown values, as the caller sees them', async (t) => {
   t.equal(unknown.headers.get('www-authenticate'), 'Bearer');
 });
 
-t.test('public routes ask for nothing', async (t) => {
+t.test('public routes need no credential', async (t) => {
   const fixture = await serve(t);
   const health = await call(fixture, 'GET', '/healthz', { headers: {} });
   t.match(health, { status: 200, type: 'application/json', body: { status: 'up' } });

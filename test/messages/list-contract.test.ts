@@ -57,7 +57,7 @@ t.test('each item is the message as Send Message answered it', async (t) => {
   t.strictSame((await list(conversation, '', { token: ada.access_token })).data, [sent]);
 });
 
-t.test('after_sequence: from there on, oldest first', async (t) => {
+t.test('after_sequence lists later messages, oldest first', async (t) => {
   const conversation = await filled(9);
   t.strictSame(sequences(await list(conversation, 'after_sequence=0')), upFrom(1, 9));
   t.strictSame(await list(conversation, 'after_sequence=9'), envelope([]));
@@ -71,7 +71,7 @@ t.test('after_sequence: from there on, oldest first', async (t) => {
   t.strictSame(sequences(await follow(second.page_info.previous_page_url)), [4, 5, 6, 7]);
 });
 
-t.test('before_sequence: from there back, newest first', async (t) => {
+t.test('before_sequence lists earlier messages, newest first', async (t) => {
   const conversation = await filled(9);
   for (const before of [0, 1]) {
     t.strictSame(await list(conversation, `before_sequence=${before}`), envelope([]), `${before}`);

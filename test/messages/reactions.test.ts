@@ -47,7 +47,7 @@ t.test('an emoji has one form', async (t) => {
   }
 });
 
-t.test('one actor, one emoji, once', async (t) => {
+t.test('an actor reacts with one emoji once', async (t) => {
   const id = await cases.conversation('internal');
   const sent = await cases.sent(id);
   const own = { emoji: THUMB, count: 1, actor_ids: [grace.id], mine: true };
@@ -291,7 +291,7 @@ t.test('threads: replies are listed and counted as the reader sees them', async 
   t.equal(await refusal('GET', `${pathOf(question.id)}/replies?limit=0`), '400 parameter_invalid limit');
 });
 
-t.test('threads: pages in both directions', async (t) => {
+t.test('threads are paged in both directions', async (t) => {
   const id = await cases.conversation('internal');
   const root = await cases.sent(id);
   const replies = [];

@@ -581,7 +581,7 @@ t.test('a send refuses bad input', async (t) => {
     honest += 1;
   };
 
-  await t.test('values of the wrong JSON type', async (t) => {
+  await t.test('a send refuses values of the wrong JSON type', async (t) => {
     for (const [name, type] of Object.entries(FIELDS)) {
       for (const value of valuesNot(type)) {
         const answer = await post({ [name]: value });
@@ -697,7 +697,7 @@ t.test('a send refuses bad input', async (t) => {
     await accepted(t, post(longest), 'everything as long as it may be');
   });
 
-  await t.test('values outside their sets, ranges and formats', async (t) => {
+  await t.test('a send refuses values outside their sets, ranges and formats', async (t) => {
     const cases: [fields: Fields, expected: string][] = [
       [{ mode: 'Send' }, '422 validation_failed mode'],
       [{ channel: 'sms' }, '422 validation_failed channel'],
