@@ -38,7 +38,7 @@ t.test('the export of a process is verified by another one, without a database',
   writeFileSync(file, exported.stdout);
 });
 
-t.test('kept heads and keys are read from files', async (t) => {
+t.test('audit verify compares a file with kept heads and keys', async (t) => {
   const verify = (...options: string[]) => admin('audit', 'verify', '--file', file, ...options);
   const kept = join(directory, 'heads');
   writeFileSync(kept, JSON.stringify(head, null, 2));

@@ -53,7 +53,7 @@ t.test('templates name only values of their sets', async (t) => {
   judge(t, templates, 200);
 });
 
-t.test('functions and indexes of the database', async (t) => {
+t.test('functions and indexes of the database name only values of their sets', async (t) => {
   const { rows } = await client.query<Sql>(
     `SELECT proname AS place, prosrc AS text FROM pg_proc WHERE pronamespace = 'public'::regnamespace
      UNION ALL SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'`,
