@@ -546,7 +546,7 @@ async function otherNode(t: Teardown): Promise<Pushes> {
     watch: NO_WATCH,
     vapid: await Vapid.open({ database, subject: 'mailto:ops@example.com' }),
     // Its engine is not connected: announcements of the node under test do not reach it.
-    audience: { of: async (accountId) => new Set(await readSubscribers(database, accountId)) },
+    audience: { get: async (accountId) => new Set(await readSubscribers(database, accountId)) },
     settings: { of: (id) => new SettingsOfUsers(database, rights).of(id) },
   });
   t.teardown(async () => {

@@ -12,34 +12,19 @@ export type Subscribers = ReadonlySet<string>;
  * nothing. The first subscription of a user is announced. The end of the last one is not, because
  * it costs at most one lookup.
  */
-export class PushAudience {
-  readonly #cache: RevocableCache<Subscribers>;
-
-  constructor(db: Querier, rights: Rights) {
-    this.#cache = new RevocableCache<Subscribers>({
-      rights,
-      max: MAX_ACCOUNTS,
-      load: async (accountId) => new Set(await readSubscribers(db, accountId)),
-      subjectsOf: (_subscribers, accountId) => [subjectOf(accountId)],
-    });
-  }
-
-  /** Synchronous if cached. */
-  of(accountId: string): Subscribers | Promise<Subscribers> {
-    return this.#cache.get(accountId);
-  }
-
-  close(): void {
-    this.#cache.close();
-  }
+export function pushAudience(db: Querier, rights: Rights): RevocableCache<Subscribers> {
+  return new RevocableCache<Subscribers>({
+    rights,
+    max: 10_000,
+    load: async (accountId) => new Set(await readSubscribers(db, accountId)),
+    subjectsOf: (_subscribers, accountId) => [subjectOf(accountId)],
+  });
 }
 
 /** Must run in the transaction of the first subscription of a user. */
 export function announceSubscriber(tx: Tx, accountId: string): Promise<void> {
   return enqueueRightsChanged(tx, [subjectOf(accountId)]);
 }
-
-const MAX_ACCOUNTS = 10_000;
 
 function subjectOf(accountId: string): string {
   return `push-subscriptions:${accountId}`;

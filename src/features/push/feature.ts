@@ -1,6 +1,6 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
-import { PushAudience } from './audience.ts';
+import { pushAudience } from './audience.ts';
 import { deleteDigestOf, readDigest, readDigests, settleDigest } from './digest-store.ts';
 import { Digests, writeDigestMail } from './digests.ts';
 import { Pushes } from './pushes.ts';
@@ -29,7 +29,7 @@ export const push: Feature = {
   waitingDigests: readDigests,
   async open({ config, database, watch, rights, settings, guard, metrics, log, disposer }) {
     const vapid = await Vapid.open({ database, subject: config.vapidSubject });
-    const audience = disposer.add('users with push subscriptions', new PushAudience(database, rights), (it) =>
+    const audience = disposer.add('users with push subscriptions', pushAudience(database, rights), (it) =>
       it.close(),
     );
     const post = disposer.add('requests to push services', new GuardedPost(guard), (it) => it.close());

@@ -1,6 +1,7 @@
 import type { ResourcesChanged } from '../../core/events/changes.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
+import type { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import { type Backoff, delayAfter } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
@@ -11,7 +12,7 @@ import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { type AttemptOptions, attempt, type Tried } from './attempt.ts';
-import type { PushAudience, Subscribers } from './audience.ts';
+import type { Subscribers } from './audience.ts';
 import {
   addDeliveries,
   DELIVERIES,
@@ -29,7 +30,7 @@ import { GIVEN_UP, PUSHED_FOR_MS, RETRIES } from './times.ts';
 export interface PushesOptions extends AttemptOptions {
   readonly database: Database;
   readonly watch: Pick<DueWatch, 'add'>;
-  readonly audience: Pick<PushAudience, 'of'>;
+  readonly audience: Pick<RevocableCache<Subscribers>, 'get'>;
   readonly settings: Pick<SettingsOfUsers, 'of'>;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -136,7 +137,7 @@ export class Pushes {
     for (const rows of groups) {
       const [first] = rows;
       if (first === undefined) continue;
-      const subscribers = this.#options.audience.of(first.account_id);
+      const subscribers = this.#options.audience.get(first.account_id);
       if (subscribers instanceof Promise) {
         unknown ??= [];
         unknown.push(subscribers.then((known) => rows.filter((row) => known.has(row.recipient_id))));

@@ -2,16 +2,15 @@ import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
 import { delayAfter } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
-import type { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
+import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { attempt } from './attempt.ts';
 import type { Delivery, FirstTry, Outcome, ReadData, Receiver } from './delivery.ts';
-import { DELIVERIES, type DeliveryState, HAS_DUE, pending } from './delivery-store.ts';
+import { addDeliveries, DELIVERIES, type DeliveryState, HAS_DUE, pending } from './delivery-store.ts';
 import type { Receivers } from './receivers.ts';
-import { type Recorded, recorder } from './recorder.ts';
 import type { WebhookTimes } from './times.ts';
 
 export interface DelivererOptions {
@@ -45,14 +44,7 @@ export class Deliverer {
     this.#options = options;
     const { database, times, metrics, log, timeoutMs = TIMEOUT_MS } = options;
     this.#timeoutMs = timeoutMs;
-    this.#recorder = recorder({
-      database,
-      log,
-      onWritten: (written) => {
-        this.#count(written);
-        options.onWritten(written);
-      },
-    });
+    this.#recorder = new GatheredWrites({ gatherMs: 50, most: 500, write: (ones) => this.#write(ones) });
     this.#sender = new Sender<Try>({
       name: 'webhook deliveries',
       lanes: {
@@ -200,13 +192,47 @@ export class Deliverer {
     return this.#timeoutMs * LEASED_TIMEOUTS;
   }
 
-  #count(written: readonly Recorded[]): void {
+  /**
+   * Writes deliveries and outcomes. An outcome never precedes its row. If Postgres loses one, the
+   * delivery is tried again when its lease ends. Rejects if new deliveries were not written.
+   */
+  async #write(ones: readonly Recorded[]): Promise<void> {
+    const { database, log } = this.#options;
+    const [added, settled] = [ones.filter(({ isNew }) => isNew), ones.filter(({ isNew }) => !isNew)];
+    // Not durable on return, but the log of Postgres has them before the removal of the outbox row:
+    // after a crash that loses them the event still exists, and is handled again.
+    const [adding, settling] = await Promise.allSettled([
+      added.length === 0 ? undefined : addDeliveries(database.relaxed, added),
+      DELIVERIES.settle(
+        database.relaxed,
+        settled.map(({ delivery: { webhook_id, id }, state }) => ({ webhook_id, id, ...state })),
+      ),
+    ]);
+    if (adding.status === 'fulfilled') this.#note(added);
+    if (settling.status === 'fulfilled') this.#note(settled);
+    else {
+      const about = { err: settling.reason, rows: settled.length };
+      log.warn(about, 'could not write outcomes of webhook deliveries');
+    }
+    if (adding.status === 'rejected') throw adding.reason;
+  }
+
+  #note(written: readonly Recorded[]): void {
     const { webhookDeliveries } = this.#options.metrics;
     for (const { delivery, state } of written) {
       if (state.status !== 'pending') webhookDeliveries.inc({ outcome: state.status });
       else if (state.attempts > delivery.attempts) webhookDeliveries.inc({ outcome: 'retried' });
     }
+    this.#options.onWritten(written);
   }
+}
+
+/** The state of a delivery, to be written or written. */
+export interface Recorded {
+  readonly delivery: Delivery;
+  readonly state: DeliveryState;
+  /** Whether the delivery has no row yet. */
+  readonly isNew: boolean;
 }
 
 /** A delivery that this node tries or is about to try. */

@@ -3,8 +3,7 @@ import { audit } from '../../core/audit/audit.ts';
 import { readAdmins } from '../../core/notifications/causes/waiting-work.ts';
 import { notifyUsers } from '../../core/notifications/feed/notify-users.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Tx } from '../../platform/db/connection/handle.ts';
-import { lockWebhookById, setDisabled, type WebhookRow } from './webhook-store.ts';
+import { lockWebhookById, setDisabled } from './webhook-store.ts';
 
 /** Disables a webhook without a caller's request, and notifies the admins of its account. */
 export async function disableWebhook(
@@ -23,27 +22,19 @@ export async function disableWebhook(
       action: 'webhook.disabled',
       details: { webhook_id: id, reason },
     });
-    await notifyAdmins(tx, disabled, reason);
-  });
-}
-
-async function notifyAdmins(
-  tx: Tx,
-  { id, account_id: accountId, url, disabled_at: at }: WebhookRow,
-  reason: keyof typeof TEXTS,
-): Promise<void> {
-  await notifyUsers(tx, await readAdmins(tx, accountId, null), {
-    account_id: accountId,
-    category: 'webhook.disabled',
-    title: `A webhook to ${new URL(url).host} was disabled`,
-    body: TEXTS[reason],
-    priority: 'high',
-    sender_id: null,
-    sender_type: 'system',
-    resource: null,
-    message_id: null,
-    agent_run_id: null,
-    cause: { key: id, at: at! },
+    await notifyUsers(tx, await readAdmins(tx, webhook.account_id, null), {
+      account_id: webhook.account_id,
+      category: 'webhook.disabled',
+      title: `A webhook to ${new URL(webhook.url).host} was disabled`,
+      body: TEXTS[reason],
+      priority: 'high',
+      sender_id: null,
+      sender_type: 'system',
+      resource: null,
+      message_id: null,
+      agent_run_id: null,
+      cause: { key: id, at: disabled.disabled_at! },
+    });
   });
 }
 

@@ -2,8 +2,8 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
+import type { Recorded } from './deliverer.ts';
 import { disableWebhook } from './disable.ts';
-import type { Recorded } from './recorder.ts';
 import type { WebhookTimes } from './times.ts';
 
 export interface HealthOptions {
