@@ -20,7 +20,7 @@ import type { Arrival } from '../transports/intake.ts';
 import { decideFate, type Fate, newCase } from './fate.ts';
 import { insertIncoming, lockIncoming, writeIncoming } from './incoming-store.ts';
 import { messageOf } from './mail-message.ts';
-import { boundedIds, storable } from './storable.ts';
+import { storable } from './storable.ts';
 
 export interface AcceptOptions {
   readonly database: Database;
@@ -74,7 +74,7 @@ async function receive(
       recipients: JSON.stringify(recipientsOf(arrival)),
       subject: storable(mail.subject ?? '') || null,
       in_reply_to: storable(mail.inReplyTo ?? '') || null,
-      thread_ids: boundedIds(mail.references),
+      thread_ids: mail.references.map(storable),
       verdict: JSON.stringify(verdict),
       body_text: storable(mail.text) || null,
       body_html: mail.html === null ? null : storable(mail.html),

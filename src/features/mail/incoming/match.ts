@@ -2,7 +2,6 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readBounceAddress } from '../outgoing/bounce-address.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
-import type { ParsedMail } from '../reading/parsed-mail.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { DELIVERED, MAX_ADDRESSES } from '../transports/recipients.ts';
 import { type NamedCase, readNamedCases, readThreadedCases } from './incoming-store.ts';
@@ -18,7 +17,7 @@ export async function findCases(
   key: MailKey,
   { inbox, envelope, mail }: Pick<Arrival, 'inbox' | 'envelope' | 'mail'>,
 ): Promise<string[]> {
-  const rfcIds = referencesOf(mail);
+  const rfcIds = [...new Set([mail.inReplyTo ?? [], [...mail.references].reverse()].flat())];
   const named: NamedCase[] = rfcIds.flatMap((id) => readMessageId(key, id) ?? []);
   // Absence notes go to the return path, often without naming the mail that they answer.
   const bounced = bouncedMail(key, { envelope, mail });
@@ -43,16 +42,3 @@ export function bouncedMail(
   }
   return undefined;
 }
-
-/**
- * Returns In-Reply-To, then References from right to left, without the middle of too long a chain.
- */
-function referencesOf({ inReplyTo, references }: ParsedMail): string[] {
-  const nearest = [
-    ...references.slice(0, MAX_REFERENCES),
-    ...references.slice(MAX_REFERENCES).slice(-MAX_REFERENCES),
-  ];
-  return [...new Set([inReplyTo ?? [], nearest.reverse()].flat())];
-}
-
-const MAX_REFERENCES = 50;

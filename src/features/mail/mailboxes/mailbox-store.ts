@@ -28,17 +28,15 @@ export async function insertMailbox(
 }
 
 /** Throws `resource_not_found` (param id). */
-export async function lockMailbox(tx: Tx, accountId: string, id: string): Promise<MailboxRow> {
-  const row = await tx.kysely
+export function lockMailbox(tx: Tx, accountId: string, id: string): Promise<MailboxRow> {
+  return tx.kysely
     .selectFrom('inboxes')
     .selectAll()
     .where('account_id', '=', accountId)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .forUpdate()
-    .executeTakeFirst();
-  if (row === undefined) throw notFound('inbox', 'id');
-  return row;
+    .executeTakeFirstOrThrow(() => notFound('inbox', 'id'));
 }
 
 export type InboxChange = Pick<

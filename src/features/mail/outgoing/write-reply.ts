@@ -5,7 +5,6 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { MailRow } from '../mail-store.ts';
 import { makeBounceAddress } from './bounce-address.ts';
-import type { MailAttachment } from './compose-mail.ts';
 import type { FileLinks } from './file-links.ts';
 import type { MailKey } from './mail-key.ts';
 import { replyText } from './reply-text.ts';
@@ -70,19 +69,14 @@ export async function writeReply(
       text,
       html,
       attachments: isAttached
-        ? files.map(({ key, name, type }) => attached(store, key, name, type ?? 'application/octet-stream'))
+        ? files.map(({ key, name, type }) => ({
+            filename: name,
+            contentType: type ?? 'application/octet-stream',
+            read: () => readFile(store, key),
+          }))
         : [],
     },
   };
-}
-
-function attached(
-  store: Pick<ObjectStore, 'open'>,
-  key: string,
-  filename: string,
-  contentType: string,
-): MailAttachment {
-  return { filename, contentType, read: () => readFile(store, key) };
 }
 
 async function* readFile(store: Pick<ObjectStore, 'open'>, key: string): AsyncIterable<Buffer> {

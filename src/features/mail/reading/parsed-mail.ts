@@ -8,7 +8,7 @@ export interface ParsedMail {
   /** Message-ID without brackets, if any. */
   readonly rfcId: string | null;
   readonly inReplyTo: string | null;
-  /** References without brackets, oldest first. */
+  /** References without brackets, oldest first: at most 100, of at most 900 characters each. */
   readonly references: readonly string[];
   readonly from: Mailbox | null;
   readonly replyTo: Mailbox | null;
