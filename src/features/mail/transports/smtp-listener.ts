@@ -8,7 +8,6 @@ import {
 } from 'smtp-server';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit.ts';
-import type { TlsTexts } from '../../../platform/http/connection/tls-files.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
@@ -33,7 +32,11 @@ export interface SmtpListenerOptions {
   readonly limits?: Partial<typeof SMTP_LIMITS>;
 }
 
-type Certificate = Pick<TlsTexts, 'cert' | 'key'>;
+/** PEM texts. */
+interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
 
 /**
  * By default, mail servers keep at most 20 connections to another one, and reuse each for minutes.
