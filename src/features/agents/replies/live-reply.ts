@@ -7,14 +7,14 @@ import type {
   MessageSnapshot,
 } from '../../../contract/protocol/socket/event-data.ts';
 import type { ConversationFacts } from '../../../core/conversations/directory.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { allMentions } from '../../../core/messages/sending/mentions.ts';
 import type { NewMessage } from '../../../core/messages/timeline/new-message.ts';
 import type { WritePath } from '../../../core/messages/timeline/write-path.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import type { Engine, Subscription } from '../../../platform/engine/engine.ts';
+import type { Subscription } from '../../../platform/engine/engine.ts';
 import type { Frame } from '../../../platform/engine/frame.ts';
 import { publish, snapshotFrame, type TextEvent } from '../../../platform/engine/publish.ts';
 import type { TextPosition } from '../../../platform/engine/text-position.ts';
@@ -26,9 +26,7 @@ import { ReplyText } from './reply-text.ts';
 import type { ReplyCheckpoint } from './store.ts';
 
 /** The dependencies that the replies of a node share. */
-export interface ReplyHost {
-  readonly database: Database;
-  readonly engine: Engine;
+export interface ReplyHost extends Pick<NodeParts, 'database' | 'engine'> {
   readonly writePath: Pick<WritePath, 'append'>;
   readonly pace: Pace;
   /** The reply needs no more frames and can be forgotten. */

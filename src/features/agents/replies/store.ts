@@ -1,4 +1,4 @@
-import { type Insertable, type Selectable, sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import { MESSAGE_COLUMNS, type MessageRow } from '../../../core/resources/message.ts';
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
@@ -95,14 +95,8 @@ export function findStrays(db: Db): Promise<Pick<RunRow, 'id' | 'conversation_id
   return db.query(FIND_STRAYS);
 }
 
-/** A file of a run, as an attachment shows it. */
-export type ArtifactFile = Pick<
-  Selectable<Schema['artifacts']>,
-  's3_key' | 'filename' | 'content_type' | 'size_bytes'
->;
-
 /** Returns files of a run in the order of their creation. */
-export function readArtifacts(tx: Tx, runId: string, ids: readonly string[]): Promise<ArtifactFile[]> {
+export function readArtifacts(tx: Tx, runId: string, ids: readonly string[]) {
   return tx.kysely
     .selectFrom('artifacts')
     .select(['s3_key', 'filename', 'content_type', 'size_bytes'])

@@ -135,14 +135,16 @@ export class Runner {
   /** Never rejects. */
   async #run(active: Active): Promise<void> {
     const { run, log } = active;
-    const { metrics } = this.#options;
+    const { metrics, replies, authenticator } = this.#options;
     let reply: AgentReply | null = null;
     try {
       const prepared = await this.#prepare(active);
       reply = prepared.reply;
       const outcome = await prepared.execution.run();
       metrics.agentRuns.inc({ outcome });
-      if (outcome === 'completed') await this.#deliver(run);
+      if (outcome !== 'completed') return;
+      // The role is read again, as it stands when the reply is complete.
+      await replies.deliver(run, await authenticator.principalOf(identityOf(run)));
     } catch (error) {
       try {
         await this.#endOtherwise(active, reply, error);
@@ -189,12 +191,6 @@ export class Runner {
       isStartedByMail: await isStartedByMail(database, run),
     });
     return { execution, reply };
-  }
-
-  /** Reads the role again, as it stands when the reply is complete. */
-  async #deliver(run: RunRow): Promise<void> {
-    const { authenticator, replies } = this.#options;
-    await replies.deliver(run, await authenticator.principalOf(identityOf(run)));
   }
 
   /**
