@@ -498,7 +498,7 @@ const WRONG: Readonly<Record<string, readonly [path: string, text: string, messa
   'a row type asserted': ['src/features/agents/a.ts', 'await db.query<Row>(READ);', /a row type asserted/],
   'a statement for others': [
     'src/features/agents/a.ts',
-    'export const READ = statement({});',
+    "export const READ = statement('read')`SELECT`;",
     /a statement for others/,
   ],
   'the inside of a library': [

@@ -15,18 +15,12 @@ export async function noteFeatures(database: Database, features: readonly Featur
   }
 }
 
-const NOTE_THERE = statement<[setting: string]>({
-  name: 'note-feature-there',
-  text: `
+const NOTE_THERE = statement<[setting: string]>('note-feature-there')`
     INSERT INTO settings (name, value) VALUES ($1, 'there')
-    ON CONFLICT (name) DO UPDATE SET value = 'there', created_at = clock_timestamp()`,
-});
+    ON CONFLICT (name) DO UPDATE SET value = 'there', created_at = clock_timestamp()`;
 
 // Nodes of the previous version write no row, so a new row first says that the feature is there.
-const NOTE_LEFT_OUT = statement<[setting: string]>({
-  name: 'note-feature-left-out',
-  text: `
+const NOTE_LEFT_OUT = statement<[setting: string]>('note-feature-left-out')`
     INSERT INTO settings AS s (name, value) VALUES ($1, 'there')
     ON CONFLICT (name) DO UPDATE SET value = 'left out'
-      WHERE s.value <> 'left out' AND s.created_at < clock_timestamp() - interval '3 min'`,
-});
+      WHERE s.value <> 'left out' AND s.created_at < clock_timestamp() - interval '3 min'`;

@@ -52,7 +52,7 @@ export function adminRoutes(routes: PublicRoutes): PublicRoutes {
   return { '/': () => json(200, { paths: Object.keys(routes) }), ...routes };
 }
 
-const PROBE = statement({ name: 'probe', text: 'SELECT 1 AS up' });
+const PROBE = statement('probe')`SELECT 1 AS up`;
 
 function json(status: number, value: object) {
   return { status, body: JSON.stringify(value) };

@@ -64,10 +64,7 @@ t.test('a credential becomes a principal', async (t) => {
     const { key } = await rows.key();
     const lock = await database.pool.connect();
     await lock.query('SELECT pg_advisory_lock(4711)');
-    const waiting = statement({
-      name: 'test-wait',
-      text: 'SELECT FROM pg_advisory_xact_lock(4711)',
-    });
+    const waiting = statement('test-wait')`SELECT FROM pg_advisory_xact_lock(4711)`;
     let ended = 0;
     const pages = [...database.readers, database.pipeline, database.bulk].map((connection) =>
       connection.query(waiting).then(() => {

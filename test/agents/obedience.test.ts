@@ -121,9 +121,7 @@ async function reader() {
  */
 async function everything({ database }: TestApp): Promise<Record<string, unknown>> {
   const [row] = await database.query(
-    statement<[], Record<string, unknown>>({
-      name: 'test-everything',
-      text: `
+    statement<[], Record<string, unknown>>('test-everything')`
       SELECT (SELECT count(*) FROM messages) AS messages, (SELECT count(*) FROM entities) AS entities,
         (SELECT count(*) FROM agent_definitions) AS agents, (SELECT count(*) FROM api_keys) AS keys,
         (SELECT count(*) FROM roles) AS roles, (SELECT count(*) FROM participants) AS participants,
@@ -131,7 +129,6 @@ async function everything({ database }: TestApp): Promise<Record<string, unknown
         (SELECT count(*) FROM agent_runs) AS runs,
         (SELECT json_agg(endpoint_tool_review ORDER BY id) FROM agent_definitions) AS reviews,
         (SELECT json_agg(legal_hold ORDER BY id) FROM conversations) AS holds`,
-    }),
   );
   // The run itself.
   return { ...row, runs: Math.max(Number(row!.runs), 1) };

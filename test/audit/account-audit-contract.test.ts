@@ -127,10 +127,8 @@ t.test('it is for admins, and for keys of an admin role', async (t) => {
   t.strictSame([neighbour.status, neighbour.body.data], [200, []], 'of its own account alone');
 });
 
-const COUNT = statement<[accountId: string], { count: number }>({
-  name: 'count-audit',
-  text: 'SELECT count(*) FROM audit_events WHERE account_id = $1',
-});
+const COUNT = statement<[accountId: string], { count: number }>('count-audit')`
+    SELECT count(*) FROM audit_events WHERE account_id = $1`;
 
 async function createGroup(title: string, token: string): Promise<string> {
   const body = { type: 'group', title, participants: [] };

@@ -107,8 +107,6 @@ export class TestChain {
   }
 }
 
-const COUNT = statement<[accountId: string], { rows: number; unsealed: number }>({
-  name: 'count-audit-rows',
-  text: `SELECT count(*) AS rows, count(*) FILTER (WHERE number IS NULL) AS unsealed
-    FROM audit_events WHERE account_id = $1`,
-});
+const COUNT = statement<[accountId: string], { rows: number; unsealed: number }>('count-audit-rows')`
+    SELECT count(*) AS rows, count(*) FILTER (WHERE number IS NULL) AS unsealed
+    FROM audit_events WHERE account_id = $1`;

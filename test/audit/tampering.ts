@@ -269,37 +269,27 @@ function sort(links: StoredLink[]): void {
   links.sort((a, b) => a.number - b.number);
 }
 
-const DELETE_EVENTS = statement<[accountId: string]>({
-  name: 'tampering-delete-events',
-  text: 'DELETE FROM audit_events WHERE account_id = $1',
-});
+const DELETE_EVENTS = statement<[accountId: string]>('tampering-delete-events')`
+    DELETE FROM audit_events WHERE account_id = $1`;
 
-const DELETE_CHECKPOINTS = statement<[accountId: string]>({
-  name: 'tampering-delete-checkpoints',
-  text: 'DELETE FROM audit_checkpoints WHERE account_id = $1',
-});
+const DELETE_CHECKPOINTS = statement<[accountId: string]>('tampering-delete-checkpoints')`
+    DELETE FROM audit_checkpoints WHERE account_id = $1`;
 
-const INSERT_EVENTS = statement<[accountId: string, links: string]>({
-  name: 'tampering-insert-events',
-  text: `
+const INSERT_EVENTS = statement<[accountId: string, links: string]>('tampering-insert-events')`
     INSERT INTO audit_events (id, account_id, conversation_id, actor_id, action, details, created_at, number, sealed_at,
       salt, details_hash, hash, erasure)
     SELECT l->>'id', $1, l->>'conversation_id', l->>'actor_id', l->>'action', l->'details',
       (l->>'created_at')::timestamptz, (l->>'number')::bigint, (l->>'sealed_at')::timestamptz,
       decode(l->>'salt', 'hex'), decode(l->>'details_hash', 'hex'), decode(l->>'hash', 'hex'),
       nullif(l->'erasure', 'null')
-    FROM jsonb_array_elements($2::jsonb) AS l`,
-});
+    FROM jsonb_array_elements($2::jsonb) AS l`;
 
-const INSERT_CHECKPOINTS = statement<[accountId: string, checkpoints: string]>({
-  name: 'tampering-insert-checkpoints',
-  text: `
+const INSERT_CHECKPOINTS = statement<[accountId: string, checkpoints: string]>(
+  'tampering-insert-checkpoints',
+)`
     INSERT INTO audit_checkpoints (account_id, last, checkpoint)
     SELECT $1, (c->>'last')::bigint, c FROM jsonb_array_elements($2::jsonb) AS c
-    ON CONFLICT DO NOTHING`,
-});
+    ON CONFLICT DO NOTHING`;
 
-const SET_HEAD = statement<[accountId: string, head: string | null]>({
-  name: 'tampering-set-head',
-  text: 'UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1',
-});
+const SET_HEAD = statement<[accountId: string, head: string | null]>('tampering-set-head')`
+    UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1`;

@@ -111,10 +111,8 @@ export async function setMessagesDays(node: TestNode, days: number | null): Prom
   );
 }
 
-const DELETED_LONG_AGO = statement<[conversationId: string]>({
-  name: 'test-deleted-long-ago',
-  text: "UPDATE conversations SET deleted_at = deleted_at - interval '40 days' WHERE id = $1 AND deleted_at IS NOT NULL",
-});
+const DELETED_LONG_AGO = statement<[conversationId: string]>('test-deleted-long-ago')`
+    UPDATE conversations SET deleted_at = deleted_at - interval '40 days' WHERE id = $1 AND deleted_at IS NOT NULL`;
 
 /** Erases the person with all messages, and waits for the end of it. */
 export async function erasePerson(node: TestNode, actorId: string): Promise<Answer> {

@@ -444,16 +444,12 @@ async function measure(t: Tap, expected: Readonly<Record<string, number>>, what:
 type Tap = Pick<typeof t, 'ok'>;
 
 // Without a wake-up of the server's own sweep.
-const AUDIT_POLICY = statement<[accountId: string, days: number]>({
-  name: 'test-audit-policy',
-  text: 'UPDATE retention_policies SET audit_days = $2, swept_at = NULL WHERE account_id = $1',
-});
+const AUDIT_POLICY = statement<[accountId: string, days: number]>('test-audit-policy')`
+    UPDATE retention_policies SET audit_days = $2, swept_at = NULL WHERE account_id = $1`;
 
-const AGE_WRITTEN = statement<[accountId: string, days: number]>({
-  name: 'age-written-audit',
-  text: `UPDATE audit_events SET created_at = created_at - $2::integer * interval '1 day'
-    WHERE account_id = $1 AND xmin = pg_current_xact_id()::xid`,
-});
+const AGE_WRITTEN = statement<[accountId: string, days: number]>('age-written-audit')`
+    UPDATE audit_events SET created_at = created_at - $2::integer * interval '1 day'
+    WHERE account_id = $1 AND xmin = pg_current_xact_id()::xid`;
 
 const POLICY = statement<
   [
@@ -463,19 +459,13 @@ const POLICY = statement<
     notifications: number | null,
     runs: number | null,
   ]
->({
-  name: 'test-policy',
-  text: `
+>('test-policy')`
     INSERT INTO retention_policies (account_id, messages_days, files_days, notifications_days, runs_days)
     VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (account_id) DO UPDATE SET messages_days = excluded.messages_days, files_days = excluded.files_days,
-      notifications_days = excluded.notifications_days, runs_days = excluded.runs_days`,
-});
+      notifications_days = excluded.notifications_days, runs_days = excluded.runs_days`;
 
-const AGE_NOTIFICATIONS = statement<[days: number]>({
-  name: 'test-age-notifications',
-  text: `
+const AGE_NOTIFICATIONS = statement<[days: number]>('test-age-notifications')`
     UPDATE notifications n SET created_at = created_at - make_interval(days => $1::int),
       id = left(notification_id(created_at - make_interval(days => $1::int), '', ''), 17) || right(n.id, 11)
-    WHERE created_at > now() - interval '1 day'`,
-});
+    WHERE created_at > now() - interval '1 day'`;

@@ -201,10 +201,8 @@ async function missedBySubscribers(ids: readonly string[], since: Since) {
 }
 
 async function currentTransaction(): Promise<Since> {
-  const current = statement<[], Since>({
-    name: 'test-current-xact',
-    text: 'SELECT pg_current_xact_id() AS xid, now() AS began',
-  });
+  const current = statement<[], Since>('test-current-xact')`
+    SELECT pg_current_xact_id() AS xid, now() AS began`;
   const [row] = await app.database.query(current);
   return row!;
 }

@@ -150,7 +150,7 @@ async function loadStatements(): Promise<Sql[]> {
       const result = next(loaded, context);
       if (loaded !== url) return result;
       const source = String(result.source);
-      const collecting = source.replace('return { name, text, isBulk };', (all) => {
+      const collecting = source.replace('return { name, text, isBulk: false };', (all) => {
         isHooked = true;
         return `globalThis.${COLLECT}({ name, text }); ${all}`;
       });

@@ -400,11 +400,9 @@ async function validity(database: Database): Promise<object[]> {
 /** The process id of the backend that builds an index. */
 async function buildOf(database: Database): Promise<number | undefined> {
   const [row] = await database.query(
-    statement<[], { pid: number }>({
-      name: 'builder',
-      text: `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+    statement<[], { pid: number }>('builder')`
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
       AND query LIKE 'CREATE INDEX CONCURRENTLY%'`,
-    }),
   );
   return row?.pid;
 }

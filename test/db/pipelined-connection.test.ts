@@ -11,7 +11,7 @@ const log = createLog('silent');
 const ONE = { name: 'one', text: 'SELECT 1 AS one' };
 const DIVIDE = { name: 'divide', text: 'SELECT 12 / $1::int AS result' };
 const SLEEP = { name: 'sleep', text: 'SELECT pg_sleep($1)' };
-const BACKEND = statement<[], { pid: number }>({ name: 'backend', text: 'SELECT pg_backend_pid() AS pid' });
+const BACKEND = statement<[], { pid: number }>('backend')`SELECT pg_backend_pid() AS pid`;
 
 /** Each query alone, and those of a turn together. */
 for (const gather of [1, 8]) {

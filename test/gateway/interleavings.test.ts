@@ -69,10 +69,8 @@ t.test('an edit whose message was lost: read from Postgres, once, as it is now',
   const { conversation, client } = await freshConversation();
   await insert(conversation, 1, 'edited');
   const [row] = await database.query(
-    statement<[conversation: string], { updated_at: string }>({
-      name: 'test-updated-at',
-      text: 'SELECT updated_at FROM messages WHERE conversation_id = $1',
-    }),
+    statement<[conversation: string], { updated_at: string }>('test-updated-at')`
+    SELECT updated_at FROM messages WHERE conversation_id = $1`,
     conversation,
   );
   await ground.publish(conversation, {
@@ -173,10 +171,8 @@ async function subscribed(conversation = group): Promise<Client> {
 
 async function head(): Promise<number> {
   const [row] = await database.query(
-    statement<[group: string], { head: number }>({
-      name: 'test-head',
-      text: 'SELECT coalesce(max(sequence), 0)::int AS head FROM messages WHERE conversation_id = $1',
-    }),
+    statement<[group: string], { head: number }>('test-head')`
+    SELECT coalesce(max(sequence), 0)::int AS head FROM messages WHERE conversation_id = $1`,
     group,
   );
   return row?.head ?? 0;

@@ -213,11 +213,9 @@ t.test("the actor's own feed: notifications, conversations joined and left", asy
   const left = await missed.newConversation(grace.id);
   await ground.setMember(left, grace.id, false);
   const [{ id: notification } = { id: '' }] = await database.query(
-    statement<[accountId: string, recipientId: string], { id: string }>({
-      name: 'test-notify',
-      text: `INSERT INTO notifications (id, account_id, recipient_id, category, title, created_at, updated_at)
+    statement<[accountId: string, recipientId: string], { id: string }>('test-notify')`
+    INSERT INTO notifications (id, account_id, recipient_id, category, title, created_at, updated_at)
         VALUES (notification_id(now(), 'ahoy', $2), $1, $2, 'chat.message', 'Ahoy', now(), now()) RETURNING id`,
-    }),
     demo.account_id,
     grace.id,
   );

@@ -240,10 +240,8 @@ t.test('a range read for one socket serves the next one, until a message in it c
   await (await node.streams.join(ground.conversationId, live, 0)).run();
   await edit('told');
   const [, second] = await ground.database.query(
-    statement<[conversationId: string], MessageRow>({
-      name: 'test-rows',
-      text: 'SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence',
-    }),
+    statement<[conversationId: string], MessageRow>('test-rows')`
+    SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence`,
     ground.conversationId,
   );
   const [message] = await withParts(ground.database, NO_FILES, [
@@ -341,10 +339,8 @@ t.test(
       await until(() => reader.most > 128 * 1_024, { what: 'a reader that takes nothing' });
       if (isEdited) {
         const rows = await ground.database.query(
-          statement<[conversationId: string], MessageRow>({
-            name: 'test-first',
-            text: 'SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence LIMIT 1',
-          }),
+          statement<[conversationId: string], MessageRow>('test-first')`
+    SELECT * FROM messages WHERE conversation_id = $1 ORDER BY sequence LIMIT 1`,
           ground.conversationId,
         );
         const [first] = await withParts(ground.database, NO_FILES, rows);

@@ -144,10 +144,8 @@ t.test('closing waits for a limited time, and then releases the jobs to other no
   await until(() => running, { what: 'the job to run' });
   await worker.close();
   const [job] = await database.query(
-    statement<[], { locked_at: string | null; attempts: number }>({
-      name: 'job',
-      text: 'SELECT locked_at, attempts FROM graphile_worker.jobs',
-    }),
+    statement<[], { locked_at: string | null; attempts: number }>('job')`
+    SELECT locked_at, attempts FROM graphile_worker.jobs`,
   );
   t.match(job, { locked_at: null, attempts: 1 });
 });
@@ -207,12 +205,7 @@ function work(t: Teardown, database: Database, note: (payload: Note) => Promise<
 }
 
 async function now(database: Database): Promise<string> {
-  const [row] = await database.query(
-    statement<[], { now: string }>({
-      name: 'now',
-      text: 'SELECT clock_timestamp() AS now',
-    }),
-  );
+  const [row] = await database.query(statement<[], { now: string }>('now')`SELECT clock_timestamp() AS now`);
   return row!.now;
 }
 

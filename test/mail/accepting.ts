@@ -93,11 +93,8 @@ export async function openAccepting(t: Teardown) {
   };
 }
 
-const MESSAGES_OF = statement<[conversationId: string], MessageRow>({
-  name: 'test-messages-of-case',
-  text: `
-    SELECT ${messageColumns('m')} FROM messages m WHERE conversation_id = $1 AND status = 'sent' ORDER BY sequence`,
-});
+const MESSAGES_OF = statement<[conversationId: string], MessageRow>('test-messages-of-case')`
+    SELECT ${messageColumns('m')} FROM messages m WHERE conversation_id = $1 AND status = 'sent' ORDER BY sequence`;
 
 export function box(text: string): Mailbox {
   const [, name, address] = /^(?:(.*) )?<?([^<>\s]+@[^<>\s]+?)>?$/.exec(text)!;

@@ -152,10 +152,7 @@ t.test('missed events outside the timeline can be requested', async (t) => {
   const { id } = await cases.open();
   const { id: other } = await cases.open();
   const [before] = await database.query(
-    statement<[], Since>({
-      name: 'test-xid',
-      text: 'SELECT pg_current_xact_id() AS xid, now() AS began',
-    }),
+    statement<[], Since>('test-xid')`SELECT pg_current_xact_id() AS xid, now() AS began`,
   );
   const approved = await cases.draft(id);
   const open = await cases.draft(id);
@@ -175,10 +172,7 @@ t.test('missed events outside the timeline can be requested', async (t) => {
     ],
   );
   const [now] = await database.query(
-    statement<[], Since>({
-      name: 'test-xid',
-      text: 'SELECT pg_current_xact_id() AS xid, now() AS began',
-    }),
+    statement<[], Since>('test-xid')`SELECT pg_current_xact_id() AS xid, now() AS began`,
   );
   t.strictSame(await unsentEvents.changed.conversation.since({ database, files }, [id], now!), []);
 });

@@ -345,10 +345,8 @@ t.test('sent now: in the timeline at once, once', async (t) => {
     t.equal(refusalOf(await cases.act(action, waiting.id, NEWEST)), '409 resource_conflict null', action);
   }
   const [job] = await database.query(
-    statement<[key: string], { key: string }>({
-      name: 'test-job',
-      text: 'SELECT key FROM graphile_worker.jobs WHERE key = $1',
-    }),
+    statement<[key: string], { key: string }>('test-job')`
+    SELECT key FROM graphile_worker.jobs WHERE key = $1`,
     waiting.id,
   );
   t.equal(job, undefined, 'its job is gone');
@@ -484,10 +482,8 @@ t.test('its author is notified that it was not sent, once', async (t) => {
 /** By Postgres' clock. */
 async function timeIn(ms: number): Promise<string> {
   const [row] = await database.query(
-    statement<[ms: number], { at: string }>({
-      name: 'test-time',
-      text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
-    }),
+    statement<[ms: number], { at: string }>('test-time')`
+    SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
     ms,
   );
   return row!.at;

@@ -676,10 +676,8 @@ function jobOf({ id, conversation_id }: { id: string; conversation_id: string })
 /** By Postgres' clock. */
 async function timeIn({ database }: Ground, ms: number): Promise<string> {
   const [row] = await database.query(
-    statement<[ms: number], { at: string }>({
-      name: 'test-time',
-      text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
-    }),
+    statement<[ms: number], { at: string }>('test-time')`
+    SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
     ms,
   );
   return row!.at;
@@ -700,12 +698,11 @@ function read({ database }: Ground, id: string) {
 /** Those of the ground's messages. */
 function jobs({ database, conversationId }: Ground) {
   return database.query(
-    statement<[conversationId: string], { key: string; run_at: string; locked_at: string | null }>({
-      name: 'test-jobs',
-      text: `
+    statement<[conversationId: string], { key: string; run_at: string; locked_at: string | null }>(
+      'test-jobs',
+    )`
         SELECT j.key, j.run_at, j.locked_at FROM graphile_worker.jobs j
         JOIN messages m ON m.id = j.key WHERE m.conversation_id = $1`,
-    }),
     conversationId,
   );
 }
@@ -713,12 +710,9 @@ function jobs({ database, conversationId }: Ground) {
 /** The messages of every `scheduled.updated` in the outbox. */
 async function scheduleUpdates({ database, conversationId }: Ground): Promise<string[]> {
   const rows = await database.query(
-    statement<[conversationId: string], { id: string }>({
-      name: 'test-told',
-      text: `
+    statement<[conversationId: string], { id: string }>('test-told')`
         SELECT c->>'id' AS id FROM outbox, jsonb_array_elements(payload->'changes') AS c
         WHERE topic = 'changed' AND c->>'event' = 'scheduled.updated' AND c->>'stream' = $1 ORDER BY outbox.id`,
-    }),
     conversationId,
   );
   return rows.map(({ id }) => id);

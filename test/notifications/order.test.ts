@@ -232,10 +232,8 @@ async function edit(id: string, body: object): Promise<void> {
 /** By Postgres' clock. */
 async function timeIn(ms: number): Promise<string> {
   const [row] = await database.query(
-    statement<[ms: number], { at: string }>({
-      name: 'test-time',
-      text: `SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
-    }),
+    statement<[ms: number], { at: string }>('test-time')`
+    SELECT clock_timestamp() + $1 * interval '1 millisecond' AS at`,
     ms,
   );
   return row!.at;

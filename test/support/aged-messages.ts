@@ -15,9 +15,7 @@ export async function ageMessages(
 }
 
 // The ids of notifications are made of the moment of their message.
-const AGE = statement<[conversationId: string, days: number, through: number]>({
-  name: 'test-age',
-  text: `
+const AGE = statement<[conversationId: string, days: number, through: number]>('test-age')`
     WITH aged AS (
       SELECT m.id, moment_of(m) AS before, moment_of(m) - make_interval(days => $2::int) AS after FROM messages m
       WHERE m.conversation_id = $1 AND coalesce(m.sequence, 0) <= $3 AND m.status <> 'scheduled'
@@ -26,5 +24,4 @@ const AGE = statement<[conversationId: string, days: number, through: number]>({
       FROM aged a WHERE n.id = notification_id(a.before, a.id, n.recipient_id)
     )
     UPDATE messages m SET created_at = m.created_at - make_interval(days => $2::int), notified_at = a.after
-    FROM aged a WHERE m.id = a.id`,
-});
+    FROM aged a WHERE m.id = a.id`;

@@ -168,7 +168,7 @@ export class ReplyNode {
   async row(id: string): Promise<MessageRow> {
     const text = `SELECT ${messageColumns('m')} FROM messages m WHERE id = $1`;
     const [row] = await this.ground.database.query(
-      statement<[id: string], MessageRow>({ name: 'test-message', text }),
+      statement<[id: string], MessageRow>('test-message')(text),
       id,
     );
     if (row === undefined) throw new Error(`no message ${id}`);

@@ -144,11 +144,11 @@ export function numbers(
   conversationId = ground.conversationId,
 ): Promise<Pick<MessageRow, 'sequence' | 'status' | 'client_message_id'>[]> {
   return ground.database.query(
-    statement<[conversationId: string], Pick<MessageRow, 'status' | 'sequence' | 'client_message_id'>>({
-      name: 'test-numbers',
-      text: `SELECT sequence, status, client_message_id FROM messages
+    statement<[conversationId: string], Pick<MessageRow, 'status' | 'sequence' | 'client_message_id'>>(
+      'test-numbers',
+    )`
+    SELECT sequence, status, client_message_id FROM messages
         WHERE conversation_id = $1 AND sequence IS NOT NULL ORDER BY sequence`,
-    }),
     conversationId,
   );
 }

@@ -351,15 +351,12 @@ function mentionsIn(text: string): Person[] {
 /** Sets the times of messages back, by minutes, and the status of those that left as mail. */
 const DATE_MESSAGES = statement<
   [ids: readonly string[], ago: readonly number[], mails: readonly (string | null)[]]
->({
-  name: 'date-demo-messages',
-  text: `
+>('date-demo-messages')`
     UPDATE messages m SET created_at = d.at, updated_at = d.at, email_status = d.mail
     FROM (
       SELECT id, now() - make_interval(mins => ago) AS at, mail
       FROM unnest($1::text[], $2::integer[], $3::text[]) AS said(id, ago, mail)
-    ) d WHERE m.id = d.id`,
-});
+    ) d WHERE m.id = d.id`;
 
 // Reactions and pins are a minute after the message.
 const DATE_PARTS = [
@@ -369,8 +366,6 @@ const DATE_PARTS = [
 ];
 
 function dateParts(table: string, column: string, at: string) {
-  return statement<[ids: readonly string[]]>({
-    name: `date-demo-${table}`,
-    text: `UPDATE ${table} p SET ${column} = ${at} FROM messages m WHERE m.id = ANY($1) AND p.message_id = m.id`,
-  });
+  return statement<[ids: readonly string[]]>(`date-demo-${table}`)`
+    UPDATE ${table} p SET ${column} = ${at} FROM messages m WHERE m.id = ANY($1) AND p.message_id = m.id`;
 }

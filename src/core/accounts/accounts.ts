@@ -146,27 +146,21 @@ function noSuchAccount(id: string): ApiError {
   return new ApiError('resource_not_found', `There is no account ${id}.`, { param: 'id' });
 }
 
-const LIST_ACCOUNTS = statement<[pattern: string | null, fetch: number], AccountRow>({
-  name: 'list-accounts',
-  text: `SELECT * FROM accounts WHERE $1::text IS NULL OR name ILIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2`,
-});
+const LIST_ACCOUNTS = statement<[pattern: string | null, fetch: number], AccountRow>('list-accounts')`
+    SELECT * FROM accounts WHERE $1::text IS NULL OR name ILIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2`;
 
 /** Rights are cached for 30 seconds at most (platform/access/rights.ts). */
-const READ_REMOVABLE = statement<[], { id: string }>({
-  name: 'read-removable-accounts',
-  text: `
-    SELECT id FROM accounts WHERE deleted_at < clock_timestamp() - interval '35 seconds' ORDER BY deleted_at LIMIT 10`,
-});
+const READ_REMOVABLE = statement<[], { id: string }>('read-removable-accounts')`
+    SELECT id FROM accounts WHERE deleted_at < clock_timestamp() - interval '35 seconds' ORDER BY deleted_at LIMIT 10`;
 
-const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; active_keys: number }>({
-  name: 'count-members',
-  text: `
+const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; active_keys: number }>(
+  'count-members',
+)`
     SELECT
       (SELECT count(*) FROM users u JOIN actors a ON a.id = u.id
         WHERE u.account_id = $1 AND a.deactivated_at IS NULL) AS active_users,
       (SELECT count(*) FROM api_keys k WHERE k.account_id = $1 AND k.revoked_at IS NULL
-        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys`,
-});
+        AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())) AS active_keys`;
 
 export type AccountRow = Selectable<Schema['accounts']>;
 

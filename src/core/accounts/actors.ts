@@ -43,15 +43,12 @@ export function createCustomer(
   });
 }
 
-const LOCK_ADDRESS = statement<[address: string]>({
-  name: 'lock-customer-address',
-  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
-});
+const LOCK_ADDRESS = statement<[address: string]>('lock-customer-address')`
+    SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
-const FIND_CUSTOMER = statement<[accountId: string, email: string], { id: string }>({
-  name: 'find-customer-by-address',
-  text: `
+const FIND_CUSTOMER = statement<[accountId: string, email: string], { id: string }>(
+  'find-customer-by-address',
+)`
     SELECT id FROM actors
     WHERE account_id = $1 AND customer AND lower(handle) = lower($2)
-    ORDER BY created_at, id LIMIT 1`,
-});
+    ORDER BY created_at, id LIMIT 1`;

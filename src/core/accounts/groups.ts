@@ -97,15 +97,10 @@ export async function readMemberIds(
   return [...members];
 }
 
-const FIND = statement<[accountId: string, id: string], GroupRow>({
-  name: 'find-group',
-  text: `SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.account_id = $1 AND t.id = $2`,
-});
+const FIND = statement<[accountId: string, id: string], GroupRow>('find-group')`
+    SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.account_id = $1 AND t.id = $2`;
 
-const LOCK = statement<[accountId: string, id: string], GroupRow>({
-  name: 'lock-group',
-  text: `${FIND.text} FOR UPDATE OF t`,
-});
+const LOCK = statement<[accountId: string, id: string], GroupRow>('lock-group')`${FIND.text} FOR UPDATE OF t`;
 
 /**
  * Update Group (docs/contract.md#groups), except its avatar. Conversations that were started from
@@ -200,20 +195,13 @@ async function writeActor(
 const COUNT_USES = statement<
   [actorId: string, groupId: string],
   { readonly conversations: number; readonly inboxes: number }
->({
-  name: 'count-group-uses',
-  text: `
+>('count-group-uses')`
     SELECT
       (SELECT count(*) FROM conversations WHERE assignee_id = $1) AS conversations,
-      (SELECT count(*) FROM inboxes WHERE (group_id = $2 OR assignee_id = $1) AND deleted_at IS NULL) AS inboxes`,
-});
+      (SELECT count(*) FROM inboxes WHERE (group_id = $2 OR assignee_id = $1) AND deleted_at IS NULL) AS inboxes`;
 
-const DETACH_CONVERSATIONS = statement<[groupId: string]>({
-  name: 'detach-conversations-of-group',
-  text: 'UPDATE conversations SET group_id = NULL WHERE group_id = $1',
-});
+const DETACH_CONVERSATIONS = statement<[groupId: string]>('detach-conversations-of-group')`
+    UPDATE conversations SET group_id = NULL WHERE group_id = $1`;
 
-const DETACH_DELETED_MAILBOXES = statement<[groupId: string]>({
-  name: 'detach-inboxes-of-group',
-  text: 'UPDATE inboxes SET group_id = NULL WHERE group_id = $1',
-});
+const DETACH_DELETED_MAILBOXES = statement<[groupId: string]>('detach-inboxes-of-group')`
+    UPDATE inboxes SET group_id = NULL WHERE group_id = $1`;

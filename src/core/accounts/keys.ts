@@ -128,15 +128,11 @@ export const API_KEYS = defineAccountList<ApiKeyProfile>({
   search: ['t.name'],
 });
 
-const READ_KEY = statement<[accountId: string, id: string], ApiKeyProfile>({
-  name: 'read-api-key',
-  text: `SELECT ${API_KEY.columns} FROM ${API_KEY.from} WHERE t.account_id = $1 AND t.id = $2`,
-});
+const READ_KEY = statement<[accountId: string, id: string], ApiKeyProfile>('read-api-key')`
+    SELECT ${API_KEY.columns} FROM ${API_KEY.from} WHERE t.account_id = $1 AND t.id = $2`;
 
-const LOCK_KEY = statement<[accountId: string, id: string], ApiKeyProfile>({
-  name: 'lock-api-key',
-  text: `${READ_KEY.text} FOR UPDATE OF t`,
-});
+const LOCK_KEY = statement<[accountId: string, id: string], ApiKeyProfile>('lock-api-key')`
+    ${READ_KEY.text} FOR UPDATE OF t`;
 
 function insertKey(
   tx: Tx,

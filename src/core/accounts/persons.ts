@@ -70,28 +70,19 @@ export async function* userIds(db: Db, accountId: string): AsyncIterable<string[
   for await (const rows of pages(500, '', read, ({ id }) => id)) yield rows.map(({ id }) => id);
 }
 
-const FIND = statement<[accountId: string, id: string], Person>({
-  name: 'find-person',
-  text: `
+const FIND = statement<[accountId: string, id: string], Person>('find-person')`
     SELECT a.id, a.account_id, a.customer, a.name, a.handle, a.avatar_url, u.email, r.name AS role, r.type AS role_type,
       a.deactivated_at, a.erased_at, a.created_at, a.updated_at
     FROM actors a LEFT JOIN users u ON u.id = a.id LEFT JOIN roles r ON r.id = a.role_id
-    WHERE a.account_id = $1 AND a.id = $2 AND a.type = 'user'`,
-});
+    WHERE a.account_id = $1 AND a.id = $2 AND a.type = 'user'`;
 
-const LOCK = statement<[accountId: string, id: string], Person>({
-  name: 'lock-person',
-  text: `${FIND.text} FOR UPDATE OF a`,
-});
+const LOCK = statement<[accountId: string, id: string], Person>('lock-person')`${FIND.text} FOR UPDATE OF a`;
 
-const LEAVE_GROUPS = statement<[id: string]>({
-  name: 'remove-person-from-groups',
-  text: `
+const LEAVE_GROUPS = statement<[id: string]>('remove-person-from-groups')`
     DELETE FROM group_members WHERE actor_id = $1 AND group_id IN (
-      SELECT g.id FROM messaging_groups g JOIN actors a ON a.account_id = g.account_id WHERE a.id = $1)`,
-});
+      SELECT g.id FROM messaging_groups g JOIN actors a ON a.account_id = g.account_id WHERE a.id = $1)`;
 
-const READ_USER_IDS = statement<[accountId: string, after: string, limit: number], { id: string }>({
-  name: 'read-user-ids',
-  text: 'SELECT id FROM users WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3',
-});
+const READ_USER_IDS = statement<[accountId: string, after: string, limit: number], { id: string }>(
+  'read-user-ids',
+)`
+    SELECT id FROM users WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`;

@@ -172,12 +172,11 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-const COUNT_HOLDERS = statement<[roleId: string], { users: number; keys: number; agents: number }>({
-  name: 'count-role-holders',
-  text: `
+const COUNT_HOLDERS = statement<[roleId: string], { users: number; keys: number; agents: number }>(
+  'count-role-holders',
+)`
     SELECT
       (SELECT count(*) FROM actors a JOIN users u ON u.id = a.id WHERE a.role_id = $1) AS users,
       (SELECT count(*) FROM actors a JOIN api_keys k ON k.actor_id = a.id AND k.revoked_at IS NULL
         AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp()) WHERE a.role_id = $1) AS keys,
-      (SELECT count(*) FROM agent_definitions d WHERE d.role_id = $1) AS agents`,
-});
+      (SELECT count(*) FROM agent_definitions d WHERE d.role_id = $1) AS agents`;

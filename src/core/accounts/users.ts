@@ -122,7 +122,5 @@ export const USERS = defineAccountList<UserProfile>({
   search: ['a.name', 't.email'],
 });
 
-const READ_USER = statement<[id: string, accountId: string | null], UserProfile>({
-  name: 'read-user',
-  text: `SELECT ${USER.columns} FROM ${USER.from} WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`,
-});
+const READ_USER = statement<[id: string, accountId: string | null], UserProfile>('read-user')`
+    SELECT ${USER.columns} FROM ${USER.from} WHERE t.id = $1 AND ($2::text IS NULL OR t.account_id = $2)`;

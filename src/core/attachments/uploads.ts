@@ -150,18 +150,13 @@ const PURGED_AT_ONCE = 500;
 const WITHDRAWN_FOR_S = 60;
 const JOB_LATER_MS = 5_000;
 
-const READ_STORED_BYTES = statement<[accountId: string], { bytes: number }>({
-  name: 'read-stored-bytes',
-  text: 'SELECT bytes FROM stored_bytes WHERE account_id = $1',
-});
+const READ_STORED_BYTES = statement<[accountId: string], { bytes: number }>('read-stored-bytes')`
+    SELECT bytes FROM stored_bytes WHERE account_id = $1`;
 
-const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upload>({
-  name: 'read-uploads',
-  text: `
+const READ_UPLOADS = statement<[accountId: string, keys: readonly string[]], Upload>('read-uploads')`
     SELECT s3_key, filename, content_type, size_bytes FROM uploads
     WHERE s3_key = ANY($2) AND account_id = $1 AND withdrawn_at IS NULL
-      AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`,
-});
+      AND created_at > clock_timestamp() - interval '${ATTACHABLE_HOURS} hours'`;
 
 /** One hour more than attaching is allowed, so that a send admitted just in time has committed. */
 const IS_OVERDUE = `attached_at IS NULL AND (
@@ -177,9 +172,7 @@ const IS_LINKED = `(EXISTS (SELECT FROM attachments a WHERE a.s3_key = u.s3_key)
 /** Avatars have addresses of their own: they do not make an ended link work again. */
 const IS_ATTACHED = `(${IS_LINKED} OR EXISTS (SELECT FROM avatars v WHERE v.s3_key = u.s3_key))`;
 
-const READ_DELETED = statement<[key: string]>({
-  name: 'read-deleted-upload',
-  text: `
+const READ_DELETED = statement<[key: string]>('read-deleted-upload')`
     SELECT FROM (SELECT $1::text AS s3_key) u
     WHERE (NOT EXISTS (SELECT FROM uploads n WHERE n.s3_key = u.s3_key AND n.withdrawn_at IS NULL)
         AND NOT ${IS_LINKED})
@@ -191,28 +184,20 @@ const READ_DELETED = statement<[key: string]>({
           SELECT r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id WHERE f.s3_key = u.s3_key
           UNION ALL
           SELECT m.conversation_id FROM mails m WHERE m.source_key = u.s3_key
-        ) AS reference LEFT JOIN conversations c ON c.id = reference.conversation_id)`,
-});
+        ) AS reference LEFT JOIN conversations c ON c.id = reference.conversation_id)`;
 
 /** Marked, so that each round skips files that an earlier round has found attached. */
-const MARK_ATTACHED = statement({
-  name: 'mark-uploads-attached',
-  text: `UPDATE uploads u SET attached_at = clock_timestamp() WHERE ${IS_OVERDUE} AND ${IS_ATTACHED}`,
-});
+const MARK_ATTACHED = statement('mark-uploads-attached')`
+    UPDATE uploads u SET attached_at = clock_timestamp() WHERE ${IS_OVERDUE} AND ${IS_ATTACHED}`;
 
-const READ_UNATTACHED = statement<[], { s3_key: string }>({
-  name: 'read-unattached-uploads',
-  text: `
+const READ_UNATTACHED = statement<[], { s3_key: string }>('read-unattached-uploads')`
     SELECT s3_key FROM uploads u WHERE ${IS_OVERDUE} AND NOT ${IS_ATTACHED}
-    ORDER BY created_at LIMIT ${PURGED_AT_ONCE}`,
-});
+    ORDER BY created_at LIMIT ${PURGED_AT_ONCE}`;
 
-const READ_UNREFERENCED = statement<[keys: readonly string[]], { s3_key: string }>({
-  name: 'read-unreferenced-uploads',
-  text: `SELECT s3_key FROM uploads u WHERE s3_key = ANY($1) AND NOT ${IS_ATTACHED}`,
-});
+const READ_UNREFERENCED = statement<[keys: readonly string[]], { s3_key: string }>(
+  'read-unreferenced-uploads',
+)`
+    SELECT s3_key FROM uploads u WHERE s3_key = ANY($1) AND NOT ${IS_ATTACHED}`;
 
-const REMOVE_UPLOADS = statement<[keys: readonly string[]]>({
-  name: 'remove-uploads',
-  text: `DELETE FROM uploads WHERE s3_key = ANY($1)`,
-});
+const REMOVE_UPLOADS = statement<[keys: readonly string[]]>('remove-uploads')`
+    DELETE FROM uploads WHERE s3_key = ANY($1)`;

@@ -101,13 +101,10 @@ export async function requireAudited(db: Db, accountId: string, conversationId: 
   throw new ApiError('parameter_invalid', message, { param: 'conversation_id' });
 }
 
-const READ_AUDITED = statement<[accountId: string, conversationId: string]>({
-  name: 'read-audited-conversation',
-  text: `
+const READ_AUDITED = statement<[accountId: string, conversationId: string]>('read-audited-conversation')`
     SELECT FROM conversations WHERE account_id = $1 AND id = $2
     UNION ALL SELECT FROM audit_events WHERE account_id = $1 AND conversation_id = $2
-    LIMIT 1`,
-});
+    LIMIT 1`;
 
 /** Yields the ids of the account's events whose details contain one of the texts. */
 export async function* eventsNaming(
@@ -178,9 +175,7 @@ const NAMING_PAGE = 5_000;
 const READ_NAMING = statement<
   [accountId: string, createdAt: string, id: string, texts: readonly string[], limit: number],
   { found: string[] | null; last: { readonly created_at: string; readonly id: string } | null }
->({
-  name: 'read-audit-naming',
-  text: `
+>('read-audit-naming')`
     WITH page AS MATERIALIZED (
       SELECT e.id, e.created_at, e.details FROM audit_events e
       WHERE e.account_id = $1 AND (e.created_at, e.id) > ($2::timestamptz, $3)
@@ -190,5 +185,4 @@ const READ_NAMING = statement<
       (SELECT array_agg(id::text) FROM page WHERE EXISTS (
         SELECT FROM unnest($4::text[]) AS text WHERE position(text IN page.details::text) > 0)) AS found,
       (SELECT json_build_object('created_at', created_at, 'id', id) FROM page
-        ORDER BY created_at DESC, id DESC LIMIT 1) AS last`,
-});
+        ORDER BY created_at DESC, id DESC LIMIT 1) AS last`;

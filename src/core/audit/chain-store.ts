@@ -104,9 +104,7 @@ export function toLink({ salt, details_hash, hash, ...row }: SealedRow): AuditLi
 /** SQL: whether `readPendingChains` would find any. */
 export const HAS_UNSEALED = 'EXISTS (SELECT FROM audit_events WHERE number IS NULL)';
 
-const READ_PENDING = statement<[after: string, limit: number], PendingChain>({
-  name: 'audit-read-pending',
-  text: `
+const READ_PENDING = statement<[after: string, limit: number], PendingChain>('audit-read-pending')`
     WITH RECURSIVE pending AS (
       (SELECT account_id, position, created_at FROM audit_events
         WHERE number IS NULL AND account_id > $1
@@ -121,59 +119,45 @@ const READ_PENDING = statement<[after: string, limit: number], PendingChain>({
     SELECT account_id, CASE WHEN position IS NOT NULL THEN
         extract(epoch FROM clock_timestamp() - created_at)::float8
       END AS seconds
-    FROM pending LIMIT $2`,
-});
+    FROM pending LIMIT $2`;
 
-const LOCK_CHAIN = statement<[accountId: string], ChainEnd>({
-  name: 'audit-lock-chain',
-  text: 'SELECT head, clock_timestamp() AS now FROM audit_chains WHERE account_id = $1 FOR UPDATE',
-});
+const LOCK_CHAIN = statement<[accountId: string], ChainEnd>('audit-lock-chain')`
+    SELECT head, clock_timestamp() AS now FROM audit_chains WHERE account_id = $1 FOR UPDATE`;
 
-const TRY_CHAIN = statement<[accountId: string], ChainEnd>({
-  name: 'audit-try-chain',
-  text: `SELECT head, clock_timestamp() AS now FROM audit_chains WHERE account_id = $1
-    FOR UPDATE SKIP LOCKED`,
-});
+const TRY_CHAIN = statement<[accountId: string], ChainEnd>('audit-try-chain')`
+    SELECT head, clock_timestamp() AS now FROM audit_chains WHERE account_id = $1
+    FOR UPDATE SKIP LOCKED`;
 
-const FIND_CHAIN = statement<[accountId: string]>({
-  name: 'audit-find-chain',
-  text: 'SELECT FROM audit_chains WHERE account_id = $1',
-});
+const FIND_CHAIN = statement<[accountId: string]>('audit-find-chain')`
+    SELECT FROM audit_chains WHERE account_id = $1`;
 
-const CREATE_CHAIN = statement<[accountId: string]>({
-  name: 'audit-create-chain',
-  text: 'INSERT INTO audit_chains (account_id) VALUES ($1) ON CONFLICT DO NOTHING',
-});
+const CREATE_CHAIN = statement<[accountId: string]>('audit-create-chain')`
+    INSERT INTO audit_chains (account_id) VALUES ($1) ON CONFLICT DO NOTHING`;
 
-const READ_HEAD = statement<[accountId: string], ChainEnd>({
-  name: 'audit-read-head',
-  text: 'SELECT (SELECT head FROM audit_chains WHERE account_id = $1) AS head, clock_timestamp() AS now',
-});
+const READ_HEAD = statement<[accountId: string], ChainEnd>('audit-read-head')`
+    SELECT (SELECT head FROM audit_chains WHERE account_id = $1) AS head, clock_timestamp() AS now`;
 
 export const LINK_COLUMNS = ['id', 'conversation_id', 'actor_id', 'action', 'details', 'created_at']
   .concat(['number', 'sealed_at', 'salt', 'details_hash', 'hash', 'erasure'])
   .map((column) => `e.${column}`)
   .join(', ');
 
-const READ_LINKS = statement<[accountId: string, after: number, limit: number], SealedRow>({
-  name: 'audit-read-links',
-  text: `SELECT ${LINK_COLUMNS} FROM audit_events e WHERE e.account_id = $1 AND e.number > $2
-    ORDER BY e.number LIMIT $3`,
-});
+const READ_LINKS = statement<[accountId: string, after: number, limit: number], SealedRow>(
+  'audit-read-links',
+)`
+    SELECT ${LINK_COLUMNS} FROM audit_events e WHERE e.account_id = $1 AND e.number > $2
+    ORDER BY e.number LIMIT $3`;
 
-const READ_CHECKPOINTS = statement<[accountId: string], { checkpoint: Signed<AuditCheckpoint> }>({
-  name: 'audit-read-checkpoints',
-  text: 'SELECT checkpoint FROM audit_checkpoints WHERE account_id = $1 ORDER BY last',
-});
+const READ_CHECKPOINTS = statement<[accountId: string], { checkpoint: Signed<AuditCheckpoint> }>(
+  'audit-read-checkpoints',
+)`
+    SELECT checkpoint FROM audit_checkpoints WHERE account_id = $1 ORDER BY last`;
 
-const READ_AGE = statement<[accountId: string], { age: number }>({
-  name: 'audit-read-age',
-  text: `
+const READ_AGE = statement<[accountId: string], { age: number }>('audit-read-age')`
     SELECT extract(epoch FROM clock_timestamp() - e.created_at)::float8 AS age FROM audit_events e
     WHERE e.account_id = $1 AND e.number IS NOT NULL AND NOT EXISTS (
       SELECT FROM conversations c WHERE c.id = e.conversation_id AND c.legal_hold = 'held')
-    ORDER BY e.created_at LIMIT 1`,
-});
+    ORDER BY e.created_at LIMIT 1`;
 
 /**
  * Passes the chain of an account to `write`, one JSON object a line, as `verifyExport` reads it: a
@@ -209,7 +193,5 @@ export function exportAudit(
 
 const PAGE = 1_000;
 
-const READ_AS_OF_NOW = statement({
-  name: 'audit-read-as-of-now',
-  text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
-});
+const READ_AS_OF_NOW = statement('audit-read-as-of-now')`
+    SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;

@@ -134,28 +134,23 @@ function runsOf(links: readonly AuditLink[]): AuditLink[][] {
   return runs;
 }
 
-const SAVE_CHECKPOINT = statement<[accountId: string, last: number, checkpoint: object]>({
-  name: 'audit-save-checkpoint',
-  text: 'INSERT INTO audit_checkpoints (account_id, last, checkpoint) VALUES ($1, $2, $3::jsonb)',
-});
+const SAVE_CHECKPOINT = statement<[accountId: string, last: number, checkpoint: object]>(
+  'audit-save-checkpoint',
+)`
+    INSERT INTO audit_checkpoints (account_id, last, checkpoint) VALUES ($1, $2, $3::jsonb)`;
 
 const TAKE_CHECKPOINT_BEFORE = statement<
   [accountId: string, last: number],
   { checkpoint: Signed<AuditCheckpoint> }
->({
-  name: 'audit-take-checkpoint-before',
-  text: 'DELETE FROM audit_checkpoints WHERE account_id = $1 AND last = $2 RETURNING checkpoint',
-});
+>('audit-take-checkpoint-before')`
+    DELETE FROM audit_checkpoints WHERE account_id = $1 AND last = $2 RETURNING checkpoint`;
 
 const TAKE_CHECKPOINT_AFTER = statement<
   [accountId: string, first: number],
   { checkpoint: Signed<AuditCheckpoint> }
->({
-  name: 'audit-take-checkpoint-after',
-  text: `
+>('audit-take-checkpoint-after')`
     DELETE FROM audit_checkpoints WHERE account_id = $1 AND (checkpoint->>'first')::bigint = $2
-    RETURNING checkpoint`,
-});
+    RETURNING checkpoint`;
 
 // The conversations are locked against a hold, here and below: a concurrent hold either comes first
 // or finds nothing.
@@ -168,9 +163,7 @@ const READ_ERASABLE = statement<
     limit: number,
   ],
   { id: string; number: number | null }
->({
-  name: 'audit-read-erasable',
-  text: `
+>('audit-read-erasable')`
     WITH candidates AS (
       SELECT e.id, e.number, e.conversation_id FROM audit_events e
       WHERE e.account_id = $1 AND e.details <> '{}' AND ($2::text IS NULL OR e.conversation_id = $2)
@@ -183,19 +176,17 @@ const READ_ERASABLE = statement<
       WHERE c.id IN (SELECT conversation_id FROM candidates) ORDER BY c.id FOR SHARE
     )
     SELECT candidates.id, candidates.number FROM candidates WHERE NOT EXISTS (
-      SELECT FROM locked WHERE locked.id = candidates.conversation_id AND locked.legal_hold = 'held')`,
-});
+      SELECT FROM locked WHERE locked.id = candidates.conversation_id AND locked.legal_hold = 'held')`;
 
-const ERASE = statement<[ids: readonly string[], erasures: readonly (string | null)[]]>({
-  name: 'audit-erase-details',
-  text: `
+const ERASE = statement<[ids: readonly string[], erasures: readonly (string | null)[]]>(
+  'audit-erase-details',
+)`
     UPDATE audit_events e SET details = '{}', salt = NULL, erasure = g.erasure::jsonb
-    FROM unnest($1::text[], $2::text[]) AS g(id, erasure) WHERE e.id = g.id`,
-});
+    FROM unnest($1::text[], $2::text[]) AS g(id, erasure) WHERE e.id = g.id`;
 
-const DELETE_LINKS = statement<[accountId: string, days: number, limit: number], SealedRow>({
-  name: 'audit-delete-links',
-  text: `
+const DELETE_LINKS = statement<[accountId: string, days: number, limit: number], SealedRow>(
+  'audit-delete-links',
+)`
     WITH candidates AS (
       SELECT e.id, e.conversation_id FROM audit_events e
       WHERE e.account_id = $1 AND e.number IS NOT NULL AND e.created_at < statement_timestamp() - $2::integer * interval '1 day'
@@ -209,8 +200,7 @@ const DELETE_LINKS = statement<[accountId: string, days: number, limit: number],
     DELETE FROM audit_events e USING candidates
     WHERE e.id = candidates.id AND NOT EXISTS (
       SELECT FROM locked WHERE locked.id = e.conversation_id AND locked.legal_hold = 'held')
-    RETURNING ${LINK_COLUMNS}`,
-});
+    RETURNING ${LINK_COLUMNS}`;
 
 /** Selects the events whose details are erased; an absent field does not narrow. */
 export interface ErasedEvents {

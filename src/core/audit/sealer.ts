@@ -205,18 +205,13 @@ function sealsOf(accountId: string, { head, now }: ChainEnd, rows: readonly Unse
   });
 }
 
-const SAVE_HEAD = statement<[accountId: string, head: object]>({
-  name: 'audit-save-head',
-  text: 'UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1',
-});
+const SAVE_HEAD = statement<[accountId: string, head: object]>('audit-save-head')`
+    UPDATE audit_chains SET head = $2::jsonb WHERE account_id = $1`;
 
-const READ_UNSEALED = statement<[accountId: string, limit: number], UnsealedRow>({
-  name: 'audit-read-unsealed',
-  text: `
+const READ_UNSEALED = statement<[accountId: string, limit: number], UnsealedRow>('audit-read-unsealed')`
     SELECT id, conversation_id, actor_id, action, details, created_at FROM audit_events
     WHERE account_id = $1 AND number IS NULL
-    ORDER BY position NULLS FIRST, created_at, id LIMIT $2`,
-});
+    ORDER BY position NULLS FIRST, created_at, id LIMIT $2`;
 
 const SAVE_SEALS = statement<
   [
@@ -227,16 +222,13 @@ const SAVE_SEALS = statement<
     detailsHashes: readonly string[],
     hashes: readonly string[],
   ]
->({
-  name: 'audit-save-seals',
-  text: `
+>('audit-save-seals')`
     UPDATE audit_events e SET sealed_at = $1::timestamptz, number = s.number, salt = s.salt,
       details_hash = decode(s.details_hash, 'hex'), hash = decode(s.hash, 'hex')
     FROM unnest($2::text[], $3::bigint[], $4::bytea[], $5::text[], $6::text[])
       AS s(id, number, salt, details_hash, hash)
     WHERE e.id = s.id AND e.number IS NULL
-    RETURNING e.id`,
-});
+    RETURNING e.id`;
 
 /** The place of a row in the chain, and what was hashed for it. */
 interface Seal {

@@ -24,7 +24,5 @@ export async function findAssignable(tx: Tx, accountId: string, id: string): Pro
 }
 
 /** The deletion of a group waits, and then finds the group in use (core/accounts/groups.ts). */
-const LOCK_GROUP_ACTOR = statement<[id: string], { id: string }>({
-  name: 'lock-assigned-group',
-  text: 'SELECT id FROM actors WHERE id = $1 AND deactivated_at IS NULL FOR SHARE',
-});
+const LOCK_GROUP_ACTOR = statement<[id: string], { id: string }>('lock-assigned-group')`
+    SELECT id FROM actors WHERE id = $1 AND deactivated_at IS NULL FOR SHARE`;

@@ -219,47 +219,32 @@ export const BLOCKS = keysetList<[accountId: string, actorId: string, seesWholeA
   ],
 });
 
-const READ_BLOCKS_OF = statement<[actorId: string, after: string, limit: number], BlockRow>({
-  name: 'read-blocks-of-person',
-  text: `
+const READ_BLOCKS_OF = statement<[actorId: string, after: string, limit: number], BlockRow>(
+  'read-blocks-of-person',
+)`
     SELECT id, account_id, actor_id, blocker_id, created_by, created_at FROM blocks
-    WHERE (blocker_id = $1 OR (actor_id = $1 AND blocker_id IS NULL)) AND id > $2 ORDER BY id LIMIT $3`,
-});
+    WHERE (blocker_id = $1 OR (actor_id = $1 AND blocker_id IS NULL)) AND id > $2 ORDER BY id LIMIT $3`;
 
-const LOCK_PAIR = statement<[pair: string]>({
-  name: 'lock-pair-of-users',
-  text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))',
-});
+const LOCK_PAIR = statement<[pair: string]>('lock-pair-of-users')`
+    SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
-const FIND_IN_PAIR = statement<[one: string, other: string]>({
-  name: 'find-block-in-pair',
-  text: `
-    SELECT FROM blocks WHERE (blocker_id = $1 AND actor_id = $2) OR (blocker_id = $2 AND actor_id = $1) LIMIT 1`,
-});
+const FIND_IN_PAIR = statement<[one: string, other: string]>('find-block-in-pair')`
+    SELECT FROM blocks WHERE (blocker_id = $1 AND actor_id = $2) OR (blocker_id = $2 AND actor_id = $1) LIMIT 1`;
 
-const WRITE_BLOCKED = statement<[accountId: string, directKey: string, isBlocked: boolean], { id: string }>({
-  name: 'write-blocked-direct-message',
-  text: `
+const WRITE_BLOCKED = statement<[accountId: string, directKey: string, isBlocked: boolean], { id: string }>(
+  'write-blocked-direct-message',
+)`
     UPDATE conversations SET is_blocked = $3, ${setTouched()}
-    WHERE account_id = $1 AND direct_key = $2 AND is_blocked <> $3 RETURNING id`,
-});
+    WHERE account_id = $1 AND direct_key = $2 AND is_blocked <> $3 RETURNING id`;
 
-const IS_CUSTOMER_BLOCKED = statement<[actorId: string], { blocked: boolean }>({
-  name: 'is-customer-blocked',
-  text: `SELECT ${isBlockedByTeam('$1')} AS blocked`,
-});
+const IS_CUSTOMER_BLOCKED = statement<[actorId: string], { blocked: boolean }>('is-customer-blocked')`
+    SELECT ${isBlockedByTeam('$1')} AS blocked`;
 
-const READ_BLOCKED_IDS = statement<[ids: readonly string[]], { id: string }>({
-  name: 'read-blocked-conversations',
-  text: 'SELECT id FROM conversations WHERE id = ANY($1) AND is_blocked',
-});
+const READ_BLOCKED_IDS = statement<[ids: readonly string[]], { id: string }>('read-blocked-conversations')`
+    SELECT id FROM conversations WHERE id = ANY($1) AND is_blocked`;
 
-const RAISE_ROSTER_VERSIONS = statement<[ids: readonly string[]]>({
-  name: 'raise-roster-versions',
-  text: 'UPDATE conversations SET roster_version = roster_version + 1 WHERE id = ANY($1)',
-});
+const RAISE_ROSTER_VERSIONS = statement<[ids: readonly string[]]>('raise-roster-versions')`
+    UPDATE conversations SET roster_version = roster_version + 1 WHERE id = ANY($1)`;
 
-const FIND_COMMON = statement<[one: string, other: string]>({
-  name: 'find-common-conversation',
-  text: `${commonConversation('$1', '$2')} LIMIT 1`,
-});
+const FIND_COMMON = statement<[one: string, other: string]>('find-common-conversation')`
+    ${commonConversation('$1', '$2')} LIMIT 1`;

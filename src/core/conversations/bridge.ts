@@ -72,12 +72,9 @@ export async function assigneeOfMailbox(
   return row;
 }
 
-const READ_ASSIGNEE = statement<[id: string], MailboxAssignee>({
-  name: 'read-assignee-of-inbox',
-  text: `
+const READ_ASSIGNEE = statement<[id: string], MailboxAssignee>('read-assignee-of-inbox')`
     SELECT id, type FROM actors
-    WHERE id = $1 AND deactivated_at IS NULL AND (type = 'group' OR (type = 'user' AND NOT customer))`,
-});
+    WHERE id = $1 AND deactivated_at IS NULL AND (type = 'group' OR (type = 'user' AND NOT customer))`;
 
 /** Throws `validation_failed` with the param of the first customer without an address. */
 async function requireAddresses(tx: Tx, listed: readonly RosterEntry[]): Promise<void> {

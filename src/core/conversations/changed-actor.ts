@@ -33,12 +33,9 @@ const AT_ONCE = 50;
 const TOUCH = statement<
   [actorId: string, after: string, limit: number],
   { readonly id: string; readonly conversation_id: string }
->({
-  name: 'touch-participants-of-actor',
-  text: `
+>('touch-participants-of-actor')`
     UPDATE participants SET ${setTouched()}
     WHERE id IN (
       SELECT id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} AND conversation_id > $2
       ORDER BY conversation_id LIMIT $3 FOR NO KEY UPDATE
-    ) RETURNING id, conversation_id`,
-});
+    ) RETURNING id, conversation_id`;

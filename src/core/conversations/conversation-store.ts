@@ -300,51 +300,43 @@ export async function readRosterVersions(
   return new Map(rows.map(({ id, roster_version }) => [id, roster_version]));
 }
 
-const READ_ROSTER_VERSIONS = statement<[ids: readonly string[]], { id: string; roster_version: number }>({
-  name: 'read-roster-versions',
-  text: 'SELECT id, roster_version FROM conversations WHERE id = ANY($1)',
-});
+const READ_ROSTER_VERSIONS = statement<[ids: readonly string[]], { id: string; roster_version: number }>(
+  'read-roster-versions',
+)`
+    SELECT id, roster_version FROM conversations WHERE id = ANY($1)`;
 
-const DELETED_SINCE = statement<[id: string, days: number]>({
-  name: 'conversation-deleted-since',
-  text: `SELECT FROM conversations WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2)`,
-});
+const DELETED_SINCE = statement<[id: string, days: number]>('conversation-deleted-since')`
+    SELECT FROM conversations WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2)`;
 
-const READ_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>({
-  name: 'read-conversation-ids-of-account',
-  text: 'SELECT id FROM conversations WHERE account_id = $1 ORDER BY created_at, id LIMIT $2',
-});
+const READ_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>(
+  'read-conversation-ids-of-account',
+)`
+    SELECT id FROM conversations WHERE account_id = $1 ORDER BY created_at, id LIMIT $2`;
 
-const READ_HELD_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>({
-  name: 'read-held-conversation-ids-of-account',
-  text: `
-    SELECT id FROM conversations WHERE account_id = $1 AND legal_hold = 'held' ORDER BY created_at, id LIMIT $2`,
-});
+const READ_HELD_IDS_OF_ACCOUNT = statement<[accountId: string, limit: number], { id: string }>(
+  'read-held-conversation-ids-of-account',
+)`
+    SELECT id FROM conversations WHERE account_id = $1 AND legal_hold = 'held' ORDER BY created_at, id LIMIT $2`;
 
-const READ_EXPIRED = statement<[days: number, limit: number], { id: string }>({
-  name: 'read-expired-conversations',
-  text: `
+const READ_EXPIRED = statement<[days: number, limit: number], { id: string }>('read-expired-conversations')`
     SELECT id FROM conversations
     WHERE deleted_at < clock_timestamp() - make_interval(days => $1) AND legal_hold <> 'held'
-    ORDER BY deleted_at LIMIT $2`,
-});
+    ORDER BY deleted_at LIMIT $2`;
 
-const LOCK_EXPIRED = statement<[id: string, days: number], { id: string; account_id: string }>({
-  name: 'lock-expired-conversation',
-  text: `
+const LOCK_EXPIRED = statement<[id: string, days: number], { id: string; account_id: string }>(
+  'lock-expired-conversation',
+)`
     SELECT id, account_id FROM conversations
     WHERE id = $1 AND deleted_at < clock_timestamp() - make_interval(days => $2) AND legal_hold <> 'held'
-    FOR UPDATE`,
-});
+    FOR UPDATE`;
 
-const READ_HEAD_OF_READER = statement<[conversationId: string, forCustomer: boolean], { head: number }>({
-  name: 'read-head-of-reader',
-  text: `
+const READ_HEAD_OF_READER = statement<[conversationId: string, forCustomer: boolean], { head: number }>(
+  'read-head-of-reader',
+)`
     SELECT greatest(c.purged_through, (
         SELECT sequence FROM messages
         WHERE conversation_id = c.id AND sequence IS NOT NULL
           AND (NOT $2::boolean OR (status = 'sent' AND visibility <> 'internal'))
         ORDER BY sequence DESC LIMIT 1
       )) AS head
-    FROM conversations c WHERE c.id = $1`,
-});
+    FROM conversations c WHERE c.id = $1`;

@@ -224,9 +224,9 @@ function toAgents(row: MemberRow): AgentMember[] {
   return policy === null ? [] : [{ actorId, id, slug, policy, keywords }];
 }
 
-const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>({
-  name: 'read-conversation-facts',
-  text: `
+const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>(
+  'read-conversation-facts',
+)`
     SELECT c.id, c.account_id, c.type, c.audience, c.status, c.title, c.deleted_at, c.is_blocked, c.roster_version, c.purged_through,
       i.id AS inbox_id,
       CASE WHEN c.audience = 'customer' THEN (
@@ -235,17 +235,13 @@ const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: strin
           (SELECT s.id FROM messaging_groups s WHERE s.account_id = c.account_id AND s.name = $2))
       ) END AS persona
     FROM conversations c LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
-    WHERE c.id = ANY($1)`,
-});
+    WHERE c.id = ANY($1)`;
 
-const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>({
-  name: 'read-conversation-members',
-  text: `
+const READ_MEMBERS = statement<[conversationIds: readonly string[]], MemberRow>('read-conversation-members')`
     SELECT p.conversation_id, p.id AS participant_id, p.type AS participant_type, p.role, p.notifications,
       p.muted_until, p.membership, a.deactivated_at IS NOT NULL AS deactivated,
       a.customer AND ${isBlockedByTeam('a.id')} AS blocked, p.agent_trigger_policy, p.agent_trigger_keywords,
       a.id, a.type, a.name, a.handle, a.avatar_url, d.id AS agent_id, d.slug AS agent_slug
     FROM participants p JOIN actors a ON a.id = p.actor_id
       LEFT JOIN agent_definitions d ON p.type = 'agent' AND d.actor_id = p.actor_id
-    WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER}`,
-});
+    WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER}`;

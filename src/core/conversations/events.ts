@@ -277,61 +277,46 @@ async function readAs(
   return (await expandConversations(db, viewer, rows, [])).get(id)!;
 }
 
-const READ_PARTICIPANTS = statement<[ids: readonly string[]], StreamedParticipant>({
-  name: 'read-participants-for-events',
-  text: `
-    SELECT ${shownParticipantColumns('p')}, p.conversation_id, p.updated_at FROM participants p WHERE p.id = ANY($1)`,
-});
+const READ_PARTICIPANTS = statement<[ids: readonly string[]], StreamedParticipant>(
+  'read-participants-for-events',
+)`
+    SELECT ${shownParticipantColumns('p')}, p.conversation_id, p.updated_at FROM participants p WHERE p.id = ANY($1)`;
 
-const READ_MEMBERSHIP = statement<[conversationId: string, actorId: string], Membership>({
-  name: 'read-membership-for-events',
-  text: `
+const READ_MEMBERSHIP = statement<[conversationId: string, actorId: string], Membership>(
+  'read-membership-for-events',
+)`
     SELECT p.membership, p.updated_at, a.customer, c.deleted_at
     FROM participants p JOIN actors a ON a.id = p.actor_id JOIN conversations c ON c.id = p.conversation_id
-    WHERE p.conversation_id = $1 AND p.actor_id = $2`,
-});
+    WHERE p.conversation_id = $1 AND p.actor_id = $2`;
 
 const READ_CHANGED_CONVERSATIONS = statement<
   [conversationIds: readonly string[], sinceXid: string],
   { id: string }
->({
-  name: 'read-changed-conversations',
-  text: `
+>('read-changed-conversations')`
     SELECT id FROM conversations
-    WHERE id = ANY($1) AND changed_in >= $2::xid8 AND updated_at > created_at`,
-});
+    WHERE id = ANY($1) AND changed_in >= $2::xid8 AND updated_at > created_at`;
 
-const READ_PURGED = statement<[ids: readonly string[]], PurgedRow>({
-  name: 'read-purged-conversations',
-  text: `
-    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_at IS NOT NULL`,
-});
+const READ_PURGED = statement<[ids: readonly string[]], PurgedRow>('read-purged-conversations')`
+    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_at IS NOT NULL`;
 
-const READ_PURGED_SINCE = statement<[conversationIds: readonly string[], sinceXid: string], PurgedRow>({
-  name: 'read-conversations-purged-since',
-  text: `
-    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_in >= $2::xid8`,
-});
+const READ_PURGED_SINCE = statement<[conversationIds: readonly string[], sinceXid: string], PurgedRow>(
+  'read-conversations-purged-since',
+)`
+    SELECT id, purged_through, purged_at FROM conversations WHERE id = ANY($1) AND purged_in >= $2::xid8`;
 
 const READ_CHANGED_PARTICIPANTS = statement<
   [conversationIds: readonly string[], sinceXid: string],
   ChangedParticipant
->({
-  name: 'read-changed-participants',
-  text: `
+>('read-changed-participants')`
     SELECT id, membership, updated_at = created_at AS is_new FROM participants
     WHERE conversation_id = ANY($1) AND changed_in >= $2::xid8
-    ORDER BY conversation_id, updated_at, id`,
-});
+    ORDER BY conversation_id, updated_at, id`;
 
 const READ_CHANGED_MEMBERSHIPS = statement<
   [actorIds: readonly string[], sinceXid: string],
   ChangedMembership
->({
-  name: 'read-changed-memberships',
-  text: `
+>('read-changed-memberships')`
     SELECT p.conversation_id AS id, p.actor_id AS stream, p.membership, c.deleted_at
     FROM participants p JOIN conversations c ON c.id = p.conversation_id
     WHERE p.actor_id = ANY($1) AND p.changed_in >= $2::xid8
-    ORDER BY p.actor_id, p.updated_at, p.id`,
-});
+    ORDER BY p.actor_id, p.updated_at, p.id`;

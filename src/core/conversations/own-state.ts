@@ -169,9 +169,7 @@ export function publishRead(engine: Engine, conversationId: string, data: Read, 
 const SHOW_AGAIN = statement<
   [conversationIds: readonly string[], sequences: readonly number[]],
   { id: string; conversation_id: string }
->({
-  name: 'show-hidden-conversations-again',
-  text: `
+>('show-hidden-conversations-again')`
     UPDATE participants p
     SET membership = 'active', hidden_after = NULL, ${setTouched('later_than(p.updated_at)')}
     FROM (
@@ -181,5 +179,4 @@ const SHOW_AGAIN = statement<
       ORDER BY h.id FOR UPDATE OF h
     ) AS due
     WHERE p.id = due.id
-    RETURNING p.id, p.conversation_id`,
-});
+    RETURNING p.id, p.conversation_id`;

@@ -144,22 +144,18 @@ export async function readHeldConversationsOf(db: Db, actorId: string): Promise<
   return rows.map(({ id }) => id);
 }
 
-const READ_HELD_OF = statement<[actorId: string], { id: string }>({
-  name: 'read-held-conversations-of-actor',
-  text: `
+const READ_HELD_OF = statement<[actorId: string], { id: string }>('read-held-conversations-of-actor')`
     SELECT c.id FROM participants p JOIN conversations c ON c.id = p.conversation_id
-    WHERE p.actor_id = $1 AND c.legal_hold = 'held' ORDER BY c.id`,
-});
+    WHERE p.actor_id = $1 AND c.legal_hold = 'held' ORDER BY c.id`;
 
-const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: number], MembershipOf>({
-  name: 'read-memberships-of-actor',
-  text: `
+const READ_MEMBERSHIPS_OF = statement<[actorId: string, after: string, limit: number], MembershipOf>(
+  'read-memberships-of-actor',
+)`
     SELECT p.id, p.conversation_id, p.type, p.role, p.membership,
       CASE WHEN ${hasMuted('p')} THEN 'muted' ELSE 'unmuted' END AS notifications, c.type AS conversation_type,
       c.audience, c.title, p.created_at, p.updated_at
     FROM participants p JOIN conversations c ON c.id = p.conversation_id
-    WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`,
-});
+    WHERE p.actor_id = $1 AND p.conversation_id > $2 ORDER BY p.conversation_id LIMIT $3`;
 
 /** Returns whether the user is a member of the conversation or an admin of the account. */
 export async function isReader(tx: Tx, actorId: string, conversationId: string): Promise<boolean> {
@@ -276,25 +272,19 @@ export const PARTICIPANTS = keysetList<
 const READ_PARTICIPANT = statement<
   [conversationId: string, actorId: string | null, participantId: string],
   ShownParticipant
->({
-  name: 'read-participant',
-  text: `
+>('read-participant')`
     SELECT ${shownParticipantColumns('p')} FROM participants p
-    WHERE p.id = $3 AND p.conversation_id = $1 AND ($2::text IS NULL OR p.actor_id = $2)`,
-});
+    WHERE p.id = $3 AND p.conversation_id = $1 AND ($2::text IS NULL OR p.actor_id = $2)`;
 
-const FIND_READER = statement<[actorId: string, conversationId: string]>({
-  name: 'find-reader-of-conversation',
-  text: `
+const FIND_READER = statement<[actorId: string, conversationId: string]>('find-reader-of-conversation')`
     SELECT a.id FROM actors a
       LEFT JOIN roles r ON r.id = a.role_id
       LEFT JOIN participants p
         ON p.actor_id = a.id AND p.conversation_id = $2 AND p.${IS_MEMBER}
-    WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`,
-});
+    WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`;
 
 // No event is published, because other readers do not see the position.
-const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>({
-  name: 'move-read-position',
-  text: 'UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at',
-});
+const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>(
+  'move-read-position',
+)`
+    UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at`;

@@ -231,7 +231,4 @@ export async function readClock(db: Querier): Promise<string> {
   return clock!.at;
 }
 
-const READ_CLOCK = statement<[], { at: string }>({
-  name: 'read-clock',
-  text: 'SELECT statement_timestamp() AS at',
-});
+const READ_CLOCK = statement<[], { at: string }>('read-clock')`SELECT statement_timestamp() AS at`;

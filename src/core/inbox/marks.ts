@@ -48,9 +48,7 @@ const POSITIONS_AT_ONCE = 100;
 const MOVE_ALL = statement<
   [actorId: string, pendingIds: readonly string[], unreadIds: readonly string[], forCustomer: boolean],
   ConversationRead
->({
-  name: 'move-all-read-positions',
-  text: `
+>('move-all-read-positions')`
     WITH candidates AS (
       SELECT conversation_id FROM inbox_rows WHERE actor_id = $1 AND is_unread AND conversation_id <> ALL($2::text[])
       UNION ALL
@@ -75,5 +73,4 @@ const MOVE_ALL = statement<
     UPDATE participants p SET read_sequence = due.sequence
     FROM due JOIN locked USING (id)
     WHERE p.id = due.id AND p.read_sequence < due.sequence
-    RETURNING p.conversation_id, p.actor_id, due.after, due.sequence AS through`,
-});
+    RETURNING p.conversation_id, p.actor_id, due.after, due.sequence AS through`;

@@ -81,12 +81,10 @@ type PendingRow = {
   pending: readonly { readonly id: string; readonly at: string; readonly unread: boolean }[];
 };
 
-const PENDING_OWN = statement<[accountId: string, actorId: string], PendingRow>({
-  name: 'read-pending-inbox-own',
-  text: pendingText('own'),
-});
+const PENDING_OWN = statement<[accountId: string, actorId: string], PendingRow>('read-pending-inbox-own')(
+  pendingText('own'),
+);
 
-const PENDING_ACCOUNT = statement<[accountId: string, actorId: string], PendingRow>({
-  name: 'read-pending-inbox-account',
-  text: pendingText('account'),
-});
+const PENDING_ACCOUNT = statement<[accountId: string, actorId: string], PendingRow>(
+  'read-pending-inbox-account',
+)(pendingText('account'));

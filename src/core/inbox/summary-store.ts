@@ -73,9 +73,7 @@ function summary(scope: Scope) {
   return statement<
     [accountId: string, actorId: string, pendingIds: readonly string[], unreadIds: readonly string[]],
     SummaryRow
-  >({
-    name: `read-inbox-summary-${scope}`,
-    text: `
+  >(`read-inbox-summary-${scope}`)`
     WITH cases AS (${CASES[scope]}
     ), lanes AS (
       SELECT workflow_status AS lane, sum(number)::integer AS number,
@@ -97,6 +95,5 @@ function summary(scope: Scope) {
       (SELECT count(*) FROM participants p JOIN conversations c ON c.id = p.conversation_id
         WHERE p.actor_id = $2 AND p.membership = 'active' AND p.snoozed_until > clock_timestamp()
           AND c.deleted_at IS NULL AND ${isSnoozed('p')}) AS snoozed,
-      (SELECT coalesce(jsonb_object_agg(lane, number), '{}') FROM lanes) AS lanes`,
-  });
+      (SELECT coalesce(jsonb_object_agg(lane, number), '{}') FROM lanes) AS lanes`;
 }

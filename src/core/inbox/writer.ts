@@ -91,9 +91,9 @@ export const HAS_MARKED = '(SELECT id FROM inbox_due ORDER BY id LIMIT 1) IS NOT
  * writer runs at a time, since an older snapshot must not be written over a newer one. The lock
  * ends with the statement, whatever happens to the node.
  */
-const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>({
-  name: 'write-due-inbox-rows',
-  text: `
+const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation | null }>(
+  'write-due-inbox-rows',
+)`
     WITH turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(${INBOX_LOCK}) AS is_ours
     ), oldest AS MATERIALIZED (
@@ -158,8 +158,7 @@ const WRITE_DUE = statement<[], { is_ours: boolean; written: WrittenConversation
       'id', due.id, 'account_id', f.account_id, 'is_large', f.is_large,
       'actor_ids', to_jsonb(due.actor_ids || changed.actor_ids)) END AS written
     FROM turn LEFT JOIN due ON true LEFT JOIN found f ON f.id = due.id
-      LEFT JOIN changed ON changed.conversation_id = due.id`,
-});
+      LEFT JOIN changed ON changed.conversation_id = due.id`;
 
 /** The channel that tells nodes whose inbox changed (edge/gateway/inbox-updates.ts). */
 export const INBOX_CHANNEL = 'inbox';

@@ -191,60 +191,50 @@ function idsOf(changes: readonly Change[]): string[] {
   return [...new Set(changes.map(({ id }) => id))];
 }
 
-const READ_SENT = statement<[ids: readonly string[]], SentRow>({
-  name: 'read-updated-messages',
-  text: `
+const READ_SENT = statement<[ids: readonly string[]], SentRow>('read-updated-messages')`
     SELECT ${messageColumns('m')}, c.audience
     FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.id = ANY($1) AND m.status = 'sent'
-    ORDER BY m.conversation_id, m.sequence`,
-});
+    ORDER BY m.conversation_id, m.sequence`;
 
 // New messages without a change are caught up by their numbers.
-const READ_CHANGED_SENT = statement<[conversationIds: readonly string[], sinceXid: string], SentRow>({
-  name: 'read-changed-messages',
-  text: `
+const READ_CHANGED_SENT = statement<[conversationIds: readonly string[], sinceXid: string], SentRow>(
+  'read-changed-messages',
+)`
     SELECT ${messageColumns('m')}, c.audience
     FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
       AND m.updated_at > m.created_at AND m.status = 'sent'
-    ORDER BY m.conversation_id, m.sequence`,
-});
+    ORDER BY m.conversation_id, m.sequence`;
 
-const READ_OUTSIDE = statement<[ids: readonly string[]], MessageRow>({
-  name: 'read-messages-outside',
-  text: `
+const READ_OUTSIDE = statement<[ids: readonly string[]], MessageRow>('read-messages-outside')`
     SELECT ${messageColumns('m')} FROM messages m
-    WHERE m.id = ANY($1) AND m.status <> 'void' ORDER BY m.updated_at`,
-});
+    WHERE m.id = ANY($1) AND m.status <> 'void' ORDER BY m.updated_at`;
 
 const SCHEDULES = `
     SELECT ${messageColumns('m')}, c.audience, a.customer AS by_customer
     FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN actors a ON a.id = m.author_id`;
 
-const READ_SCHEDULES = statement<[ids: readonly string[]], ScheduleRow>({
-  name: 'read-schedules',
-  text: `${SCHEDULES} WHERE m.id = ANY($1) ORDER BY m.updated_at`,
-});
+const READ_SCHEDULES = statement<[ids: readonly string[]], ScheduleRow>('read-schedules')`
+    ${SCHEDULES} WHERE m.id = ANY($1) ORDER BY m.updated_at`;
 
 // The conditions are those of the index messages_schedules.
-const READ_CHANGED_SCHEDULES = statement<[authorIds: readonly string[], sinceXid: string], ScheduleRow>({
-  name: 'read-changed-schedules',
-  text: `${SCHEDULES}
+const READ_CHANGED_SCHEDULES = statement<[authorIds: readonly string[], sinceXid: string], ScheduleRow>(
+  'read-changed-schedules',
+)`
+    ${SCHEDULES}
     WHERE m.author_id = ANY($1) AND m.kind = 'scheduled' AND m.changed_in >= $2::xid8
       AND (m.sequence IS NULL OR m.outcome IS NOT NULL)
-    ORDER BY m.updated_at`,
-});
+    ORDER BY m.updated_at`;
 
 // The first condition is that of the index. An approved draft or a delivered schedule is a change
 // too.
-const READ_CHANGED_OUTSIDE = statement<[conversationIds: readonly string[], sinceXid: string], MessageRow>({
-  name: 'read-changed-outside',
-  text: `
+const READ_CHANGED_OUTSIDE = statement<[conversationIds: readonly string[], sinceXid: string], MessageRow>(
+  'read-changed-outside',
+)`
     SELECT ${messageColumns('m')} FROM messages m JOIN conversations c ON c.id = m.conversation_id
     WHERE m.conversation_id = ANY($1) AND m.changed_in >= $2::xid8
       AND (m.updated_at > m.created_at OR m.sequence IS NULL)
       AND (m.sequence IS NULL OR m.outcome IS NOT NULL)
       AND (m.kind <> 'scheduled' OR c.audience = 'customer')
-    ORDER BY m.updated_at`,
-});
+    ORDER BY m.updated_at`;

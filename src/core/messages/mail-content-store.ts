@@ -24,9 +24,7 @@ export async function withdrawMail(tx: Tx, messageId: string): Promise<Withdrawn
 
 // Our answers take their subject from the mail that they answer, so withdrawing one of them does
 // not change the subject of the others.
-const WITHDRAW = statement<[messageId: string], WithdrawnMail>({
-  name: 'withdraw-mail-of-message',
-  text: `
+const WITHDRAW = statement<[messageId: string], WithdrawnMail>('withdraw-mail-of-message')`
     WITH before AS (
       SELECT id, conversation_id, direction, subject, source_key, status IN ('queued', 'deferred') AS is_canceled
       FROM mails WHERE message_id = $1 FOR NO KEY UPDATE
@@ -49,5 +47,4 @@ const WITHDRAW = statement<[messageId: string], WithdrawnMail>({
       reason = CASE WHEN b.is_canceled THEN 'message_deleted' ELSE m.reason END,
       next_try_at = NULL, updated_at = later_than(m.updated_at)
     FROM before b WHERE m.id = b.id
-    RETURNING m.id, b.source_key, b.is_canceled`,
-});
+    RETURNING m.id, b.source_key, b.is_canceled`;

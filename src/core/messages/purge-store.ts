@@ -133,9 +133,7 @@ export async function markFilesRemoved(
 const DELETE_PREFIX = statement<
   [conversationId: string, through: number],
   { messages: PurgedMessage[] | null }
->({
-  name: 'delete-prefix-of-timeline',
-  text: `
+>('delete-prefix-of-timeline')`
     WITH released AS (
       UPDATE conversations SET purged_through = greatest(purged_through, $2),
         files_purged_through = greatest(files_purged_through, $2),
@@ -148,54 +146,46 @@ const DELETE_PREFIX = statement<
     )
     SELECT (
       SELECT json_agg(json_build_object('id', id, 'at', at)) FROM gone WHERE status <> 'void'
-    ) AS messages FROM released`,
-});
+    ) AS messages FROM released`;
 
-const DELETE_OUTSIDE = statement<[conversationId: string, ids: readonly string[]], PurgedMessage>({
-  name: 'delete-messages-outside',
-  text: `
+const DELETE_OUTSIDE = statement<[conversationId: string, ids: readonly string[]], PurgedMessage>(
+  'delete-messages-outside',
+)`
     WITH released AS (SELECT id FROM conversations WHERE id = $1 AND legal_hold <> 'held' FOR SHARE)
     DELETE FROM messages m USING released r WHERE m.id = ANY($2) AND m.conversation_id = r.id AND m.sequence IS NULL
-    RETURNING m.id, moment_of(m) AS at`,
-});
+    RETURNING m.id, moment_of(m) AS at`;
 
 const DELETE_PARTS = ['message_revisions', 'reactions', 'reacted_messages', 'pins', 'thread_reads'].map(
   (table) =>
-    statement<[messageIds: readonly string[]]>({
-      name: `delete-${table.replaceAll('_', '-')}-of-messages`,
-      text: `DELETE FROM ${table} WHERE message_id = ANY($1)`,
-    }),
+    statement<[messageIds: readonly string[]]>(`delete-${table.replaceAll('_', '-')}-of-messages`)`
+    DELETE FROM ${table} WHERE message_id = ANY($1)`,
 );
 
-const DELETE_ATTACHMENTS = statement<[messageIds: readonly string[]], { s3_key: string }>({
-  name: 'delete-attachments-of-messages',
-  text: `
+const DELETE_ATTACHMENTS = statement<[messageIds: readonly string[]], { s3_key: string }>(
+  'delete-attachments-of-messages',
+)`
     WITH gone AS (DELETE FROM attachments WHERE message_id = ANY($1) RETURNING s3_key)
-    SELECT s3_key FROM gone WHERE s3_key IS NOT NULL`,
-});
+    SELECT s3_key FROM gone WHERE s3_key IS NOT NULL`;
 
-const READ_BATCH_END = statement<[conversationId: string, limit: number], { sequence: number | null }>({
-  name: 'read-end-of-purge',
-  text: `
+const READ_BATCH_END = statement<[conversationId: string, limit: number], { sequence: number | null }>(
+  'read-end-of-purge',
+)`
     SELECT max(sequence) AS sequence FROM (
       SELECT sequence FROM messages WHERE conversation_id = $1 AND sequence IS NOT NULL
       ORDER BY sequence LIMIT $2
-    ) AS batch`,
-});
+    ) AS batch`;
 
-const READ_OUTSIDE_IDS = statement<[conversationId: string, limit: number], { id: string }>({
-  name: 'read-ids-outside',
-  text: 'SELECT id FROM messages WHERE conversation_id = $1 AND sequence IS NULL LIMIT $2',
-});
+const READ_OUTSIDE_IDS = statement<[conversationId: string, limit: number], { id: string }>(
+  'read-ids-outside',
+)`
+    SELECT id FROM messages WHERE conversation_id = $1 AND sequence IS NULL LIMIT $2`;
 
 const ENDED = `m.sequence IS NULL AND m.status IN ('canceled', 'failed', 'rejected', 'superseded')`;
 
 const READ_AGES = statement<
   [accountId: string, createdAt: string, id: string, limit: number],
   ConversationAges
->({
-  name: 'read-ages-of-conversations',
-  text: `
+>('read-ages-of-conversations')`
     SELECT c.id, c.created_at, ${age('m.sequence > c.purged_through')} AS message_age, (
         SELECT extract(epoch FROM clock_timestamp() - min(moment_of(m)))::float8 FROM messages m
         WHERE m.conversation_id = c.id AND ${ENDED}
@@ -203,8 +193,7 @@ const READ_AGES = statement<
       ${age('m.sequence > greatest(c.purged_through, c.files_purged_through)')} AS file_age
     FROM conversations c
     WHERE c.account_id = $1 AND (c.created_at, c.id) > ($2::timestamptz, $3) AND c.legal_hold <> 'held'
-    ORDER BY c.created_at, c.id LIMIT $4`,
-});
+    ORDER BY c.created_at, c.id LIMIT $4`;
 
 function age(condition: string): string {
   return `(
@@ -219,9 +208,7 @@ const IS_DUE = 'moment_of(m) < clock_timestamp() - make_interval(days => $2::int
 const READ_DUE_END = statement<
   [conversationId: string, days: number, limit: number],
   { sequence: number | null }
->({
-  name: 'read-due-end',
-  text: `
+>('read-due-end')`
     WITH head AS (
       SELECT m.sequence, ${IS_DUE} AND m.streaming_state IS DISTINCT FROM 'streaming' AS due
       FROM conversations c JOIN messages m ON m.conversation_id = c.id AND m.sequence > c.purged_through
@@ -232,20 +219,17 @@ const READ_DUE_END = statement<
       coalesce((
         SELECT min(t.sequence) FROM agent_runs r JOIN messages t ON t.id = r.trigger_message_id AND t.conversation_id = $1
         WHERE r.conversation_id = $1 AND r.completed_at IS NULL
-      ), 9007199254740991))`,
-});
+      ), 9007199254740991))`;
 
-const READ_ENDED_IDS = statement<[conversationId: string, days: number, limit: number], { id: string }>({
-  name: 'read-ended-ids',
-  text: `SELECT m.id FROM messages m WHERE m.conversation_id = $1 AND ${ENDED} AND ${IS_DUE} LIMIT $3`,
-});
+const READ_ENDED_IDS = statement<[conversationId: string, days: number, limit: number], { id: string }>(
+  'read-ended-ids',
+)`
+    SELECT m.id FROM messages m WHERE m.conversation_id = $1 AND ${ENDED} AND ${IS_DUE} LIMIT $3`;
 
 const READ_FILES_END = statement<
   [conversationId: string, days: number, limit: number],
   { sequence: number | null; found: number }
->({
-  name: 'read-files-end',
-  text: `
+>('read-files-end')`
     WITH head AS (
       SELECT m.sequence, ${IS_DUE} AS due
       FROM conversations c
@@ -253,15 +237,12 @@ const READ_FILES_END = statement<
       WHERE c.id = $1 ORDER BY m.sequence LIMIT $3
     )
     SELECT max(sequence) AS sequence, count(*) AS found FROM head
-    WHERE sequence < coalesce((SELECT min(sequence) FROM head WHERE NOT due), 9007199254740991)`,
-});
+    WHERE sequence < coalesce((SELECT min(sequence) FROM head WHERE NOT due), 9007199254740991)`;
 
 const MARK_FILES_REMOVED = statement<
   [conversationId: string, through: number],
   { keys: string[] | null; message_ids: string[] | null }
->({
-  name: 'mark-files-removed',
-  text: `
+>('mark-files-removed')`
     WITH begun AS (SELECT id, greatest(purged_through, files_purged_through) AS after FROM conversations WHERE id = $1),
     released AS (
       UPDATE conversations SET files_purged_through = greatest(files_purged_through, $2)
@@ -277,10 +258,7 @@ const MARK_FILES_REMOVED = statement<
       RETURNING d.s3_key, d.message_id
     )
     SELECT (SELECT array_agg(s3_key) FROM removed) AS keys, (SELECT array_agg(message_id) FROM removed) AS message_ids
-    FROM released`,
-});
+    FROM released`;
 
-const TOUCH = statement<[messageIds: readonly string[]]>({
-  name: 'touch-messages',
-  text: `UPDATE messages SET ${setTouched()} WHERE id = ANY($1)`,
-});
+const TOUCH = statement<[messageIds: readonly string[]]>('touch-messages')`
+    UPDATE messages SET ${setTouched()} WHERE id = ANY($1)`;

@@ -113,20 +113,14 @@ export async function deleteAttachments(
 
 const CLIENT_KEY_FIELDS = ['conversation_id', 'author_id', 'client_message_id'];
 
-const READ_BY_CLIENT_ID = statement<[keys: string], MessageRow>({
-  name: 'read-messages-by-client-id',
-  text: `
+const READ_BY_CLIENT_ID = statement<[keys: string], MessageRow>('read-messages-by-client-id')`
     SELECT ${messageColumns('m')}
     FROM json_to_recordset($1::json) AS k(conversation_id text, author_id text, client_message_id text)
-    JOIN messages m USING (conversation_id, author_id, client_message_id)`,
-});
+    JOIN messages m USING (conversation_id, author_id, client_message_id)`;
 
-const READ_SENT_MESSAGES = statement<[ids: readonly string[]], MessageRow>({
-  name: 'read-sent-messages',
-  text: `
+const READ_SENT_MESSAGES = statement<[ids: readonly string[]], MessageRow>('read-sent-messages')`
     SELECT ${messageColumns('m')} FROM messages m
-    WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`,
-});
+    WHERE m.id = ANY($1) AND m.status = 'sent' ORDER BY m.conversation_id, m.sequence`;
 
 /** The unsent messages of a conversation, newest first; with null for `authorId`, of any author. */
 export const OUTSIDE = keysetList<
@@ -192,9 +186,7 @@ const ENTER_TIMELINE = statement<
     senderIds: readonly (string | null)[],
   ],
   MessageRow & { outbox_id: number }
->({
-  name: 'enter-timeline',
-  text: `
+>('enter-timeline')`
     WITH entering AS (
       SELECT m.id, e.sender_id, $2::bigint + e.place - 1 AS sequence,
         greatest(m.updated_at, statement_timestamp()) + e.place * interval '1 microsecond' AS at
@@ -214,8 +206,7 @@ const ENTER_TIMELINE = statement<
       FROM entered HAVING count(*) > 0
       RETURNING id
     )
-    SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event ORDER BY m.sequence`,
-});
+    SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event ORDER BY m.sequence`;
 
 /** The kind of a message outside the timeline. */
 export type Waiting =

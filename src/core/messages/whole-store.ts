@@ -137,39 +137,31 @@ type OutsideKey = readonly [status: string, createdAt: string, id: string];
 const PAGE = 100;
 const CONVERSATIONS = 500;
 
-const COUNT = statement<[conversationId: string], { messages: number }>({
-  name: 'count-messages-of-conversation',
-  text: `
+const COUNT = statement<[conversationId: string], { messages: number }>('count-messages-of-conversation')`
     SELECT (SELECT count(*) FROM messages WHERE conversation_id = $1 AND sequence IS NOT NULL AND status = 'sent')
-      + (SELECT count(*) FROM messages WHERE conversation_id = $1 AND sequence IS NULL) AS messages`,
-});
+      + (SELECT count(*) FROM messages WHERE conversation_id = $1 AND sequence IS NULL) AS messages`;
 
-const READ_TIMELINE = statement<[conversationId: string, after: number, limit: number], MessageRow>({
-  name: 'read-whole-timeline',
-  text: `
+const READ_TIMELINE = statement<[conversationId: string, after: number, limit: number], MessageRow>(
+  'read-whole-timeline',
+)`
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence IS NOT NULL AND m.status = 'sent'
-    ORDER BY m.sequence LIMIT $3`,
-});
+    ORDER BY m.sequence LIMIT $3`;
 
-const READ_OUTSIDE = statement<[conversationId: string, ...OutsideKey, limit: number], MessageRow>({
-  name: 'read-all-outside',
-  text: `
+const READ_OUTSIDE = statement<[conversationId: string, ...OutsideKey, limit: number], MessageRow>(
+  'read-all-outside',
+)`
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence IS NULL
       AND (m.status, m.created_at, m.id) > ($2, $3::timestamptz, $4)
-    ORDER BY m.status, m.created_at, m.id LIMIT $5`,
-});
+    ORDER BY m.status, m.created_at, m.id LIMIT $5`;
 
 const READ_CONVERSATIONS = statement<
   [accountId: string, createdAt: string, id: string, limit: number],
   { id: string; created_at: string }
->({
-  name: 'read-conversations-of-account',
-  text: `
+>('read-conversations-of-account')`
     SELECT id, created_at FROM conversations
-    WHERE account_id = $1 AND (created_at, id) > ($2::timestamptz, $3) ORDER BY created_at, id LIMIT $4`,
-});
+    WHERE account_id = $1 AND (created_at, id) > ($2::timestamptz, $3) ORDER BY created_at, id LIMIT $4`;
 
 // No index leads from an author to its messages, because it would cost every send; two indexes lead
 // there from a conversation. A message without `client_message_id` was a draft, and has changed
@@ -178,64 +170,47 @@ const NAMED = 'm.conversation_id = c.id AND m.author_id = $2 AND m.client_messag
 const NAMELESS = `m.conversation_id = c.id AND m.author_id = $2 AND m.client_message_id IS NULL
         AND (m.updated_at > m.created_at OR m.sequence IS NULL)`;
 
-const COUNT_AUTHORED = statement<[conversationIds: readonly string[], authorId: string], AuthoredIn>({
-  name: 'count-authored-messages',
-  text: `
+const COUNT_AUTHORED = statement<[conversationIds: readonly string[], authorId: string], AuthoredIn>(
+  'count-authored-messages',
+)`
     SELECT * FROM (
       SELECT c.id, (SELECT count(*) FROM messages m WHERE ${NAMED})
         + (SELECT count(*) FROM messages m WHERE ${NAMELESS}) AS messages
       FROM unnest($1::text[]) AS c(id)
-    ) counted WHERE messages > 0`,
-});
+    ) counted WHERE messages > 0`;
 
 type AuthoredPage = [conversationId: string, authorId: string, after: string, limit: number];
 
-const READ_NAMED = statement<AuthoredPage, MessageRow>({
-  name: 'read-authored-messages',
-  text: `
+const READ_NAMED = statement<AuthoredPage, MessageRow>('read-authored-messages')`
     SELECT ${messageColumns('m')} FROM (SELECT $1::text) AS c(id) JOIN messages m ON ${NAMED}
-    WHERE m.client_message_id > $3 ORDER BY m.client_message_id LIMIT $4`,
-});
+    WHERE m.client_message_id > $3 ORDER BY m.client_message_id LIMIT $4`;
 
-const READ_NAMELESS = statement<AuthoredPage, MessageRow>({
-  name: 'read-authored-drafts',
-  text: `
+const READ_NAMELESS = statement<AuthoredPage, MessageRow>('read-authored-drafts')`
     SELECT ${messageColumns('m')} FROM (SELECT $1::text) AS c(id) JOIN messages m ON ${NAMELESS}
-    WHERE m.id > $3 ORDER BY m.id LIMIT $4`,
-});
+    WHERE m.id > $3 ORDER BY m.id LIMIT $4`;
 
 const REPLACE_NAME = statement<
   [conversationId: string, after: number, upTo: number, name: string, replacement: string],
   { id: string }
->({
-  name: 'replace-name-in-system-events',
-  text: `
+>('replace-name-in-system-events')`
     UPDATE messages SET body = regexp_replace(body, $4, $5, 'g'), ${setTouched()}
     WHERE conversation_id = $1 AND sequence IS NOT NULL AND sequence > $2 AND sequence <= $3
       AND kind = 'system_event' AND body ~ $4
-    RETURNING id`,
-});
+    RETURNING id`;
 
-const READ_REVISIONS = statement<[messageIds: readonly string[]], RevisionRow>({
-  name: 'read-revisions-of-messages',
-  text: `
-    SELECT ${REVISION.columns} FROM ${REVISION.from} WHERE r.message_id = ANY($1) ORDER BY r.message_id, r.revision`,
-});
+const READ_REVISIONS = statement<[messageIds: readonly string[]], RevisionRow>('read-revisions-of-messages')`
+    SELECT ${REVISION.columns} FROM ${REVISION.from} WHERE r.message_id = ANY($1) ORDER BY r.message_id, r.revision`;
 
-const READ_REACTIONS = statement<[messageIds: readonly string[]], StoredReaction>({
-  name: 'read-reactions-of-messages',
-  text: `
+const READ_REACTIONS = statement<[messageIds: readonly string[]], StoredReaction>(
+  'read-reactions-of-messages',
+)`
     SELECT message_id, emoji, actor_id, created_at FROM reactions
-    WHERE message_id = ANY($1) ORDER BY message_id, created_at, emoji, actor_id`,
-});
+    WHERE message_id = ANY($1) ORDER BY message_id, created_at, emoji, actor_id`;
 
 const READ_REACTIONS_OF = statement<
   [actorId: string, conversationId: string, messageId: string, emoji: string, limit: number],
   StoredReaction & { conversation_id: string }
->({
-  name: 'read-reactions-of-actor',
-  text: `
+>('read-reactions-of-actor')`
     SELECT message_id, emoji, actor_id, conversation_id, created_at FROM reactions
     WHERE actor_id = $1 AND (conversation_id, message_id, emoji) > ($2, $3, $4)
-    ORDER BY conversation_id, message_id, emoji LIMIT $5`,
-});
+    ORDER BY conversation_id, message_id, emoji LIMIT $5`;

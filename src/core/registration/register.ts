@@ -62,12 +62,7 @@ function closed(): ApiError {
 }
 
 /** The advisory lock of registrations: a number that nothing else of Parley uses. */
-const LOCK = statement({
-  name: 'lock-registrations',
-  text: 'SELECT pg_advisory_xact_lock(7230915022)',
-});
+const LOCK = statement('lock-registrations')`SELECT pg_advisory_xact_lock(7230915022)`;
 
-const COUNT = statement<[], { accounts: number }>({
-  name: 'count-accounts',
-  text: 'SELECT count(*) AS accounts FROM accounts WHERE deleted_at IS NULL',
-});
+const COUNT = statement<[], { accounts: number }>('count-accounts')`
+    SELECT count(*) AS accounts FROM accounts WHERE deleted_at IS NULL`;

@@ -54,20 +54,15 @@ export function namedActors(ids: `$${number}`): string {
 export const ACTOR_JSON =
   "jsonb_build_object('id', a.id, 'type', a.type, 'name', a.name, 'handle', a.handle, 'avatar_url', a.avatar_url)";
 
-const READ_ACTORS = statement<[ids: readonly string[]], ActorFields>({
-  name: 'read-actors',
-  text: 'SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)',
-});
+const READ_ACTORS = statement<[ids: readonly string[]], ActorFields>('read-actors')`
+    SELECT id, type, name, handle, avatar_url FROM actors WHERE id = ANY($1)`;
 
 const READ_NAMED = statement<
   [accountId: string, ids: readonly string[]],
   NamedActor & { readonly given: string }
->({
-  name: 'read-named-actors',
-  text: `
+>('read-named-actors')`
     SELECT given, a.id, a.type, a.name, a.customer, a.deactivated_at IS NOT NULL AS deactivated
-    FROM ${namedActors('$2')} WHERE a.account_id = $1`,
-});
+    FROM ${namedActors('$2')} WHERE a.account_id = $1`;
 
 /** SQL: whether the team has blocked this actor, a customer. `actorId` is an expression. */
 export function isBlockedByTeam(actorId: string): string {

@@ -67,9 +67,7 @@ export function presentAttachment(row: AttachmentRow): Attachment {
   };
 }
 
-const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttachmentRow>({
-  name: 'read-attachments',
-  text: `
+const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttachmentRow>('read-attachments')`
     SELECT t.id, t.message_id, t.kind, t.s3_key, t.filename, t.content_type, t.size_bytes, t.url, t.removed_at, t.created_at,
       CASE WHEN t.resource_id IS NOT NULL THEN (
         SELECT jsonb_build_object('type', t.resource_type, 'id', r.id, 'name', r.name, 'handle', r.handle) FROM (
@@ -80,5 +78,4 @@ const READ_ATTACHMENTS = statement<[messageIds: readonly string[]], StoredAttach
           SELECT id, name, handle FROM entities WHERE t.resource_type = 'entity' AND id = t.resource_id
         ) r
       ) END AS resource
-    FROM attachments t WHERE t.message_id = ANY($1) ORDER BY t.message_id, t.position`,
-});
+    FROM attachments t WHERE t.message_id = ANY($1) ORDER BY t.message_id, t.position`;

@@ -209,16 +209,14 @@ async function readLastMessages(
   return new Map(rows.map((row) => [row.id, presentMessage(row, viewer)]));
 }
 
-const READ_CONVERSATIONS = statement<[ids: readonly string[]], ConversationRow>({
-  name: 'read-conversations',
-  text: `SELECT ${conversationColumns('c')} FROM conversations c WHERE c.id = ANY($1)`,
-});
+const READ_CONVERSATIONS = statement<[ids: readonly string[]], ConversationRow>('read-conversations')`
+    SELECT ${conversationColumns('c')} FROM conversations c WHERE c.id = ANY($1)`;
 
 // Messages that waited outside the timeline count from their entry into it. A caller that is not a
 // participant has no read position, so nothing unread. OFFSET 0: as in core/inbox/list-store.ts.
-const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnView>({
-  name: 'read-own-views-of-conversations',
-  text: `
+const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer: boolean], OwnView>(
+  'read-own-views-of-conversations',
+)`
     SELECT c.id AS conversation_id, p.membership, p.read_sequence, last.id AS last_message_id, last.at AS last_message_at,
       CASE WHEN p.id IS NULL THEN 0 ELSE (
         SELECT count(*) FROM messages m
@@ -238,17 +236,13 @@ const READ_OWN = statement<[ids: readonly string[], actorId: string, forCustomer
       WHERE m.conversation_id = c.id AND m.sequence IS NOT NULL AND m.status = 'sent' AND m.deleted_at IS NULL
         AND (NOT $3::boolean OR m.visibility <> 'internal')
       ORDER BY m.sequence DESC LIMIT 1
-    ) last ON true`,
-});
+    ) last ON true`;
 
 const READ_PARTICIPANTS = statement<
   [conversationIds: readonly string[], actorId: string | null],
   ShownParticipant & { conversation_id: string }
->({
-  name: 'read-participants-of-conversations',
-  text: `
+>('read-participants-of-conversations')`
     SELECT ${shownParticipantColumns('p')}, p.conversation_id FROM participants p
     WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER}
       AND ($2::text IS NULL OR p.actor_id = $2)
-    ORDER BY p.conversation_id, p.created_at, p.id`,
-});
+    ORDER BY p.conversation_id, p.created_at, p.id`;

@@ -53,12 +53,9 @@ const READ_ENTITIES = statement<
     entityIds: readonly string[],
   ],
   EntityRow & { readonly given: string }
->({
-  name: 'read-entities',
-  text: `
+>('read-entities')`
     SELECT 'account' AS type, id AS given, id, name, NULL AS handle FROM accounts WHERE id = $1 AND id = ANY($2)
     UNION ALL
     SELECT 'actor', given, a.id, a.name, a.handle FROM ${namedActors('$3')} WHERE a.account_id = $1
     UNION ALL
-    SELECT 'entity', id, id, name, handle FROM entities WHERE account_id = $1 AND id = ANY($4)`,
-});
+    SELECT 'entity', id, id, name, handle FROM entities WHERE account_id = $1 AND id = ANY($4)`;

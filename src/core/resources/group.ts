@@ -52,15 +52,10 @@ interface MemberRow extends ActorFields {
   readonly group_id: string;
 }
 
-const READ_GROUPS = statement<[ids: readonly string[]], GroupRow>({
-  name: 'read-groups',
-  text: `SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`,
-});
+const READ_GROUPS = statement<[ids: readonly string[]], GroupRow>('read-groups')`
+    SELECT ${GROUP_COLUMNS} FROM messaging_groups t WHERE t.id = ANY($1)`;
 
-const READ_MEMBERS = statement<[groupIds: readonly string[]], MemberRow>({
-  name: 'read-group-members',
-  text: `
+const READ_MEMBERS = statement<[groupIds: readonly string[]], MemberRow>('read-group-members')`
     SELECT m.group_id, a.id, a.type, a.name, a.handle, a.avatar_url
     FROM group_members m JOIN actors a ON a.id = m.actor_id
-    WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`,
-});
+    WHERE m.group_id = ANY($1) ORDER BY m.group_id, m.position`;

@@ -102,29 +102,26 @@ interface LargeRow extends TimelineRow {
   readonly json_bytes: number | null;
 }
 
-type ReadLarge = Statement<[ids: readonly string[]], LargeRow>;
+type LargeIds = [ids: readonly string[]];
+type ReadLarge = Statement<LargeIds, LargeRow>;
 
 const LARGE_COLUMNS = `m.updated_at::text AS version, octet_length(to_json(m.body)::text) AS json_bytes`;
 
-const READ_TEXTS: ReadLarge = statement({
-  name: 'read-large-messages',
+const READ_TEXTS = {
+  ...statement<LargeIds, LargeRow>('read-large-messages')`
+    SELECT ${messageColumns('m')}, ${LARGE_COLUMNS} FROM messages m WHERE m.id = ANY($1)`,
   isBulk: true,
-  text: `SELECT ${messageColumns('m')}, ${LARGE_COLUMNS} FROM messages m WHERE m.id = ANY($1)`,
-});
+};
 
 /** Postgres escapes a text as JSON.stringify does. */
-const READ_JSON: ReadLarge = statement({
-  name: 'read-large-messages-as-json',
-  isBulk: true,
-  text: `
+const READ_JSON = {
+  ...statement<LargeIds, LargeRow>('read-large-messages-as-json')`
     SELECT ${messageColumns('m').replace('m.body', 'NULL AS body')}, textout(to_json(m.body)::text) AS body_json,
       ${LARGE_COLUMNS}
     FROM messages m WHERE m.id = ANY($1)`,
-});
+  isBulk: true,
+};
 
-const READ_BRIEF = statement<[ids: readonly string[]], BriefRow>({
-  name: 'read-brief-messages',
-  text: `
+const READ_BRIEF = statement<[ids: readonly string[]], BriefRow>('read-brief-messages')`
     SELECT ${briefColumns('m')} FROM unnest($1::text[]) WITH ORDINALITY AS n(id, place) JOIN messages m ON m.id = n.id
-    ORDER BY n.place`,
-});
+    ORDER BY n.place`;

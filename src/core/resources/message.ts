@@ -357,7 +357,5 @@ export function messageEvent<Name extends 'message.created' | 'message.updated'>
  */
 const LARGE_BYTES = 4 * 1024;
 
-const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>({
-  name: 'read-messages-by-id',
-  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`,
-});
+const READ_BY_ID = statement<[ids: readonly string[]], MessageRow>('read-messages-by-id')`
+    SELECT ${messageColumns('m')} FROM messages m WHERE m.id = ANY($1)`;

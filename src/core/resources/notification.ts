@@ -189,19 +189,17 @@ function refOf({ resource_type: type, resource_id: id }: ResourceLink): EntityRe
   return type && id ? { type, id } : undefined;
 }
 
-const READ_CONVERSATIONS = statement<[accountId: string, entityIds: readonly string[]], EntityRow>({
-  name: 'read-conversations-as-entities',
-  text: `
+const READ_CONVERSATIONS = statement<[accountId: string, entityIds: readonly string[]], EntityRow>(
+  'read-conversations-as-entities',
+)`
     SELECT 'entity' AS type, id, title AS name, NULL AS handle FROM conversations
-    WHERE account_id = $1 AND id = ANY($2)`,
-});
+    WHERE account_id = $1 AND id = ANY($2)`;
 
-const READ = statement<[recipientIds: readonly string[], ids: readonly string[]], NotificationRow>({
-  name: 'read-notifications',
-  text: `
+const READ = statement<[recipientIds: readonly string[], ids: readonly string[]], NotificationRow>(
+  'read-notifications',
+)`
     SELECT ${NOTIFICATION_COLUMNS.join(', ')}
-    FROM unnest($1::text[], $2::text[]) AS k(recipient_id, id) JOIN notifications USING (recipient_id, id)`,
-});
+    FROM unnest($1::text[], $2::text[]) AS k(recipient_id, id) JOIN notifications USING (recipient_id, id)`;
 
 /** Returns the first characters, counted as code points, so that no surrogate pair is split. */
 export function preview(body: string): string {

@@ -89,13 +89,12 @@ export function presentReaction({ actor, message_id, emoji, created_at }: Reacti
 const SHOWN = `[1:${REACTION_LIMITS.shownActors}]`;
 const IN_ORDER = 'ORDER BY created_at, actor_id';
 
-const COUNT = statement<[messageIds: readonly string[], viewerId: string], CountRow>({
-  name: 'count-reactions-of-messages',
-  text: `
+const COUNT = statement<[messageIds: readonly string[], viewerId: string], CountRow>(
+  'count-reactions-of-messages',
+)`
     SELECT message_id, emoji, count, actor_ids, customer_ids, mine FROM (
       SELECT message_id, emoji, count(*) AS count, min(created_at) AS first, bool_or(actor_id = $2) AS mine,
         (array_agg(actor_id ${IN_ORDER}))${SHOWN} AS actor_ids,
         (array_agg(actor_id ${IN_ORDER}) FILTER (WHERE customer))${SHOWN} AS customer_ids
       FROM reactions WHERE message_id = ANY($1) GROUP BY message_id, emoji
-    ) counted ORDER BY message_id, first, emoji`,
-});
+    ) counted ORDER BY message_id, first, emoji`;

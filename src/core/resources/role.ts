@@ -36,7 +36,5 @@ export function permissionsOf({ type, permissions }: RoleRow): string[] {
   return type === 'admin' ? [...PERMISSIONS, ...ADMIN_PERMISSIONS] : permissions;
 }
 
-const READ_ROLES = statement<[ids: readonly string[]], RoleRow>({
-  name: 'read-roles',
-  text: `SELECT ${ROLE_COLUMNS} FROM roles t WHERE t.id = ANY($1)`,
-});
+const READ_ROLES = statement<[ids: readonly string[]], RoleRow>('read-roles')`
+    SELECT ${ROLE_COLUMNS} FROM roles t WHERE t.id = ANY($1)`;

@@ -173,19 +173,12 @@ function presentAction(row: ActionRow): AgentRunAction {
   };
 }
 
-const READ_RUNS = statement<[ids: readonly string[]], ShownRun>({
-  name: 'read-runs-of-messages',
-  text: `SELECT ${RUN_COLUMNS.join(', ')} FROM agent_runs WHERE id = ANY($1)`,
-});
+const READ_RUNS = statement<[ids: readonly string[]], ShownRun>('read-runs-of-messages')`
+    SELECT ${RUN_COLUMNS.join(', ')} FROM agent_runs WHERE id = ANY($1)`;
 
-const READ_STEPS = statement<[ids: readonly string[]], StepRow>({
-  name: 'read-agent-run-steps',
-  text: 'SELECT * FROM agent_run_steps WHERE run_id = ANY($1) ORDER BY run_id, position',
-});
+const READ_STEPS = statement<[ids: readonly string[]], StepRow>('read-agent-run-steps')`
+    SELECT * FROM agent_run_steps WHERE run_id = ANY($1) ORDER BY run_id, position`;
 
-const READ_ACTIONS = statement<[ids: readonly string[]], ActionRow>({
-  name: 'read-agent-run-actions',
-  text: `
+const READ_ACTIONS = statement<[ids: readonly string[]], ActionRow>('read-agent-run-actions')`
     SELECT a.* FROM agent_run_actions a JOIN agent_run_steps s ON s.id = a.step_id
-    WHERE a.run_id = ANY($1) ORDER BY a.run_id, s.position, a.position`,
-});
+    WHERE a.run_id = ANY($1) ORDER BY a.run_id, s.position, a.position`;

@@ -75,9 +75,7 @@ export function isReplyTo(root: string, forCustomer: `$${number}`): string {
 const READ_THREADS = statement<
   [messageIds: readonly string[], conversationIds: readonly string[], viewerId: string, forCustomer: boolean],
   ThreadRow
->({
-  name: 'read-threads',
-  text: `
+>('read-threads')`
     SELECT root.id AS message_id, counted.replies, counted.unread, last.id AS last_id, last.sequence AS last_sequence,
       last.sender_id AS last_sender_id, last.author_id AS last_author_id, last.at AS last_at
     FROM unnest($1::text[], $2::text[]) AS root(id, conversation_id)
@@ -96,5 +94,4 @@ const READ_THREADS = statement<
       SELECT r.id, r.sequence, r.sender_id, r.author_id,
         coalesce((r.outcome ->> 'at')::timestamptz, r.created_at) AS at
       FROM messages r WHERE ${isReplyTo('root.id', '$4')} ORDER BY r.sequence DESC LIMIT 1
-    ) last ON true`,
-});
+    ) last ON true`;

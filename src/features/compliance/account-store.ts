@@ -30,24 +30,19 @@ export async function hasUploads(db: Querier, accountId: string): Promise<boolea
 
 const DELETED_AT_ONCE = 2_000;
 
-const WITHDRAW_UPLOADS = statement<[accountId: string]>({
-  name: 'withdraw-uploads-of-account',
-  text: `
+const WITHDRAW_UPLOADS = statement<[accountId: string]>('withdraw-uploads-of-account')`
     UPDATE uploads SET withdrawn_at = clock_timestamp(), attached_at = NULL, filename = ''
-    WHERE account_id = $1 AND withdrawn_at IS NULL`,
-});
+    WHERE account_id = $1 AND withdrawn_at IS NULL`;
 
-const READ_UPLOAD = statement<[accountId: string]>({
-  name: 'read-upload-of-account',
-  text: 'SELECT FROM uploads WHERE account_id = $1 LIMIT 1',
-});
+const READ_UPLOAD = statement<[accountId: string]>('read-upload-of-account')`
+    SELECT FROM uploads WHERE account_id = $1 LIMIT 1`;
 
 /** `t` is the table; `rows` is the SQL after FROM, with its WHERE. */
 function deletion(table: string, rows = `${table} t WHERE t.account_id = $1`): OfAccount {
-  return statement<[accountId: string, limit: number], object>({
-    name: `remove-account-${table.replaceAll('_', '-')}`,
-    text: `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT t.ctid FROM ${rows} LIMIT $2)) RETURNING 1`,
-  });
+  return statement<[accountId: string, limit: number], object>(
+    `remove-account-${table.replaceAll('_', '-')}`,
+  )`
+    DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT t.ctid FROM ${rows} LIMIT $2)) RETURNING 1`;
 }
 
 function ofActors(table: string, key: string, condition = 'true'): OfAccount {

@@ -81,36 +81,23 @@ type PeriodValues = [
   audit: number | null,
 ];
 
-const READ_POLICY = statement<[accountId: string], PolicyRow>({
-  name: 'read-retention-policy',
-  text: `SELECT ${COLUMNS} FROM retention_policies WHERE account_id = $1`,
-});
+const READ_POLICY = statement<[accountId: string], PolicyRow>('read-retention-policy')`
+    SELECT ${COLUMNS} FROM retention_policies WHERE account_id = $1`;
 
-const READ_POLICIES = statement<[], PolicyRow>({
-  name: 'read-retention-policies',
-  text: `SELECT ${COLUMNS} FROM retention_policies WHERE coalesce(${FIELDS.join(', ')}) IS NOT NULL ORDER BY account_id`,
-});
+const READ_POLICIES = statement<[], PolicyRow>('read-retention-policies')`
+    SELECT ${COLUMNS} FROM retention_policies WHERE coalesce(${FIELDS.join(', ')}) IS NOT NULL ORDER BY account_id`;
 
 // Ensures that there is a row to lock.
-const CREATE_POLICY = statement<[accountId: string]>({
-  name: 'create-retention-policy',
-  text: 'INSERT INTO retention_policies (account_id) VALUES ($1) ON CONFLICT DO NOTHING',
-});
+const CREATE_POLICY = statement<[accountId: string]>('create-retention-policy')`
+    INSERT INTO retention_policies (account_id) VALUES ($1) ON CONFLICT DO NOTHING`;
 
-const LOCK_POLICY = statement<[accountId: string], PolicyRow>({
-  name: 'lock-retention-policy',
-  text: `SELECT ${COLUMNS} FROM retention_policies WHERE account_id = $1 FOR UPDATE`,
-});
+const LOCK_POLICY = statement<[accountId: string], PolicyRow>('lock-retention-policy')`
+    SELECT ${COLUMNS} FROM retention_policies WHERE account_id = $1 FOR UPDATE`;
 
-const WRITE_POLICY = statement<[accountId: string, ...PeriodValues], PolicyRow>({
-  name: 'write-retention-policy',
-  text: `
+const WRITE_POLICY = statement<[accountId: string, ...PeriodValues], PolicyRow>('write-retention-policy')`
     UPDATE retention_policies SET ${FIELDS.map((field, index) => `${field} = $${index + 2}`).join(', ')},
       swept_at = NULL, updated_at = later_than(updated_at)
-    WHERE account_id = $1 RETURNING ${COLUMNS}`,
-});
+    WHERE account_id = $1 RETURNING ${COLUMNS}`;
 
-const NOTE_SWEPT = statement<[accountId: string]>({
-  name: 'note-retention-sweep',
-  text: 'UPDATE retention_policies SET swept_at = clock_timestamp() WHERE account_id = $1',
-});
+const NOTE_SWEPT = statement<[accountId: string]>('note-retention-sweep')`
+    UPDATE retention_policies SET swept_at = clock_timestamp() WHERE account_id = $1`;

@@ -331,16 +331,11 @@ function isNothing({ messages, files, notifications, runs }: Purged): boolean {
 }
 
 // The claim is a row of settings: it needs no connection, and expires if its node dies.
-const CLAIM = statement<[nodeId: string]>({
-  name: 'claim-retention-sweep',
-  text: `
+const CLAIM = statement<[nodeId: string]>('claim-retention-sweep')`
     INSERT INTO settings AS held (name, value) VALUES ('retention_sweep', $1)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, created_at = clock_timestamp()
       WHERE held.value = excluded.value OR held.created_at < clock_timestamp() - interval '${CLAIM_S} s'
-    RETURNING 1`,
-});
+    RETURNING 1`;
 
-const RELEASE = statement<[nodeId: string]>({
-  name: 'release-retention-sweep',
-  text: `DELETE FROM settings WHERE name = 'retention_sweep' AND value = $1`,
-});
+const RELEASE = statement<[nodeId: string]>('release-retention-sweep')`
+    DELETE FROM settings WHERE name = 'retention_sweep' AND value = $1`;

@@ -125,28 +125,19 @@ export async function presentEmail(files: Downloads, row: MailRow): Promise<Emai
   };
 }
 
-const READ_BY_ID = statement<[ids: readonly string[]], MailRow>({
-  name: 'read-mails',
-  text: `SELECT ${mailColumns('m')} FROM mails m WHERE m.id = ANY($1)`,
-});
+const READ_BY_ID = statement<[ids: readonly string[]], MailRow>('read-mails')`
+    SELECT ${mailColumns('m')} FROM mails m WHERE m.id = ANY($1)`;
 
-const READ_HEAD = statement<[id: string], MailHead>({
-  name: 'read-head-of-mail',
-  text: `SELECT ${headColumns('m')} FROM mails m WHERE m.id = $1`,
-});
+const READ_HEAD = statement<[id: string], MailHead>('read-head-of-mail')`
+    SELECT ${headColumns('m')} FROM mails m WHERE m.id = $1`;
 
-const READ_OF_MESSAGE = statement<[messageId: string], MailRow>({
-  name: 'read-mail-of-message',
-  text: `SELECT ${mailColumns('m')} FROM mails m WHERE m.message_id = $1`,
-});
+const READ_OF_MESSAGE = statement<[messageId: string], MailRow>('read-mail-of-message')`
+    SELECT ${mailColumns('m')} FROM mails m WHERE m.message_id = $1`;
 
 const READ_OF_CONVERSATION = statement<
   [conversationId: string, afterTime: string, afterId: string, limit: number],
   MailRow
->({
-  name: 'read-mails-of-conversation',
-  text: `
+>('read-mails-of-conversation')`
     SELECT ${mailColumns('m')} FROM mails m
     WHERE m.conversation_id = $1 AND (m.created_at, m.id) > ($2::timestamptz, $3)
-    ORDER BY m.created_at, m.id LIMIT $4`,
-});
+    ORDER BY m.created_at, m.id LIMIT $4`;

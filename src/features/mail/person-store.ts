@@ -81,23 +81,18 @@ const READ_OF_PERSON = statement<
     limit: number,
   ],
   MailRow
->({
-  name: 'read-mails-of-person',
-  text: `
+>('read-mails-of-person')`
     SELECT ${mailColumns('m')} FROM mails m
     WHERE m.account_id = $1 AND (m.created_at, m.id) > ($4::timestamptz, $5)
       AND (m.actor_id = $2 OR lower(m.from_address) = ANY($3::text[]) OR lower(m.reply_to) = ANY($3::text[]) OR ${HAS_ADDRESS})
-    ORDER BY m.created_at, m.id LIMIT $6`,
-});
+    ORDER BY m.created_at, m.id LIMIT $6`;
 
 const IS_OF_PERSON = `(m.actor_id = $2 AND m.direction = 'in' OR lower(m.from_address) = ANY($3::text[]))`;
 
 const ERASE = statement<
   [mailIds: readonly string[], id: string, addresses: readonly string[], texts: boolean],
   { source_key: string | null }
->({
-  name: 'erase-person-from-mails',
-  text: `
+>('erase-person-from-mails')`
     WITH named AS MATERIALIZED (
       SELECT m.id, m.conversation_id, m.source_key FROM mails m WHERE m.id = ANY($1)
     ), locked AS (
@@ -117,15 +112,12 @@ const ERASE = statement<
       source_key = NULL, updated_at = later_than(m.updated_at)
     FROM named n LEFT JOIN locked l ON l.id = n.conversation_id
     WHERE m.id = n.id AND l.legal_hold IS DISTINCT FROM 'held'
-    RETURNING n.source_key`,
-});
+    RETURNING n.source_key`;
 
 const ERASE_FROM_COPIES = statement<
   [addresses: readonly string[], messageIds: readonly string[]],
   { id: string; conversation_id: string }
->({
-  name: 'erase-person-from-copies-of-messages',
-  text: `
+>('erase-person-from-copies-of-messages')`
     WITH named AS MATERIALIZED (
       SELECT m.id, m.conversation_id FROM messages m
       WHERE m.id = ANY($2) AND EXISTS (SELECT FROM unnest(m.cc) AS a WHERE lower(a) = ANY($1::text[]))
@@ -136,12 +128,11 @@ const ERASE_FROM_COPIES = statement<
     UPDATE messages m SET cc = ARRAY(SELECT a FROM unnest(m.cc) AS a WHERE NOT lower(a) = ANY($1::text[])), ${setTouched('later_than(m.updated_at)')}
     FROM named n JOIN free f ON f.id = n.conversation_id
     WHERE m.id = n.id AND m.conversation_id = n.conversation_id
-    RETURNING m.id, m.conversation_id`,
-});
+    RETURNING m.id, m.conversation_id`;
 
-const ERASE_FROM_THREADS = statement<[accountId: string, addresses: readonly string[]]>({
-  name: 'erase-person-from-mail-threads',
-  text: `
+const ERASE_FROM_THREADS = statement<[accountId: string, addresses: readonly string[]]>(
+  'erase-person-from-mail-threads',
+)`
     WITH named AS MATERIALIZED (
       SELECT conversation_id FROM mail_threads WHERE account_id = $1 AND cc && $2::text[]
     ), free AS (
@@ -150,5 +141,4 @@ const ERASE_FROM_THREADS = statement<[accountId: string, addresses: readonly str
     )
     UPDATE mail_threads t SET updated_at = later_than(t.updated_at),
       cc = ARRAY(SELECT a FROM unnest(t.cc) AS a WHERE NOT lower(a) = ANY($2::text[]))
-    FROM free f WHERE t.conversation_id = f.id`,
-});
+    FROM free f WHERE t.conversation_id = f.id`;

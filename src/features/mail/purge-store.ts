@@ -59,17 +59,14 @@ function keysOf(rows: readonly SourceRow[]): string[] {
   return rows.flatMap(({ source_key }) => source_key ?? []);
 }
 
-const DELETE_OF_MESSAGES = statement<[messageIds: readonly string[]], SourceRow>({
-  name: 'delete-mails-of-messages',
-  text: 'DELETE FROM mails WHERE message_id = ANY($1) RETURNING source_key',
-});
+const DELETE_OF_MESSAGES = statement<[messageIds: readonly string[]], SourceRow>('delete-mails-of-messages')`
+    DELETE FROM mails WHERE message_id = ANY($1) RETURNING source_key`;
 
-const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number], SourceRow>({
-  name: 'delete-mails-of-conversation',
-  text: `
+const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number], SourceRow>(
+  'delete-mails-of-conversation',
+)`
     DELETE FROM mails WHERE id = ANY(ARRAY(SELECT id FROM mails WHERE conversation_id = $1 LIMIT $2))
-    RETURNING source_key`,
-});
+    RETURNING source_key`;
 
 /** The conversation of the mail `m`, locked, if it is not held; a mail without one is free. */
 const IS_FREE = `(m.conversation_id IS NULL OR NOT EXISTS (
@@ -84,21 +81,20 @@ const LOCKED = `locked AS (
       WHERE l.legal_hold IS DISTINCT FROM 'held'
     )`;
 
-const DELETE_WITHOUT_MESSAGE = statement<[days: number, limit: number], SourceRow>({
-  name: 'delete-mails-without-message',
-  text: `
+const DELETE_WITHOUT_MESSAGE = statement<[days: number, limit: number], SourceRow>(
+  'delete-mails-without-message',
+)`
     WITH old AS MATERIALIZED (
       SELECT m.id, m.conversation_id FROM mails m
       WHERE m.message_id IS NULL AND m.created_at < clock_timestamp() - make_interval(days => $1)
         AND m.status NOT IN ('queued', 'deferred') AND ${IS_FREE}
       ORDER BY m.created_at LIMIT $2
     ), ${LOCKED}
-    DELETE FROM mails m USING free f WHERE m.id = f.id AND m.message_id IS NULL RETURNING m.source_key`,
-});
+    DELETE FROM mails m USING free f WHERE m.id = f.id AND m.message_id IS NULL RETURNING m.source_key`;
 
-const REMOVE_OLD_SOURCES = statement<[accountId: string, days: number, limit: number], SourceRow>({
-  name: 'remove-old-sources-of-mails',
-  text: `
+const REMOVE_OLD_SOURCES = statement<[accountId: string, days: number, limit: number], SourceRow>(
+  'remove-old-sources-of-mails',
+)`
     WITH old AS MATERIALIZED (
       SELECT m.id, m.conversation_id, m.source_key FROM mails m
       WHERE m.account_id = $1 AND m.source_key IS NOT NULL
@@ -106,12 +102,10 @@ const REMOVE_OLD_SOURCES = statement<[accountId: string, days: number, limit: nu
       ORDER BY m.created_at LIMIT $3
     ), ${LOCKED}
     UPDATE mails m SET source_key = NULL, updated_at = later_than(m.updated_at)
-    FROM free f JOIN old o USING (id) WHERE m.id = f.id RETURNING o.source_key`,
-});
+    FROM free f JOIN old o USING (id) WHERE m.id = f.id RETURNING o.source_key`;
 
-const READ_SOURCE_AGE = statement<[accountId: string], { age: number | null }>({
-  name: 'read-age-of-sources-of-mails',
-  text: `
+const READ_SOURCE_AGE = statement<[accountId: string], { age: number | null }>(
+  'read-age-of-sources-of-mails',
+)`
     SELECT extract(epoch FROM clock_timestamp() - min(m.created_at))::float8 AS age FROM mails m
-    WHERE m.account_id = $1 AND m.source_key IS NOT NULL AND ${IS_FREE}`,
-});
+    WHERE m.account_id = $1 AND m.source_key IS NOT NULL AND ${IS_FREE}`;

@@ -58,9 +58,7 @@ export function customerAddresses(conversationId: string): string {
         ORDER BY r.created_at, r.id)`;
 }
 
-const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>({
-  name: 'read-next-mail-of-conversation',
-  text: `
+const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>('read-next-mail-of-conversation')`
     SELECT i.id AS inbox_id, c.title, a.name AS account_name, t.subject AS thread_subject,
       coalesce(t.cc, '{}') AS cc, t.last_in_id, t.last_out_id,
       CASE WHEN i.id IS NULL THEN '{}'
@@ -71,8 +69,7 @@ const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>({
       LEFT JOIN inboxes i ON i.id = c.inbox_id AND i.deleted_at IS NULL
       LEFT JOIN mail_threads t ON t.conversation_id = c.id
       LEFT JOIN mails l ON l.id = t.last_in_id
-    WHERE c.id = $1`,
-});
+    WHERE c.id = $1`;
 
 function threadOf(db: Db, conversationId: string) {
   return db.kysely.selectFrom('mail_threads').selectAll().where('conversation_id', '=', conversationId);

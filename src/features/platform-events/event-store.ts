@@ -90,15 +90,13 @@ const PURGED_AT_ONCE = 2_000;
 
 const COLUMNS = 'id, account_id, type, event_id, data, resource_type, resource_id, created_by, created_at';
 
-const READ_BY_EVENT_ID = statement<[accountId: string, eventId: string], PlatformEventRow>({
-  name: 'read-platform-event-by-key',
-  text: `SELECT ${COLUMNS} FROM platform_events WHERE account_id = $1 AND event_id = $2`,
-});
+const READ_BY_EVENT_ID = statement<[accountId: string, eventId: string], PlatformEventRow>(
+  'read-platform-event-by-key',
+)`
+    SELECT ${COLUMNS} FROM platform_events WHERE account_id = $1 AND event_id = $2`;
 
-const READ = statement<[ids: readonly string[]], PlatformEventRow>({
-  name: 'read-platform-events',
-  text: `SELECT ${COLUMNS} FROM platform_events WHERE id = ANY($1)`,
-});
+const READ = statement<[ids: readonly string[]], PlatformEventRow>('read-platform-events')`
+    SELECT ${COLUMNS} FROM platform_events WHERE id = ANY($1)`;
 
 const OF_ACCOUNT = keysetList<
   [accountId: string, type: string | null, resourceId: string | null],
@@ -117,31 +115,24 @@ const OF_ACCOUNT = keysetList<
 const READ_RAISED_BY = statement<
   [accountId: string, actorId: string, after: string, limit: number],
   PlatformEventRow
->({
-  name: 'read-platform-events-raised-by',
-  text: `
+>('read-platform-events-raised-by')`
     SELECT ${COLUMNS} FROM platform_events
-    WHERE account_id = $1 AND created_by = $2 AND id > $3 ORDER BY id LIMIT $4`,
-});
+    WHERE account_id = $1 AND created_by = $2 AND id > $3 ORDER BY id LIMIT $4`;
 
-const BLANK_NAMING = statement<[accountId: string, texts: readonly string[], limit: number], { id: string }>({
-  name: 'blank-platform-events-naming',
-  text: `
+const BLANK_NAMING = statement<[accountId: string, texts: readonly string[], limit: number], { id: string }>(
+  'blank-platform-events-naming',
+)`
     UPDATE platform_events SET data = '{}', resource_type = NULL, resource_id = NULL
     WHERE id IN (
       SELECT id FROM platform_events e
       WHERE account_id = $1 AND EXISTS (SELECT FROM unnest($2::text[]) AS text
         WHERE position(text IN concat_ws(' ', e.data::text, e.resource_id)) > 0)
       ORDER BY id LIMIT $3 FOR UPDATE)
-    RETURNING id`,
-});
+    RETURNING id`;
 
-const PURGE = statement<[limit: number], object>({
-  name: 'purge-platform-events',
-  text: `
+const PURGE = statement<[limit: number], object>('purge-platform-events')`
     DELETE FROM platform_events WHERE id IN (
       SELECT id FROM platform_events
       WHERE created_at < clock_timestamp() - interval '${PLATFORM_EVENT_LIMITS.keptDays} days'
       LIMIT $1 FOR UPDATE SKIP LOCKED)
-    RETURNING 1`,
-});
+    RETURNING 1`;

@@ -82,9 +82,9 @@ export function noteTries(
 
 // Waits for a subscription that is ending, because its deliveries could not refer to it. Locks in
 // the order of the primary key, so that two statements cannot deadlock.
-const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], keyId: string], Delivery>({
-  name: 'add-push-deliveries',
-  text: `
+const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], keyId: string], Delivery>(
+  'add-push-deliveries',
+)`
     WITH wanted AS MATERIALIZED (
       SELECT s.id AS subscription_id, w.id AS notification_id, s.origin
       FROM unnest($1::text[], $2::text[]) AS w(recipient_id, id)
@@ -98,8 +98,7 @@ const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], 
       ON CONFLICT DO NOTHING
       RETURNING subscription_id, notification_id, attempts
     )
-    SELECT a.*, w.origin FROM added a JOIN wanted w USING (subscription_id, notification_id)`,
-});
+    SELECT a.*, w.origin FROM added a JOIN wanted w USING (subscription_id, notification_id)`;
 
 /** Due deliveries, except those of push services with a long lane on this node. */
 export const DELIVERIES = new LeasedRows<
@@ -126,9 +125,7 @@ export const DELIVERIES = new LeasedRows<
 const READ_PUSHED = statement<
   [subscriptionIds: readonly string[], notificationIds: readonly string[], olderThanMs: number],
   Pushed
->({
-  name: 'read-pushed-notifications',
-  text: `
+>('read-pushed-notifications')`
     WITH wanted AS MATERIALIZED (
       SELECT s.id AS subscription_id, s.actor_id, s.endpoint, s.p256dh, s.auth, d.notification_id
       FROM unnest($1::text[], $2::text[]) AS d(subscription_id, notification_id)
@@ -151,14 +148,11 @@ const READ_PUSHED = statement<
       LEFT JOIN messages m ON m.id = n.message_id
       LEFT JOIN conversations v ON n.resource_type = 'entity' AND v.id = n.resource_id
     WHERE n.status = 'unseen' AND n.created_at > clock_timestamp() - $3::float8 * interval '1 ms'
-      AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`,
-});
+      AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`;
 
 // Among the outcomes of one subscription, a success counts as the last. It is written once an hour
 // while nothing fails.
-const NOTE_TRIES = statement<[outcomes: string], FailingSubscription>({
-  name: 'note-push-tries',
-  text: `
+const NOTE_TRIES = statement<[outcomes: string], FailingSubscription>('note-push-tries')`
     WITH outcome AS MATERIALIZED (
       SELECT * FROM json_to_recordset($1::json) AS o(subscription_id text, accepted boolean)
     ), tried AS MATERIALIZED (
@@ -176,5 +170,4 @@ const NOTE_TRIES = statement<[outcomes: string], FailingSubscription>({
       last_success_at = CASE WHEN l.accepted THEN clock_timestamp() ELSE s.last_success_at END
     FROM locked l WHERE s.id = l.id
     RETURNING s.id, s.failures, coalesce(extract(epoch FROM clock_timestamp() - s.failing_since), 0)::float8
-      AS failing_seconds`,
-});
+      AS failing_seconds`;

@@ -122,76 +122,60 @@ const DUE_USERS = `notification_settings s JOIN actors a ON a.id = s.actor_id AN
         AND n.id >= ${idFrom(`$2::timestamptz - ${CONSIDERED}`)}
         AND n.id < ${idFrom('$2::timestamptz - make_interval(mins => s.digest_after_minutes)')})`;
 
-const READ_DUE_USERS = statement<[after: string, now: string, limit: number], { actor_id: string }>({
-  name: 'read-users-due-for-digest',
-  text: `SELECT s.actor_id FROM ${DUE_USERS} AND s.actor_id > $1 ORDER BY s.actor_id LIMIT $3`,
-});
+const READ_DUE_USERS = statement<[after: string, now: string, limit: number], { actor_id: string }>(
+  'read-users-due-for-digest',
+)`
+    SELECT s.actor_id FROM ${DUE_USERS} AND s.actor_id > $1 ORDER BY s.actor_id LIMIT $3`;
 
-const FIND_DUE = statement<[userId: string, now: string]>({
-  name: 'find-user-due-for-digest',
-  text: `SELECT FROM ${DUE_USERS} AND s.actor_id = $1`,
-});
+const FIND_DUE = statement<[userId: string, now: string]>('find-user-due-for-digest')`
+    SELECT FROM ${DUE_USERS} AND s.actor_id = $1`;
 
 // Locks in the order in which the feed is marked (core/notifications/feed), so that the two cannot
 // deadlock.
-const LOCK_UNDIGESTED = statement<[userId: string, now: string, limit: number], Undigested>({
-  name: 'lock-undigested-notifications',
-  text: `
+const LOCK_UNDIGESTED = statement<[userId: string, now: string, limit: number], Undigested>(
+  'lock-undigested-notifications',
+)`
     SELECT n.id, n.category, n.created_at FROM notifications n
     WHERE n.recipient_id = $1 AND n.status = 'unseen' AND n.digested_at IS NULL
       AND n.id >= ${idFrom(`$2::timestamptz - ${CONSIDERED}`)}
-    ORDER BY n.id DESC LIMIT $3 FOR NO KEY UPDATE`,
-});
+    ORDER BY n.id DESC LIMIT $3 FOR NO KEY UPDATE`;
 
-const MARK_DIGESTED = statement<[userId: string, ids: readonly string[], now: string]>({
-  name: 'mark-digested-notifications',
-  text: 'UPDATE notifications SET digested_at = $3::timestamptz WHERE recipient_id = $1 AND id = ANY($2)',
-});
+const MARK_DIGESTED = statement<[userId: string, ids: readonly string[], now: string]>(
+  'mark-digested-notifications',
+)`
+    UPDATE notifications SET digested_at = $3::timestamptz WHERE recipient_id = $1 AND id = ANY($2)`;
 
-const ADD_TO_DIGEST = statement<[userId: string, id: string, ids: readonly string[]]>({
-  name: 'add-to-digest',
-  text: `
+const ADD_TO_DIGEST = statement<[userId: string, id: string, ids: readonly string[]]>('add-to-digest')`
     INSERT INTO digests AS d (actor_id, id, notification_ids, more)
     VALUES ($1, $2, ($3::text[])[1:${MAX_NAMED}], greatest(cardinality($3::text[]) - ${MAX_NAMED}, 0))
     ON CONFLICT (actor_id) DO UPDATE SET
       notification_ids = (SELECT array_agg(id ORDER BY id DESC) FROM (
         SELECT unnest(d.notification_ids || $3::text[]) AS id ORDER BY 1 DESC LIMIT ${MAX_NAMED}) newest),
       more = d.more + greatest(cardinality(d.notification_ids) + cardinality($3::text[]) - ${MAX_NAMED}, 0),
-      updated_at = later_than(d.updated_at)`,
-});
+      updated_at = later_than(d.updated_at)`;
 
 const COLUMNS = 'id, actor_id, notification_ids, more, created_at, updated_at';
 
-const READ_DIGESTS = statement<[limit: number], DigestRow>({
-  name: 'read-digests',
-  text: `SELECT ${COLUMNS} FROM digests ORDER BY created_at, id LIMIT $1`,
-});
+const READ_DIGESTS = statement<[limit: number], DigestRow>('read-digests')`
+    SELECT ${COLUMNS} FROM digests ORDER BY created_at, id LIMIT $1`;
 
-const READ_DIGEST = statement<[userId: string], DigestRow>({
-  name: 'read-digest',
-  text: `SELECT ${COLUMNS} FROM digests WHERE actor_id = $1`,
-});
+const READ_DIGEST = statement<[userId: string], DigestRow>('read-digest')`
+    SELECT ${COLUMNS} FROM digests WHERE actor_id = $1`;
 
-const READ_DIGESTED = statement<[userId: string, ids: readonly string[]], NotificationRow>({
-  name: 'read-digested-notifications',
-  text: `
+const READ_DIGESTED = statement<[userId: string, ids: readonly string[]], NotificationRow>(
+  'read-digested-notifications',
+)`
     SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}
     FROM notifications n LEFT JOIN messages m ON m.id = n.message_id
     WHERE n.recipient_id = $1 AND n.id = ANY($2) AND n.status = 'unseen' AND m.deleted_at IS NULL
-    ORDER BY n.id DESC`,
-});
+    ORDER BY n.id DESC`;
 
-const DELETE_DIGEST = statement<[userId: string]>({
-  name: 'delete-digest',
-  text: 'DELETE FROM digests WHERE actor_id = $1',
-});
+const DELETE_DIGEST = statement<[userId: string]>('delete-digest')`DELETE FROM digests WHERE actor_id = $1`;
 
 // Ids that the mail contained may have become part of `more` in the meantime.
 const SETTLE = statement<
   [userId: string, id: string, mailedIds: readonly string[], mailedMore: number, nextId: string]
->({
-  name: 'settle-digest',
-  text: `
+>('settle-digest')`
     WITH rest AS MATERIALIZED (
       SELECT d.actor_id, l.ids, d.more - $4 - cardinality($3::text[]) + cardinality(d.notification_ids)
           - cardinality(l.ids) AS more
@@ -203,19 +187,12 @@ const SETTLE = statement<
       DELETE FROM digests d USING rest r WHERE d.actor_id = r.actor_id AND cardinality(r.ids) = 0
     )
     UPDATE digests d SET id = $5, notification_ids = r.ids, more = greatest(r.more, 0), updated_at = later_than(d.updated_at)
-    FROM rest r WHERE d.actor_id = r.actor_id AND cardinality(r.ids) > 0`,
-});
+    FROM rest r WHERE d.actor_id = r.actor_id AND cardinality(r.ids) > 0`;
 
-const DELETE_OLD = statement({
-  name: 'delete-old-digests',
-  text: `
+const DELETE_OLD = statement('delete-old-digests')`
     DELETE FROM digests d
     WHERE d.updated_at < clock_timestamp() - interval '${KEPT_DAYS} days' OR NOT EXISTS (
       SELECT FROM notification_settings s JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
-      WHERE s.actor_id = d.actor_id AND s.digest_after_minutes IS NOT NULL)`,
-});
+      WHERE s.actor_id = d.actor_id AND s.digest_after_minutes IS NOT NULL)`;
 
-const COUNT = statement<[], { count: number }>({
-  name: 'count-digests',
-  text: 'SELECT count(*) AS count FROM digests',
-});
+const COUNT = statement<[], { count: number }>('count-digests')`SELECT count(*) AS count FROM digests`;

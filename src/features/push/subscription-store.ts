@@ -103,33 +103,26 @@ export const SUBSCRIPTIONS = keysetList<[actorId: string], SubscriptionRow>({
   ],
 });
 
-const READ_OWN = statement<[actorId: string, id: string], SubscriptionRow>({
-  name: 'read-push-subscription',
-  text: `SELECT ${COLUMNS} FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2`,
-});
+const READ_OWN = statement<[actorId: string, id: string], SubscriptionRow>('read-push-subscription')`
+    SELECT ${COLUMNS} FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2`;
 
-const COUNT = statement<[actorId: string], { count: number }>({
-  name: 'count-push-subscriptions',
-  text: 'SELECT count(*) AS count FROM push_subscriptions WHERE actor_id = $1',
-});
+const COUNT = statement<[actorId: string], { count: number }>('count-push-subscriptions')`
+    SELECT count(*) AS count FROM push_subscriptions WHERE actor_id = $1`;
 
-const READ_SUBSCRIBERS = statement<[accountId: string], { actor_id: string }>({
-  name: 'read-push-subscribers',
-  text: 'SELECT DISTINCT actor_id FROM push_subscriptions WHERE account_id = $1',
-});
+const READ_SUBSCRIBERS = statement<[accountId: string], { actor_id: string }>('read-push-subscribers')`
+    SELECT DISTINCT actor_id FROM push_subscriptions WHERE account_id = $1`;
 
-const REGISTER_AGAIN = statement<[id: string, expiresAt: string | null], SubscriptionRow>({
-  name: 'register-push-subscription-again',
-  text: `
+const REGISTER_AGAIN = statement<[id: string, expiresAt: string | null], SubscriptionRow>(
+  'register-push-subscription-again',
+)`
     UPDATE push_subscriptions s SET expires_at = $2, updated_at = later_than(s.updated_at)
     WHERE s.id = $1
-    RETURNING ${COLUMNS}`,
-});
+    RETURNING ${COLUMNS}`;
 
 // A row that was just inserted has not been locked or updated by any transaction.
-const WRITE = statement<[subscription: string], SubscriptionRow & { inserted: boolean }>({
-  name: 'write-push-subscription',
-  text: `
+const WRITE = statement<[subscription: string], SubscriptionRow & { inserted: boolean }>(
+  'write-push-subscription',
+)`
     INSERT INTO push_subscriptions AS s (id, account_id, actor_id, endpoint, origin, p256dh, auth, key_id,
       expires_at)
     SELECT * FROM json_to_record($1::json) AS n(id text, account_id text, actor_id text, endpoint text,
@@ -137,40 +130,27 @@ const WRITE = statement<[subscription: string], SubscriptionRow & { inserted: bo
     ON CONFLICT (actor_id, endpoint) DO UPDATE SET id = excluded.id, p256dh = excluded.p256dh, auth = excluded.auth,
       key_id = excluded.key_id, expires_at = excluded.expires_at, failures = 0, failing_since = NULL,
       last_success_at = NULL, updated_at = later_than(s.updated_at)
-    RETURNING ${COLUMNS}, s.xmax = 0 AS inserted`,
-});
+    RETURNING ${COLUMNS}, s.xmax = 0 AS inserted`;
 
-const DELETE_OWN = statement<[actorId: string, id: string], SubscriptionRow>({
-  name: 'delete-push-subscription',
-  text: `DELETE FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2 RETURNING ${COLUMNS}`,
-});
+const DELETE_OWN = statement<[actorId: string, id: string], SubscriptionRow>('delete-push-subscription')`
+    DELETE FROM push_subscriptions s WHERE s.actor_id = $1 AND s.id = $2 RETURNING ${COLUMNS}`;
 
-const END = statement<[id: string]>({
-  name: 'end-push-subscription',
-  text: 'DELETE FROM push_subscriptions WHERE id = $1 RETURNING 1',
-});
+const END = statement<[id: string]>('end-push-subscription')`
+    DELETE FROM push_subscriptions WHERE id = $1 RETURNING 1`;
 
-const DELETE_OF_ACTOR = statement<[actorId: string]>({
-  name: 'delete-push-subscriptions-of-actor',
-  text: 'DELETE FROM push_subscriptions WHERE actor_id = $1',
-});
+const DELETE_OF_ACTOR = statement<[actorId: string]>('delete-push-subscriptions-of-actor')`
+    DELETE FROM push_subscriptions WHERE actor_id = $1`;
 
-const DELETE_OF_DEACTIVATED = statement<[actorIds: readonly string[]]>({
-  name: 'delete-push-subscriptions-of-deactivated',
-  text: `
+const DELETE_OF_DEACTIVATED = statement<[actorIds: readonly string[]]>(
+  'delete-push-subscriptions-of-deactivated',
+)`
     DELETE FROM push_subscriptions s USING actors a
-    WHERE a.id = ANY($1) AND a.deactivated_at IS NOT NULL AND s.actor_id = a.id`,
-});
+    WHERE a.id = ANY($1) AND a.deactivated_at IS NOT NULL AND s.actor_id = a.id`;
 
-const DELETE_STALE = statement<[keyId: string, limit: number]>({
-  name: 'delete-stale-push-subscriptions',
-  text: `
+const DELETE_STALE = statement<[keyId: string, limit: number]>('delete-stale-push-subscriptions')`
     DELETE FROM push_subscriptions WHERE id IN (
       SELECT id FROM push_subscriptions WHERE key_id <> $1 OR expires_at <= clock_timestamp() ORDER BY id LIMIT $2)
-    RETURNING 1`,
-});
+    RETURNING 1`;
 
-const READ_OF_ACTOR = statement<[actorId: string], SubscriptionRow>({
-  name: 'read-push-subscriptions-of-actor',
-  text: `SELECT ${COLUMNS} FROM push_subscriptions s WHERE s.actor_id = $1 ORDER BY s.created_at, s.id`,
-});
+const READ_OF_ACTOR = statement<[actorId: string], SubscriptionRow>('read-push-subscriptions-of-actor')`
+    SELECT ${COLUMNS} FROM push_subscriptions s WHERE s.actor_id = $1 ORDER BY s.created_at, s.id`;

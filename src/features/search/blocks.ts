@@ -154,9 +154,9 @@ const BLOCK_NUMBERS = 16;
 const MAX_CHARACTERS = 60_000;
 const MAX_SPAN_MS = 86_400_000;
 
-const DELETE_STALE = statement<[conversationIds: readonly string[], changedIds: readonly string[]], Range>({
-  name: 'search-delete-stale',
-  text: `
+const DELETE_STALE = statement<[conversationIds: readonly string[], changedIds: readonly string[]], Range>(
+  'search-delete-stale',
+)`
     DELETE FROM search_blocks b USING (
       SELECT conversation_id, first_sequence FROM search_blocks b
       WHERE conversation_id = ANY($1) AND missing <> '{}' AND EXISTS (
@@ -171,8 +171,7 @@ const DELETE_STALE = statement<[conversationIds: readonly string[], changedIds: 
       WHERE b.last_sequence >= m.sequence
     ) stale
     WHERE b.conversation_id = stale.conversation_id AND b.first_sequence = stale.first_sequence
-    RETURNING b.conversation_id, b.first_sequence AS first, b.last_sequence AS last`,
-});
+    RETURNING b.conversation_id, b.first_sequence AS first, b.last_sequence AS last`;
 
 /** SQL: when a message was sent. */
 export const SENT_AT = "coalesce((m.outcome ->> 'at')::timestamptz, m.created_at)";
@@ -195,9 +194,7 @@ const READ_UNINDEXED = statement<
     most: number,
   ],
   UnindexedMessage
->({
-  name: 'search-read-unindexed',
-  text: `
+>('search-read-unindexed')`
     WITH ends AS MATERIALIZED (
       SELECT c.id, c.account_id, c.purged_through, 1 + coalesce((
         SELECT b.last_sequence FROM search_blocks b WHERE b.conversation_id = c.id ORDER BY b.first_sequence DESC LIMIT 1
@@ -217,8 +214,7 @@ const READ_UNINDEXED = statement<
       WHERE m.conversation_id = r.id AND m.sequence BETWEEN r.first AND coalesce(r.last, ${Number.MAX_SAFE_INTEGER})
       ORDER BY m.sequence LIMIT CASE WHEN r.last IS NULL THEN $5::bigint END
     ) m
-    ORDER BY 1, 3, m.sequence`,
-});
+    ORDER BY 1, 3, m.sequence`;
 
 /** Members of a conversation by whom it is found: those that were added first. */
 const MAX_NAMES = 500;
@@ -226,30 +222,21 @@ const MAX_NAMES = 500;
 const READ_HEADS = statement<
   [conversationIds: readonly string[]],
   Omit<Block, 'terms'> & { names: string[] }
->({
-  name: 'search-read-heads',
-  text: `
+>('search-read-heads')`
     SELECT c.id AS conversation_id, c.account_id, 0 AS first_sequence, 0 AS last_sequence, 0 AS messages,
       c.created_at AS from_at, c.created_at AS to_at, '{}'::bigint[] AS missing, c.title || ARRAY(
         SELECT concat_ws(' ', a.name, a.handle) FROM participants p JOIN actors a ON a.id = p.actor_id
         WHERE p.conversation_id = c.id AND p.${IS_MEMBER}
         ORDER BY p.created_at, p.id LIMIT ${MAX_NAMES}
       ) AS names
-    FROM conversations c WHERE c.id = ANY($1)`,
-});
+    FROM conversations c WHERE c.id = ANY($1)`;
 
-const DELETE_GONE = statement<[conversationIds: readonly string[]]>({
-  name: 'search-delete-gone',
-  text: `
+const DELETE_GONE = statement<[conversationIds: readonly string[]]>('search-delete-gone')`
     DELETE FROM search_blocks b WHERE b.conversation_id = ANY($1) AND (b.first_sequence = 0 OR b.last_sequence <= coalesce(
       (SELECT c.purged_through FROM conversations c WHERE c.id = b.conversation_id), 'infinity'::float8
-    ))`,
-});
+    ))`;
 
-const INSERT_BLOCKS = statement<[blocks: string]>({
-  name: 'search-insert-blocks',
-  text: `
+const INSERT_BLOCKS = statement<[blocks: string]>('search-insert-blocks')`
     INSERT INTO search_blocks (conversation_id, first_sequence, last_sequence, account_id, messages, from_at, to_at, missing, terms)
     SELECT * FROM json_to_recordset($1::json) AS b(conversation_id text, first_sequence bigint, last_sequence bigint,
-      account_id text, messages integer, from_at timestamptz, to_at timestamptz, missing bigint[], terms tsvector)`,
-});
+      account_id text, messages integer, from_at timestamptz, to_at timestamptz, missing bigint[], terms tsvector)`;

@@ -131,29 +131,21 @@ export const HAS_WAITING = `EXISTS (
     SELECT FROM search_progress WHERE next_round_at <= statement_timestamp()
       AND (filled_through IS NOT NULL OR (SELECT id FROM search_changes ORDER BY id LIMIT 1) IS NOT NULL))`;
 
-const READ_WAITING = statement<[], Waiting>({
-  name: 'search-read-waiting',
-  text: `
+const READ_WAITING = statement<[], Waiting>('search-read-waiting')`
     SELECT extract(epoch FROM clock_timestamp() - (SELECT created_at FROM search_changes ORDER BY id LIMIT 1))::float8 AS lag,
       p.filled_through IS NULL AS is_filled, p.next_round_at <= clock_timestamp() AS is_due
-    FROM search_progress p`,
-});
+    FROM search_progress p`;
 
-const LOCK = statement<[key: number], { locked: boolean }>({
-  name: 'search-lock-index',
-  text: `SELECT pg_try_advisory_xact_lock($1) AS locked, set_config('synchronous_commit', 'off', true),
-    set_config('lock_timeout', '400ms', true)`,
-});
+const LOCK = statement<[key: number], { locked: boolean }>('search-lock-index')`
+    SELECT pg_try_advisory_xact_lock($1) AS locked, set_config('synchronous_commit', 'off', true),
+    set_config('lock_timeout', '400ms', true)`;
 
 // Changes hold one of these locks until they commit (migration 0034), so that no message changes
 // between reading and writing. A round that waits longer than this begins again.
-const LOCK_CONVERSATIONS = statement<[conversationIds: readonly string[]]>({
-  name: 'search-lock-conversations',
-  text: `
+const LOCK_CONVERSATIONS = statement<[conversationIds: readonly string[]]>('search-lock-conversations')`
     SELECT count(pg_advisory_xact_lock(29, key)) FROM (
       SELECT DISTINCT hashtext(id) & 255 AS key FROM unnest($1::text[]) AS id ORDER BY 1
-    ) keys`,
-});
+    ) keys`;
 
 interface Changes {
   readonly id: number;
@@ -165,34 +157,23 @@ interface Changes {
 }
 
 // Rows of open transactions are not visible yet; a later round reads them.
-const READ_CHANGES = statement<[about: number], Changes>({
-  name: 'search-read-changes',
-  text: `
+const READ_CHANGES = statement<[about: number], Changes>('search-read-changes')`
     WITH oldest AS (
       SELECT *, sum(1 + cardinality(sent_ids) + cardinality(changed_ids) + 4 * cardinality(conversation_ids)) OVER (ORDER BY id)
         - cardinality(sent_ids) - cardinality(changed_ids) - 4 * cardinality(conversation_ids) AS before
       FROM (SELECT * FROM search_changes ORDER BY id LIMIT 1000) c
     )
     SELECT id, sent_of, changed_ids, changed_of, conversation_ids, actor_ids
-    FROM oldest WHERE before <= $1 ORDER BY id`,
-});
+    FROM oldest WHERE before <= $1 ORDER BY id`;
 
-const DELETE_CHANGES = statement<[ids: readonly number[]]>({
-  name: 'search-delete-changes',
-  text: 'DELETE FROM search_changes WHERE id = ANY($1)',
-});
+const DELETE_CHANGES = statement<[ids: readonly number[]]>('search-delete-changes')`
+    DELETE FROM search_changes WHERE id = ANY($1)`;
 
-const NOTE_CONVERSATIONS_OF = statement<[actorIds: readonly string[]]>({
-  name: 'search-note-conversations-of',
-  text: `
+const NOTE_CONVERSATIONS_OF = statement<[actorIds: readonly string[]]>('search-note-conversations-of')`
     INSERT INTO search_changes (conversation_ids)
     SELECT array_agg(conversation_id) FROM (
       SELECT conversation_id, row_number() OVER () / 200 AS part FROM participants WHERE actor_id = ANY($1)
-    ) p GROUP BY part`,
-});
+    ) p GROUP BY part`;
 
-const READ_UNFILLED = statement<[limit: number], { id: string }>({
-  name: 'search-read-unfilled',
-  text: `
-    SELECT c.id FROM search_progress p JOIN conversations c ON c.id > p.filled_through ORDER BY c.id LIMIT $1`,
-});
+const READ_UNFILLED = statement<[limit: number], { id: string }>('search-read-unfilled')`
+    SELECT c.id FROM search_progress p JOIN conversations c ON c.id > p.filled_through ORDER BY c.id LIMIT $1`;

@@ -79,16 +79,13 @@ type BlockParams = Scoped<
 >;
 
 function readBlocksBy(way: Way): Statement<BlockParams, FoundBlock> {
-  return statement({
-    name: `search-read-blocks-by-${way}`,
-    text: `
+  return statement<BlockParams, FoundBlock>(`search-read-blocks-by-${way}`)`
     WITH ${SOURCES[way]}
     SELECT f.conversation_id, f.first_sequence, f.last_sequence, f.from_at, f.to_at FROM (
       SELECT * FROM found WHERE account_id = $1 AND ${IN_PERIOD} ORDER BY ${NEWEST_FIRST} OFFSET 0
     ) f
     WHERE EXISTS (SELECT FROM conversations c WHERE c.id = f.conversation_id AND ${IS_READABLE} OFFSET 0)
-    LIMIT $9`,
-  });
+    LIMIT $9`;
 }
 
 const READ_BLOCKS = { words: readBlocksBy('words'), newest: readBlocksBy('newest') };

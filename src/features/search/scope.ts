@@ -99,11 +99,8 @@ interface ScopeRow {
 const READ_SCOPE = statement<
   [actorId: string | null, limit: number, before: string | null, after: string | null],
   ScopeRow
->({
-  name: 'search-read-scope',
-  text: `
+>('search-read-scope')`
     SELECT clock_timestamp() AS now, $4::timestamptz AS lower,
       $3::timestamptz - interval '1 microsecond' AS upper, ARRAY(
         SELECT conversation_id FROM participants WHERE actor_id = $1 AND ${IS_MEMBER} LIMIT $2
-      ) AS own`,
-});
+      ) AS own`;

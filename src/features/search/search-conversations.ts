@@ -81,9 +81,7 @@ const MAX_MEMBERS = 500;
  * Returns a statement that reads, by ids, the conversations of a period that the caller may read.
  */
 function readCandidates<Params extends readonly Value[]>(name: string, ids: string) {
-  return statement<Scoped<[upper: string, lower: string, ...Params]>, ConversationCandidate>({
-    name,
-    text: `
+  return statement<Scoped<[upper: string, lower: string, ...Params]>, ConversationCandidate>(name)`
     SELECT c.* FROM (${ids}) n(id) CROSS JOIN LATERAL (
       SELECT c.id, c.created_at AS at, c.title, CASE WHEN $4::boolean THEN '[]' ELSE (
         SELECT coalesce(json_agg(a), '[]') FROM (
@@ -94,8 +92,7 @@ function readCandidates<Params extends readonly Value[]>(name: string, ids: stri
       ) END AS members
       FROM conversations c
       WHERE c.id = n.id AND c.created_at <= $6::timestamptz AND c.created_at > $7::timestamptz AND ${IS_READABLE} OFFSET 0
-    ) c`,
-  });
+    ) c`;
 }
 
 const READ_CONVERSATIONS_IN = readCandidates<[ids: readonly string[]]>(

@@ -118,9 +118,7 @@ const IS_FINDABLE = `${IS_SEARCHABLE} AND ${SENT_AT} <= $6::timestamptz AND ${SE
 const READ_MESSAGES_IN = statement<
   Filtered<[conversationIds: readonly string[], firsts: readonly number[], lasts: readonly number[]]>,
   Candidate
->({
-  name: 'search-read-messages-in',
-  text: `
+>('search-read-messages-in')`
     SELECT m.* FROM unnest($10::text[], $11::bigint[], $12::bigint[]) AS b(conversation_id, first, last)
     CROSS JOIN LATERAL (
       SELECT m.conversation_id, ${CANDIDATE} FROM messages m
@@ -128,12 +126,9 @@ const READ_MESSAGES_IN = statement<
         AND m.sequence IS NOT NULL AND ${IS_FINDABLE}
       OFFSET 0
     ) m
-    WHERE EXISTS (SELECT FROM conversations c WHERE c.id = b.conversation_id AND ${IS_READABLE} OFFSET 0)`,
-});
+    WHERE EXISTS (SELECT FROM conversations c WHERE c.id = b.conversation_id AND ${IS_READABLE} OFFSET 0)`;
 
-const READ_RECENT = statement<Filtered<[]>, Candidate>({
-  name: 'search-read-recent',
-  text: `
+const READ_RECENT = statement<Filtered<[]>, Candidate>('search-read-recent')`
     WITH noted AS MATERIALIZED (
       SELECT n.conversation_id, n.id FROM (SELECT * FROM search_changes ORDER BY id DESC LIMIT ${RECENT.changes}) s,
         unnest(s.sent_ids || s.changed_ids, s.sent_of || s.changed_of) AS n(id, conversation_id)
@@ -154,17 +149,13 @@ const READ_RECENT = statement<Filtered<[]>, Candidate>({
         AND ${IS_FINDABLE}
       OFFSET 0
     ) m
-    LIMIT ${RECENT.messages}`,
-});
+    LIMIT ${RECENT.messages}`;
 
 const READ_FOUND = statement<
   Filtered<[ids: readonly string[], conversationIds: readonly string[]]>,
   MessageRow
->({
-  name: 'search-read-found',
-  text: `
+>('search-read-found')`
     SELECT ${messageColumns('m')} FROM unnest($10::text[], $11::text[]) AS n(id, conversation_id)
     JOIN messages m ON m.id = n.id AND m.conversation_id = n.conversation_id AND m.sequence IS NOT NULL
     WHERE EXISTS (SELECT FROM conversations c WHERE c.id = m.conversation_id AND ${IS_READABLE} OFFSET 0)
-      AND ${IS_FINDABLE}`,
-});
+      AND ${IS_FINDABLE}`;

@@ -51,16 +51,15 @@ export async function proveAll(db: Querier, webhookId: string, topics: readonly 
   return row!.all_through;
 }
 
-const INSERT = statement<[webhookIds: readonly string[], conversationIds: readonly string[]]>({
-  name: 'insert-webhook-progress',
-  text: `
+const INSERT = statement<[webhookIds: readonly string[], conversationIds: readonly string[]]>(
+  'insert-webhook-progress',
+)`
     INSERT INTO webhook_progress (webhook_id, conversation_id)
     SELECT w.id, c.id
     FROM unnest($1::text[], $2::text[]) AS listed(webhook_id, conversation_id)
       JOIN webhooks w ON w.id = listed.webhook_id JOIN conversations c ON c.id = listed.conversation_id
     ORDER BY w.id, c.id
-    ON CONFLICT DO NOTHING`,
-});
+    ON CONFLICT DO NOTHING`;
 
 const LISTED = keysetList<[webhookId: string], { readonly conversation_id: string }>({
   name: 'list-webhook-progress',
@@ -77,9 +76,9 @@ const IS_UNDONE = `d.status IN ('pending', 'failed') AND NOT d.was_delivered`;
 // One snapshot: a message in it without its outbox row was recorded for every webhook that wanted
 // it. A sequence without a message was purged, or is not below `settled`. Events that were dropped
 // after too many failures are not found again, so nothing more is claimed.
-const PROVE = statement<[webhookId: string, conversationIds: readonly string[]], Progress>({
-  name: 'prove-webhook-progress',
-  text: `
+const PROVE = statement<[webhookId: string, conversationIds: readonly string[]], Progress>(
+  'prove-webhook-progress',
+)`
     WITH unrecorded AS MATERIALIZED (
       SELECT m.conversation_id, min(m.sequence) AS first
       FROM outbox o, jsonb_to_recordset(o.payload->'messages') AS sent(conversation_id text, id text)
@@ -106,16 +105,14 @@ const PROVE = statement<[webhookId: string, conversationIds: readonly string[]],
       WHERE p.webhook_id = $1 AND p.conversation_id = proven.conversation_id
         AND p.through_sequence < proven.through_sequence
     )
-    SELECT conversation_id, through_sequence, head, settled FROM proven ORDER BY conversation_id`,
-});
+    SELECT conversation_id, through_sequence, head, settled FROM proven ORDER BY conversation_id`;
 
 // An event that was committed before the statement began is in its snapshot, as a delivery or as an
 // outbox row, which is not younger than the commit. An event has the time of a statement of its
 // transaction, plus a microsecond for each other event of that statement.
 const PROVE_ALL = statement<[webhookId: string, topics: readonly string[]], { readonly all_through: string }>(
-  {
-    name: 'prove-webhook-all',
-    text: `
+  'prove-webhook-all',
+)`
     UPDATE webhooks w SET all_through = greatest(w.all_through, least(
       statement_timestamp(),
       w.lost_since,
@@ -128,6 +125,4 @@ const PROVE_ALL = statement<[webhookId: string, topics: readonly string[]], { re
         ) AS first)
     ))
     WHERE w.id = $1
-    RETURNING w.all_through`,
-  },
-);
+    RETURNING w.all_through`;

@@ -100,9 +100,7 @@ const COLUMNS = `webhook_id, id, event_id, event_type, conversation_id, sequence
       trace`;
 
 // Sorted, so that two nodes that handle the same events cannot deadlock.
-const INSERT = statement<[deliveries: string]>({
-  name: 'insert-webhook-deliveries',
-  text: `
+const INSERT = statement<[deliveries: string]>('insert-webhook-deliveries')`
     INSERT INTO webhook_deliveries (${COLUMNS},
       status, attempts, next_try_at, last_status_code, last_error, last_ms)
     SELECT DISTINCT ON (e.webhook_id, e.id) e.webhook_id, e.id, e.event_id, e.event_type, e.conversation_id, e.sequence, e.head, e.resource_id, e.change,
@@ -121,8 +119,7 @@ const INSERT = statement<[deliveries: string]>({
     ON CONFLICT (webhook_id, id) DO UPDATE SET status = excluded.status, attempts = excluded.attempts,
       next_try_at = excluded.next_try_at, last_status_code = excluded.last_status_code,
       last_error = excluded.last_error, last_ms = excluded.last_ms, updated_at = clock_timestamp()
-      WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`,
-});
+      WHERE webhook_deliveries.status = 'pending' AND excluded.status <> 'pending'`;
 
 // Webhooks with pending deliveries are looked up one by one in the index, so that one with many is
 // not read through.

@@ -64,23 +64,14 @@ export class Health {
 
 const WRITE_EVERY_MS = 1_000;
 
-const NOTE_FAILURES = statement<[ids: readonly string[]]>({
-  name: 'note-webhook-failures',
-  text: `
-    UPDATE webhooks SET failing_since = clock_timestamp() WHERE id = ANY($1::text[]) AND failing_since IS NULL`,
-});
+const NOTE_FAILURES = statement<[ids: readonly string[]]>('note-webhook-failures')`
+    UPDATE webhooks SET failing_since = clock_timestamp() WHERE id = ANY($1::text[]) AND failing_since IS NULL`;
 
-const NOTE_SUCCESSES = statement<[ids: readonly string[]]>({
-  name: 'note-webhook-successes',
-  text: `
+const NOTE_SUCCESSES = statement<[ids: readonly string[]]>('note-webhook-successes')`
     UPDATE webhooks SET failing_since = NULL, last_success_at = clock_timestamp()
     WHERE id = ANY($1::text[]) AND (failing_since IS NOT NULL OR last_success_at IS NULL
-      OR last_success_at < clock_timestamp() - interval '10 s')`,
-});
+      OR last_success_at < clock_timestamp() - interval '10 s')`;
 
-const READ_FAILING = statement<[ids: readonly string[], ms: number], { id: string }>({
-  name: 'read-failing-webhooks',
-  text: `
+const READ_FAILING = statement<[ids: readonly string[], ms: number], { id: string }>('read-failing-webhooks')`
     SELECT id FROM webhooks WHERE id = ANY($1::text[]) AND status = 'enabled'
-      AND failing_since <= clock_timestamp() - $2::double precision * interval '1 ms'`,
-});
+      AND failing_since <= clock_timestamp() - $2::double precision * interval '1 ms'`;

@@ -42,7 +42,4 @@ export function wants(
 const READ = statement<
   [],
   Pick<WebhookRow, 'id' | 'account_id' | 'include_direct' | 'version' | 'event_types'>
->({
-  name: 'read-listening-webhooks',
-  text: 'SELECT id, account_id, include_direct, version, event_types FROM webhooks',
-});
+>('read-listening-webhooks')`SELECT id, account_id, include_direct, version, event_types FROM webhooks`;

@@ -43,10 +43,7 @@ type ReceiverRow = Omit<Receiver, 'version' | 'target'> & {
   readonly is_open: boolean;
 };
 
-const READ = statement<[id: string], ReceiverRow>({
-  name: 'read-webhook-receiver',
-  text: `
+const READ = statement<[id: string], ReceiverRow>('read-webhook-receiver')`
     SELECT w.id, w.account_id, w.url, w.version, w.secret, w.previous_secret, w.previous_secret_until,
       w.status = 'enabled' AND a.deleted_at IS NULL AS is_open
-    FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = $1`,
-});
+    FROM webhooks w JOIN accounts a ON a.id = w.account_id WHERE w.id = $1`;

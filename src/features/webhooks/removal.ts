@@ -89,21 +89,15 @@ const REMOVED_AT_ONCE = 2_000;
 const FORGOTTEN = `status = 'disabled'
       AND disabled_at <= clock_timestamp() - $DISABLED::double precision * interval '1 ms'`;
 
-const READ_FORGOTTEN = statement<[disabledMs: number], { id: string }>({
-  name: 'read-forgotten-webhooks',
-  text: `SELECT id FROM webhooks WHERE ${FORGOTTEN.replace('$DISABLED', '$1')} ORDER BY id`,
-});
+const READ_FORGOTTEN = statement<[disabledMs: number], { id: string }>('read-forgotten-webhooks')`
+    SELECT id FROM webhooks WHERE ${FORGOTTEN.replace('$DISABLED', '$1')} ORDER BY id`;
 
-const READ_FORGOTTEN_ONE = statement<[id: string, disabledMs: number], object>({
-  name: 'read-forgotten-webhook',
-  text: `SELECT FROM webhooks WHERE id = $1 AND ${FORGOTTEN.replace('$DISABLED', '$2')}`,
-});
+const READ_FORGOTTEN_ONE = statement<[id: string, disabledMs: number], object>('read-forgotten-webhook')`
+    SELECT FROM webhooks WHERE id = $1 AND ${FORGOTTEN.replace('$DISABLED', '$2')}`;
 
 /** Finds the webhooks with rows in a table, one by one in its primary key. */
 function webhooksIn(table: 'webhook_deliveries' | 'webhook_progress') {
-  return statement<[], { id: string; exists: boolean }>({
-    name: `read-webhooks-in-${table.replace('_', '-')}`,
-    text: `
+  return statement<[], { id: string; exists: boolean }>(`read-webhooks-in-${table.replace('_', '-')}`)`
     WITH RECURSIVE found AS (
       (SELECT webhook_id FROM ${table} ORDER BY webhook_id LIMIT 1)
       UNION ALL
@@ -112,48 +106,38 @@ function webhooksIn(table: 'webhook_deliveries' | 'webhook_progress') {
       FROM found WHERE found.webhook_id IS NOT NULL
     )
     SELECT found.webhook_id AS id, w.id IS NOT NULL AS exists
-    FROM found LEFT JOIN webhooks w ON w.id = found.webhook_id WHERE found.webhook_id IS NOT NULL`,
-  });
+    FROM found LEFT JOIN webhooks w ON w.id = found.webhook_id WHERE found.webhook_id IS NOT NULL`;
 }
 
 const READ_DELIVERED_TO = webhooksIn('webhook_deliveries');
 const READ_PROGRESSED = webhooksIn('webhook_progress');
 
-const REMOVE_EVERY = statement<[webhookId: string, limit: number], object>({
-  name: 'remove-deliveries-of-removed-webhook',
-  text: `
+const REMOVE_EVERY = statement<[webhookId: string, limit: number], object>(
+  'remove-deliveries-of-removed-webhook',
+)`
     DELETE FROM webhook_deliveries WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2)) RETURNING 1`,
-});
+      SELECT ctid FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2)) RETURNING 1`;
 
-const REMOVE_PROGRESS = statement<[webhookId: string, limit: number], object>({
-  name: 'remove-progress-of-removed-webhook',
-  text: `
+const REMOVE_PROGRESS = statement<[webhookId: string, limit: number], object>(
+  'remove-progress-of-removed-webhook',
+)`
     DELETE FROM webhook_progress WHERE ctid = ANY(ARRAY(
-      SELECT ctid FROM webhook_progress WHERE webhook_id = $1 LIMIT $2)) RETURNING 1`,
-});
+      SELECT ctid FROM webhook_progress WHERE webhook_id = $1 LIMIT $2)) RETURNING 1`;
 
-const REMOVE_DONE = statement<[webhookId: string, before: string, limit: number], object>({
-  name: 'remove-done-webhook-deliveries',
-  text: `
+const REMOVE_DONE = statement<[webhookId: string, before: string, limit: number], object>(
+  'remove-done-webhook-deliveries',
+)`
     DELETE FROM webhook_deliveries WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM webhook_deliveries
-      WHERE webhook_id = $1 AND id < $2 AND status IN ('delivered', 'withdrawn') LIMIT $3)) RETURNING 1`,
-});
+      WHERE webhook_id = $1 AND id < $2 AND status IN ('delivered', 'withdrawn') LIMIT $3)) RETURNING 1`;
 
-const READ_OVERFULL = statement<[most: number], { id: string }>({
-  name: 'read-overfull-webhooks',
-  text: `
+const READ_OVERFULL = statement<[most: number], { id: string }>('read-overfull-webhooks')`
     SELECT w.id FROM webhooks w
     WHERE w.disabled_reason IS DISTINCT FROM 'backlog' AND EXISTS (
       SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'failed'
-      ORDER BY d.id OFFSET $1 LIMIT 1)`,
-});
+      ORDER BY d.id OFFSET $1 LIMIT 1)`;
 
 // For a webhook that was already disabled for another reason.
-const STOP_RECORDING = statement<[id: string]>({
-  name: 'stop-recording-webhook',
-  text: `
+const STOP_RECORDING = statement<[id: string]>('stop-recording-webhook')`
     UPDATE webhooks SET disabled_reason = 'backlog', lost_since = coalesce(lost_since, clock_timestamp())
-    WHERE id = $1 AND status = 'disabled'`,
-});
+    WHERE id = $1 AND status = 'disabled'`;

@@ -26,20 +26,17 @@ function idAt(microseconds: string): string {
 /** SQL: whether `advanceReplays` may find any. */
 export const HAS_REPLAYS = `EXISTS (SELECT FROM webhooks WHERE replay_through IS NOT NULL AND status = 'enabled')`;
 
-const REQUEST = statement<[webhookId: string, sinceUs: number], { readonly until: string }>({
-  name: 'request-webhook-replay',
-  text: `
+const REQUEST = statement<[webhookId: string, sinceUs: number], { readonly until: string }>(
+  'request-webhook-replay',
+)`
     WITH now AS (SELECT clock_timestamp() AS at)
     UPDATE webhooks SET replay_after = least(replay_after, ${idAt('$2::bigint')}),
       replay_through = ${idAt('(extract(epoch FROM now.at) * 1000000)::bigint')}
     FROM now WHERE id = $1
-    RETURNING now.at AS until`,
-});
+    RETURNING now.at AS until`;
 
 // Pending deliveries whose next try is near need no replay.
-const ADVANCE = statement<[limit: number], { readonly id: string }>({
-  name: 'advance-webhook-replays',
-  text: `
+const ADVANCE = statement<[limit: number], { readonly id: string }>('advance-webhook-replays')`
     WITH due AS (
       SELECT id, replay_after, replay_through FROM webhooks
       WHERE replay_through IS NOT NULL AND status = 'enabled'
@@ -64,5 +61,4 @@ const ADVANCE = statement<[limit: number], { readonly id: string }>({
     UPDATE webhooks w SET replay_after = CASE WHEN c.count = $1 THEN c.last END,
       replay_through = CASE WHEN c.count = $1 THEN c.replay_through END
     FROM counted c WHERE w.id = c.id
-    RETURNING w.id`,
-});
+    RETURNING w.id`;

@@ -191,30 +191,24 @@ const COLUMNS = `
     (extract(epoch FROM a.tokens_ended_at) * 1000)::float8 AS tokens_ended_ms,
     r.id AS role_id, r.type AS role_type, r.permissions`;
 
-const BY_HASH = statement<[hash: Buffer], Row>({
-  name: 'principal-by-hash',
-  text: `${COLUMNS}, false AS family_ended
+const BY_HASH = statement<[hash: Buffer], Row>('principal-by-hash')`${COLUMNS}, false AS family_ended
   FROM api_keys k
   JOIN actors a ON a.id = k.actor_id
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN roles r ON r.id = a.role_id
-  WHERE k.hash = $1`,
-});
+  WHERE k.hash = $1`;
 
 const BY_ACTOR = statement<
   [actorId: string, accountId: string, keyId: string | null, familyId: string | null],
   Row
->({
-  name: 'principal-by-actor',
-  text: `${COLUMNS}, EXISTS (
+>('principal-by-actor')`${COLUMNS}, EXISTS (
       SELECT FROM refresh_tokens f WHERE f.family_id = $4 AND f.revoked_at IS NOT NULL
     ) AS family_ended
   FROM actors a
   JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL
   LEFT JOIN api_keys k ON k.id = $3 AND k.actor_id = a.id
   LEFT JOIN roles r ON r.id = a.role_id
-  WHERE a.id = $1 AND a.account_id = $2`,
-});
+  WHERE a.id = $1 AND a.account_id = $2`;
 
 /** Throws ApiError `invalid_credentials` without a bearer credential. Its form is checked later. */
 function credentialIn(authorization: string | undefined): string {

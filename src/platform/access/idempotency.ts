@@ -202,9 +202,9 @@ const PURGE_BATCH = 10_000;
  * stored with the effect, there was none in that case. The row's lock admits one of many concurrent
  * requests, and the others see what it wrote. An expired claim stays bound to its request.
  */
-const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accountId: string]>({
-  name: 'idempotency-claim',
-  text: `
+const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accountId: string]>(
+  'idempotency-claim',
+)`
     INSERT INTO idempotency_keys AS held (hash, fingerprint, claim, claimed_until, account_id)
     VALUES ($1, $2, $3, clock_timestamp() + interval '30 seconds', $4)
     ON CONFLICT (hash) DO UPDATE SET
@@ -213,32 +213,22 @@ const CLAIM = statement<[hash: Buffer, fingerprint: Buffer, owner: string, accou
       status = NULL, response = NULL, encrypted = false, about = NULL, created_at = clock_timestamp()
     WHERE held.created_at <= clock_timestamp() - interval '24 hours'
       OR (held.status IS NULL AND held.claimed_until <= clock_timestamp() AND held.fingerprint = excluded.fingerprint)
-    RETURNING 1`,
-});
+    RETURNING 1`;
 
-const READ = statement<[hash: Buffer], KeyRow>({
-  name: 'idempotency-read',
-  text: 'SELECT fingerprint, status, response, encrypted FROM idempotency_keys WHERE hash = $1',
-});
+const READ = statement<[hash: Buffer], KeyRow>('idempotency-read')`
+    SELECT fingerprint, status, response, encrypted FROM idempotency_keys WHERE hash = $1`;
 
-const RELEASE = statement<[hash: Buffer, owner: string]>({
-  name: 'idempotency-release',
-  text: 'DELETE FROM idempotency_keys WHERE hash = $1 AND claim = $2 AND status IS NULL',
-});
+const RELEASE = statement<[hash: Buffer, owner: string]>('idempotency-release')`
+    DELETE FROM idempotency_keys WHERE hash = $1 AND claim = $2 AND status IS NULL`;
 
-const FORGET = statement<[resourceIds: readonly string[]]>({
-  name: 'idempotency-forget',
-  text: 'UPDATE idempotency_keys SET response = NULL, encrypted = false, about = NULL WHERE about = ANY($1)',
-});
+const FORGET = statement<[resourceIds: readonly string[]]>('idempotency-forget')`
+    UPDATE idempotency_keys SET response = NULL, encrypted = false, about = NULL WHERE about = ANY($1)`;
 
-const PURGE = statement<[limit: number]>({
-  name: 'idempotency-purge',
-  text: `
+const PURGE = statement<[limit: number]>('idempotency-purge')`
     DELETE FROM idempotency_keys WHERE hash IN (
       SELECT hash FROM idempotency_keys WHERE created_at <= clock_timestamp() - interval '24 hours'
       LIMIT $1 FOR UPDATE SKIP LOCKED
-    ) RETURNING 1`,
-});
+    ) RETURNING 1`;
 
 function inProgress(): ApiError {
   return new ApiError('idempotency_in_progress', 'A request with this Idempotency-Key is being processed.', {

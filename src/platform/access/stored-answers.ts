@@ -55,24 +55,18 @@ interface StoredAnswer {
 // Answers are kept for a day, and this reads all of them: a redaction is rare, and an index would
 // cost each request. Rows from nodes of an earlier version have no account. A row is older than its
 // answer by the time of the request, less than the 30 seconds of its claim.
-const LOCK_CONTAINING = statement<[accountId: string, ids: readonly string[], since: string], StoredAnswer>({
-  name: 'lock-stored-answers-containing',
-  text: `
+const LOCK_CONTAINING = statement<[accountId: string, ids: readonly string[], since: string], StoredAnswer>(
+  'lock-stored-answers-containing',
+)`
     SELECT hash, response FROM idempotency_keys k
     WHERE (account_id = $1 OR account_id IS NULL) AND status IS NOT NULL AND NOT encrypted
       AND created_at >= $3::timestamptz - interval '1 minute'
       AND EXISTS (SELECT FROM unnest($2::text[]) AS id WHERE position(convert_to(id, 'UTF8') IN k.response) > 0)
-    ORDER BY hash FOR UPDATE`,
-});
+    ORDER BY hash FOR UPDATE`;
 
-const LOCK_ABOUT = statement<[about: readonly string[]], StoredAnswer>({
-  name: 'lock-stored-answers-about',
-  text: `
+const LOCK_ABOUT = statement<[about: readonly string[]], StoredAnswer>('lock-stored-answers-about')`
     SELECT hash, response FROM idempotency_keys
-    WHERE about = ANY($1) AND response IS NOT NULL AND NOT encrypted ORDER BY hash FOR UPDATE`,
-});
+    WHERE about = ANY($1) AND response IS NOT NULL AND NOT encrypted ORDER BY hash FOR UPDATE`;
 
-const REPLACE = statement<[hash: Buffer, response: Buffer]>({
-  name: 'replace-stored-answer',
-  text: 'UPDATE idempotency_keys SET response = $2 WHERE hash = $1',
-});
+const REPLACE = statement<[hash: Buffer, response: Buffer]>('replace-stored-answer')`
+    UPDATE idempotency_keys SET response = $2 WHERE hash = $1`;

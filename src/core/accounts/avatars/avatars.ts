@@ -109,21 +109,15 @@ export async function readAvatarKey(db: Db, actorId: string): Promise<string | u
 
 const ID = /^ava_\w{24}$/;
 
-const FIND = statement<[id: string], { readonly s3_key: string; readonly content_type: string }>({
-  name: 'find-avatar',
-  text: `
+const FIND = statement<[id: string], { readonly s3_key: string; readonly content_type: string }>(
+  'find-avatar',
+)`
     SELECT v.s3_key, v.content_type FROM avatars v JOIN accounts c ON c.id = v.account_id AND c.deleted_at IS NULL
-    WHERE v.id = $1`,
-});
+    WHERE v.id = $1`;
 
-const FIND_OF_ACTOR = statement<[actorId: string], { readonly s3_key: string }>({
-  name: 'find-avatar-of-actor',
-  text: 'SELECT s3_key FROM avatars WHERE actor_id = $1',
-});
+const FIND_OF_ACTOR = statement<[actorId: string], { readonly s3_key: string }>('find-avatar-of-actor')`
+    SELECT s3_key FROM avatars WHERE actor_id = $1`;
 
-const READDRESS = statement<[prefix: string]>({
-  name: 'readdress-avatars',
-  text: `
+const READDRESS = statement<[prefix: string]>('readdress-avatars')`
     UPDATE actors a SET avatar_url = $1 || v.id FROM avatars v
-    WHERE v.actor_id = a.id AND a.avatar_url IS DISTINCT FROM $1 || v.id`,
-});
+    WHERE v.actor_id = a.id AND a.avatar_url IS DISTINCT FROM $1 || v.id`;

@@ -49,12 +49,9 @@ export const PEOPLE = keysetList<[accountId: string, except: string], PersonRow>
 const READ_PRESENCES = statement<
   [accountId: string, actorIds: readonly string[]],
   { readonly actor_id: string; readonly status: ActorPresence['status'] }
->({
-  name: 'read-presences',
-  text: `
+>('read-presences')`
     SELECT u.id AS actor_id, CASE WHEN a.deactivated_at IS NULL THEN ${presenceOf('u.id')} ELSE 'offline' END AS status
-    FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2)`,
-});
+    FROM users u JOIN actors a ON a.id = u.id WHERE u.account_id = $1 AND u.id = ANY($2)`;
 
 /**
  * SQL: the presence of an actor, whose id is an expression, over all nodes

@@ -111,24 +111,14 @@ export const SESSIONS = keysetList<[actorId: string], SessionRow>({
   ],
 });
 
-const READ_OPEN = statement<[actorId: string], SessionRow>({
-  name: 'read-open-sessions',
-  text: `SELECT ${OPEN.columns} FROM ${OPEN.from} WHERE ${OPEN.where}`,
-});
+const READ_OPEN = statement<[actorId: string], SessionRow>('read-open-sessions')`
+    SELECT ${OPEN.columns} FROM ${OPEN.from} WHERE ${OPEN.where}`;
 
-const END = statement<[ids: readonly string[]]>({
-  name: 'end-sessions',
-  text: `
+const END = statement<[ids: readonly string[]]>('end-sessions')`
     UPDATE refresh_tokens SET revoked_at = clock_timestamp()
-    WHERE family_id = ANY($1) AND revoked_at IS NULL`,
-});
+    WHERE family_id = ANY($1) AND revoked_at IS NULL`;
 
-const END_EVERY = statement<[actorId: string]>({
-  name: 'end-every-token',
-  text: 'UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE actor_id = $1 AND revoked_at IS NULL',
-});
+const END_EVERY = statement<[actorId: string]>('end-every-token')`
+    UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE actor_id = $1 AND revoked_at IS NULL`;
 
-const END_TICKETS = statement<[actorId: string]>({
-  name: 'end-tickets',
-  text: 'DELETE FROM tickets WHERE actor_id = $1',
-});
+const END_TICKETS = statement<[actorId: string]>('end-tickets')`DELETE FROM tickets WHERE actor_id = $1`;

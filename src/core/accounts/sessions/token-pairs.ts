@@ -123,39 +123,26 @@ function invalid(): ApiError {
   return new ApiError('invalid_credentials', 'The refresh token is not valid.', PARAM);
 }
 
-const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>({
-  name: 'lock-actor-of-refresh-token',
-  text: `
+const LOCK_ACTOR = statement<[tokenHash: Buffer], { deactivated: boolean }>('lock-actor-of-refresh-token')`
     SELECT deactivated_at IS NOT NULL AS deactivated FROM actors
-    WHERE id = (SELECT actor_id FROM refresh_tokens WHERE hash = $1) FOR NO KEY UPDATE`,
-});
+    WHERE id = (SELECT actor_id FROM refresh_tokens WHERE hash = $1) FOR NO KEY UPDATE`;
 
-const READ = statement<[tokenHash: Buffer], TokenRow>({
-  name: 'read-refresh-token',
-  text: `
+const READ = statement<[tokenHash: Buffer], TokenRow>('read-refresh-token')`
     SELECT family_id, account_id, actor_id, coalesce(began_at, created_at) AS began_at, used_at IS NOT NULL AS used, revoked_at IS NOT NULL AS revoked,
       expires_at <= clock_timestamp() AS expired
-    FROM refresh_tokens WHERE hash = $1`,
-});
+    FROM refresh_tokens WHERE hash = $1`;
 
-const MARK_USED = statement<[tokenHash: Buffer]>({
-  name: 'use-refresh-token',
-  text: 'UPDATE refresh_tokens SET used_at = clock_timestamp() WHERE hash = $1',
-});
+const MARK_USED = statement<[tokenHash: Buffer]>('use-refresh-token')`
+    UPDATE refresh_tokens SET used_at = clock_timestamp() WHERE hash = $1`;
 
-const END_FAMILY = statement<[familyId: string]>({
-  name: 'end-refresh-tokens',
-  text: `UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`,
-});
+const END_FAMILY = statement<[familyId: string]>('end-refresh-tokens')`
+    UPDATE refresh_tokens SET revoked_at = clock_timestamp() WHERE family_id = $1 AND revoked_at IS NULL`;
 
 // Kept a week beyond their expiry, so that a late caller gets `expired_token`.
-const PURGE = statement<[limit: number]>({
-  name: 'purge-refresh-tokens',
-  text: `
+const PURGE = statement<[limit: number]>('purge-refresh-tokens')`
     DELETE FROM refresh_tokens WHERE hash IN (
       SELECT hash FROM refresh_tokens WHERE expires_at < clock_timestamp() - interval '7 days' LIMIT $1
-    ) RETURNING 1 AS purged`,
-});
+    ) RETURNING 1 AS purged`;
 
 function hashOf(refreshToken: string): Buffer {
   return hash('sha256', refreshToken, 'buffer');

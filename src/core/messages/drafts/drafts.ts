@@ -168,11 +168,10 @@ function caseOf({ conversation_id: id, account_id }: MessageRow) {
 }
 
 // Every customer message takes its number under the lock that the reader holds.
-const READ_CUSTOMER_SINCE = statement<[conversationId: string, sequence: number]>({
-  name: 'read-customer-message-since',
-  text: `
+const READ_CUSTOMER_SINCE = statement<[conversationId: string, sequence: number]>(
+  'read-customer-message-since',
+)`
     SELECT m.id FROM messages m LEFT JOIN actors a ON a.id = m.author_id
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.status = 'sent'
       AND m.visibility = 'external' AND (a.customer OR m.kind = 'email')
-    LIMIT 1`,
-});
+    LIMIT 1`;

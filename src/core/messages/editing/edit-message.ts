@@ -171,7 +171,5 @@ async function checkTime(db: Db, messageId: string, scheduledAt: string): Promis
   if (same === undefined) throw notComing('scheduled_at');
 }
 
-const HAS_TIME = statement<[messageId: string, scheduledAt: string]>({
-  name: 'message-has-time',
-  text: `SELECT FROM messages WHERE id = $1 AND status = 'scheduled' AND scheduled_at = $2::timestamptz`,
-});
+const HAS_TIME = statement<[messageId: string, scheduledAt: string]>('message-has-time')`
+    SELECT FROM messages WHERE id = $1 AND status = 'scheduled' AND scheduled_at = $2::timestamptz`;

@@ -121,23 +121,18 @@ type StoredAttachment = Omit<NewAttachment, 'download_url' | 'resource'> & {
 const COLUMNS = `id, position, kind, s3_key, filename, content_type, size_bytes, url, resource_type, resource_id,
       removed_at, created_at`;
 
-const READ = statement<[messageId: string], StoredAttachment>({
-  name: 'read-attachments-to-edit',
-  text: `SELECT ${COLUMNS} FROM attachments WHERE message_id = $1 ORDER BY position`,
-});
+const READ = statement<[messageId: string], StoredAttachment>('read-attachments-to-edit')`
+    SELECT ${COLUMNS} FROM attachments WHERE message_id = $1 ORDER BY position`;
 
-const DELETE = statement<[messageId: string]>({
-  name: 'delete-attachments-to-edit',
-  text: 'DELETE FROM attachments WHERE message_id = $1',
-});
+const DELETE = statement<[messageId: string]>('delete-attachments-to-edit')`
+    DELETE FROM attachments WHERE message_id = $1`;
 
-const INSERT = statement<[messageId: string, conversationId: string, rows: string]>({
-  name: 'insert-edited-attachments',
-  text: `
+const INSERT = statement<[messageId: string, conversationId: string, rows: string]>(
+  'insert-edited-attachments',
+)`
     INSERT INTO attachments (message_id, conversation_id, ${COLUMNS})
     SELECT $1, $2, id, position, kind, s3_key, filename, content_type, size_bytes, url, resource_type, resource_id,
       removed_at, coalesce(created_at, clock_timestamp())
     FROM json_to_recordset($3::json) AS r(id text, position integer, kind text, s3_key text, filename text,
       content_type text, size_bytes bigint, url text, resource_type text, resource_id text, removed_at timestamptz,
-      created_at timestamptz)`,
-});
+      created_at timestamptz)`;

@@ -102,9 +102,6 @@ export async function carryAttachments(
   return carried.filter((copy) => copy !== undefined).map((copy, position) => ({ ...copy, position }));
 }
 
-const READ_ATTACHMENTS = statement<[messageId: string], StoredAttachment>({
-  name: 'read-attachments-to-carry',
-  text: `
+const READ_ATTACHMENTS = statement<[messageId: string], StoredAttachment>('read-attachments-to-carry')`
     SELECT id, kind, s3_key, filename, content_type, size_bytes, url, resource_type, resource_id FROM attachments
-    WHERE message_id = $1 AND removed_at IS NULL ORDER BY position`,
-});
+    WHERE message_id = $1 AND removed_at IS NULL ORDER BY position`;

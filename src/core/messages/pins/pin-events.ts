@@ -44,12 +44,10 @@ const COLUMNS = `
     SELECT p.message_id, p.pinned_by, p.pinned_at, p.conversation_id, m.sequence, p.updated_at AS at
     FROM pins p JOIN messages m ON m.id = p.message_id AND m.conversation_id = p.conversation_id AND m.status = 'sent'`;
 
-const READ_PINS = statement<[messageIds: readonly string[]], ChangedPin>({
-  name: 'read-changed-pins-by-message',
-  text: `${COLUMNS} WHERE p.message_id = ANY($1) ORDER BY p.updated_at`,
-});
+const READ_PINS = statement<[messageIds: readonly string[]], ChangedPin>('read-changed-pins-by-message')`
+    ${COLUMNS} WHERE p.message_id = ANY($1) ORDER BY p.updated_at`;
 
-const READ_CHANGED = statement<[conversationIds: readonly string[], sinceXid: string], ChangedPin>({
-  name: 'read-changed-pins',
-  text: `${COLUMNS} WHERE p.conversation_id = ANY($1) AND p.changed_in >= $2::xid8 ORDER BY p.updated_at`,
-});
+const READ_CHANGED = statement<[conversationIds: readonly string[], sinceXid: string], ChangedPin>(
+  'read-changed-pins',
+)`
+    ${COLUMNS} WHERE p.conversation_id = ANY($1) AND p.changed_in >= $2::xid8 ORDER BY p.updated_at`;

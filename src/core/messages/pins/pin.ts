@@ -86,25 +86,20 @@ export async function removePin(tx: Tx, message: MessageKey): Promise<void> {
 
 const NOT_PINNED: PinState = { pinned_by: null, pinned_at: null };
 
-const READ = statement<[messageId: string], PinState>({
-  name: 'read-pin',
-  text: 'SELECT pinned_by, pinned_at FROM pins WHERE message_id = $1 FOR UPDATE',
-});
+const READ = statement<[messageId: string], PinState>('read-pin')`
+    SELECT pinned_by, pinned_at FROM pins WHERE message_id = $1 FOR UPDATE`;
 
-const COUNT = statement<[conversationId: string], { pins: number }>({
-  name: 'count-pins',
-  text: 'SELECT count(*) AS pins FROM pins WHERE conversation_id = $1 AND pinned_at IS NOT NULL',
-});
+const COUNT = statement<[conversationId: string], { pins: number }>('count-pins')`
+    SELECT count(*) AS pins FROM pins WHERE conversation_id = $1 AND pinned_at IS NOT NULL`;
 
-const WRITE = statement<[messageId: string, conversationId: string, by: string | null], PinState>({
-  name: 'write-pin',
-  text: `
+const WRITE = statement<[messageId: string, conversationId: string, by: string | null], PinState>(
+  'write-pin',
+)`
     INSERT INTO pins (message_id, conversation_id, pinned_by, pinned_at)
     VALUES ($1, $2, $3, CASE WHEN $3::text IS NOT NULL THEN clock_timestamp() END)
     ON CONFLICT (message_id) DO UPDATE
       SET pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at, ${setTouched('later_than(pins.updated_at)')}
-    RETURNING pinned_by, pinned_at`,
-});
+    RETURNING pinned_by, pinned_at`;
 
 /** The pinned messages of a conversation, the last pinned first. */
 export const PINS = keysetList<[conversationId: string], PinRow>({

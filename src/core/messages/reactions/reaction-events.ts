@@ -64,12 +64,10 @@ const COLUMNS = `
     JOIN messages m ON m.id = r.message_id AND m.conversation_id = r.conversation_id AND m.status = 'sent'
     JOIN conversations c ON c.id = r.conversation_id`;
 
-const READ_REACTED = statement<[messageIds: readonly string[]], ReactedRow>({
-  name: 'read-reacted-messages',
-  text: `${COLUMNS} WHERE r.message_id = ANY($1) ORDER BY r.updated_at`,
-});
+const READ_REACTED = statement<[messageIds: readonly string[]], ReactedRow>('read-reacted-messages')`
+    ${COLUMNS} WHERE r.message_id = ANY($1) ORDER BY r.updated_at`;
 
-const READ_CHANGED = statement<[conversationIds: readonly string[], sinceXid: string], ReactedRow>({
-  name: 'read-changed-reactions',
-  text: `${COLUMNS} WHERE r.conversation_id = ANY($1) AND r.changed_in >= $2::xid8 ORDER BY r.updated_at`,
-});
+const READ_CHANGED = statement<[conversationIds: readonly string[], sinceXid: string], ReactedRow>(
+  'read-changed-reactions',
+)`
+    ${COLUMNS} WHERE r.conversation_id = ANY($1) AND r.changed_in >= $2::xid8 ORDER BY r.updated_at`;

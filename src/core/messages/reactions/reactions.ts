@@ -74,68 +74,49 @@ async function announce(tx: Tx, messageIds: readonly string[], conversationId: s
 }
 
 // KEY SHARE waits only for a deletion, which locks the row FOR UPDATE.
-const LOCK_MESSAGE = statement<[id: string, conversationId: string]>({
-  name: 'lock-message-for-reaction',
-  text: `
-    SELECT FROM messages WHERE id = $1 AND conversation_id = $2 AND deleted_at IS NULL FOR KEY SHARE`,
-});
+const LOCK_MESSAGE = statement<[id: string, conversationId: string]>('lock-message-for-reaction')`
+    SELECT FROM messages WHERE id = $1 AND conversation_id = $2 AND deleted_at IS NULL FOR KEY SHARE`;
 
 // An existing row is locked, although nothing is written to it.
-const LOCK_REACTIONS = statement<[messageId: string, conversationId: string]>({
-  name: 'lock-reactions',
-  text: `
+const LOCK_REACTIONS = statement<[messageId: string, conversationId: string]>('lock-reactions')`
     INSERT INTO reacted_messages (message_id, conversation_id) VALUES ($1, $2)
-    ON CONFLICT (message_id) DO UPDATE SET conversation_id = excluded.conversation_id WHERE false`,
-});
+    ON CONFLICT (message_id) DO UPDATE SET conversation_id = excluded.conversation_id WHERE false`;
 
-const READ_STANDING = statement<[messageId: string, emoji: string, actorId: string], Standing>({
-  name: 'read-standing-of-reactions',
-  text: `
+const READ_STANDING = statement<[messageId: string, emoji: string, actorId: string], Standing>(
+  'read-standing-of-reactions',
+)`
     SELECT count(DISTINCT emoji) AS kinds, coalesce(bool_or(emoji = $2), false) AS is_known,
       coalesce(bool_or(emoji = $2 AND actor_id = $3), false) AS is_own
-    FROM reactions WHERE message_id = $1`,
-});
+    FROM reactions WHERE message_id = $1`;
 
 const INSERT = statement<
   [messageId: string, emoji: string, actorId: string, conversationId: string, customer: boolean]
->({
-  name: 'insert-reaction',
-  text: `
-    INSERT INTO reactions (message_id, emoji, actor_id, conversation_id, customer) VALUES ($1, $2, $3, $4, $5)`,
-});
+>('insert-reaction')`
+    INSERT INTO reactions (message_id, emoji, actor_id, conversation_id, customer) VALUES ($1, $2, $3, $4, $5)`;
 
-const DELETE = statement<[messageId: string, emoji: string, actorId: string]>({
-  name: 'delete-reaction',
-  text: 'DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND actor_id = $3',
-});
+const DELETE = statement<[messageId: string, emoji: string, actorId: string]>('delete-reaction')`
+    DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND actor_id = $3`;
 
-const DELETE_OF_MESSAGE = statement<[messageId: string], object>({
-  name: 'delete-reactions-of-message',
-  text: 'DELETE FROM reactions WHERE message_id = $1 RETURNING 1',
-});
+const DELETE_OF_MESSAGE = statement<[messageId: string], object>('delete-reactions-of-message')`
+    DELETE FROM reactions WHERE message_id = $1 RETURNING 1`;
 
-const LOCK_OF_ACTOR = statement<[conversationId: string, actorId: string], { message_id: string }>({
-  name: 'lock-reactions-of-actor',
-  text: `
+const LOCK_OF_ACTOR = statement<[conversationId: string, actorId: string], { message_id: string }>(
+  'lock-reactions-of-actor',
+)`
     SELECT message_id FROM reacted_messages WHERE message_id IN (
       SELECT message_id FROM reactions WHERE conversation_id = $1 AND actor_id = $2
-    ) ORDER BY message_id FOR UPDATE`,
-});
+    ) ORDER BY message_id FOR UPDATE`;
 
-const DELETE_OF_ACTOR = statement<[conversationId: string, actorId: string]>({
-  name: 'delete-reactions-of-actor',
-  text: 'DELETE FROM reactions WHERE conversation_id = $1 AND actor_id = $2',
-});
+const DELETE_OF_ACTOR = statement<[conversationId: string, actorId: string]>('delete-reactions-of-actor')`
+    DELETE FROM reactions WHERE conversation_id = $1 AND actor_id = $2`;
 
-const READ_CONVERSATIONS = statement<[actorId: string], { conversation_id: string }>({
-  name: 'read-conversations-of-reactor',
-  text: 'SELECT DISTINCT conversation_id FROM reactions WHERE actor_id = $1',
-});
+const READ_CONVERSATIONS = statement<[actorId: string], { conversation_id: string }>(
+  'read-conversations-of-reactor',
+)`
+    SELECT DISTINCT conversation_id FROM reactions WHERE actor_id = $1`;
 
-const TOUCH = statement<[messageIds: readonly string[]]>({
-  name: 'touch-reacted-messages',
-  text: `UPDATE reacted_messages SET ${setTouched()} WHERE message_id = ANY($1)`,
-});
+const TOUCH = statement<[messageIds: readonly string[]]>('touch-reacted-messages')`
+    UPDATE reacted_messages SET ${setTouched()} WHERE message_id = ANY($1)`;
 
 /** The reactions to a message, oldest first; with null for `emoji`, of any. */
 export const REACTIONS = keysetList<

@@ -86,9 +86,9 @@ export const HAS_OVERDUE = `(
     SELECT scheduled_at FROM messages WHERE status = 'scheduled' ORDER BY scheduled_at LIMIT 1
   ) < ${LOST_BEFORE}`;
 
-const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>({
-  name: 'read-scheduled-authors',
-  text: `
+const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: string], AuthorRow>(
+  'read-scheduled-authors',
+)`
     SELECT a.id, a.type, a.customer, a.customer AND ${isBlockedByTeam('a.id')} AS blocked,
       c.subscription = 'active' AS subscribed,
       coalesce(r.type = 'admin', false) AS admin, coalesce(r.permissions, '{}') AS permissions,
@@ -102,8 +102,7 @@ const READ_AUTHORS = statement<[authorIds: readonly string[], conversationId: st
     LEFT JOIN roles r ON r.id = a.role_id
     LEFT JOIN participants p ON p.actor_id = a.id AND p.conversation_id = $2
       AND p.${IS_MEMBER}
-    WHERE a.id = ANY($1)`,
-});
+    WHERE a.id = ANY($1)`;
 
 /**
  * A message has at most one waiting job, whose key is the message's id. The job delivers all due

@@ -270,19 +270,14 @@ function secondsBetween(from: string, to: string): number {
  * after a day. The time is that of the statement, which an index can find, and which is after the
  * lock of the conversation.
  */
-const READ_DUE = statement<[conversationId: string, limit: number], DueRow>({
-  name: 'read-due-messages',
-  text: `
+const READ_DUE = statement<[conversationId: string, limit: number], DueRow>('read-due-messages')`
     SELECT ${messageColumns('m')}, m.attempts,
       m.scheduled_at < statement_timestamp() - interval '1 day' AS is_too_late,
       ${jobWaitsMs('m.id')} AS waits_ms
     FROM messages m
     WHERE m.conversation_id = $1 AND m.status = 'scheduled' AND m.scheduled_at <= statement_timestamp()
-    ORDER BY m.scheduled_at, m.created_at, m.id LIMIT $2`,
-});
+    ORDER BY m.scheduled_at, m.created_at, m.id LIMIT $2`;
 
 /** Like READ_DUE, but locks the rows. */
-const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>({
-  name: 'lock-due-messages',
-  text: `${READ_DUE.text} FOR UPDATE OF m`,
-});
+const LOCK_DUE = statement<[conversationId: string, limit: number], DueRow>('lock-due-messages')`
+    ${READ_DUE.text} FOR UPDATE OF m`;

@@ -111,7 +111,5 @@ export function resourceOf(
 }
 
 /** A message of this conversation in any state. */
-const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>({
-  name: 'read-message',
-  text: `SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`,
-});
+const READ_MESSAGE = statement<[id: string, conversationId: string], MessageRow>('read-message')`
+    SELECT ${messageColumns('m')} FROM messages m WHERE m.id = $1 AND m.conversation_id = $2`;

@@ -89,10 +89,7 @@ const REPLY_PAGES = keysetList<[messageId: string, forCustomer: boolean], BriefR
 // Moves a position forward, never back.
 const WRITE_POSITION = statement<
   [messageId: string, actorId: string, conversationId: string, sequence: number]
->({
-  name: 'write-thread-position',
-  text: `
+>('write-thread-position')`
     INSERT INTO thread_reads (message_id, actor_id, conversation_id, read_sequence) VALUES ($1, $2, $3, $4)
     ON CONFLICT (message_id, actor_id) DO UPDATE
-      SET read_sequence = greatest(thread_reads.read_sequence, excluded.read_sequence)`,
-});
+      SET read_sequence = greatest(thread_reads.read_sequence, excluded.read_sequence)`;

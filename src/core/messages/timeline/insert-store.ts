@@ -174,15 +174,13 @@ const INSERT_ATTACHMENTS = `attached AS (
         json_to_recordset(i.attachments) AS a(${definitions(ATTACHMENT_COLUMNS)})
     ),`;
 
-const INSERT_PLAIN = statement<[messages: string, plans: string], InsertedRow>({
-  name: 'insert-messages',
-  text: insertText(false),
-});
+const INSERT_PLAIN = statement<[messages: string, plans: string], InsertedRow>('insert-messages')(
+  insertText(false),
+);
 
-const INSERT_WITH_ATTACHMENTS = statement<[messages: string, plans: string], InsertedRow>({
-  name: 'insert-messages-with-attachments',
-  text: insertText(true),
-});
+const INSERT_WITH_ATTACHMENTS = statement<[messages: string, plans: string], InsertedRow>(
+  'insert-messages-with-attachments',
+)(insertText(true));
 
 function definitions(columns: Record<string, string>): string {
   return Object.entries(columns)

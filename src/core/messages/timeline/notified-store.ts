@@ -106,9 +106,7 @@ export function insertPlanned(source: string, more: Readonly<Record<string, stri
 
 // A late row carries its transaction, because readers that resume may have passed its id already
 // (docs/decisions.md#new-notifications-are-found-by-their-ids).
-const INSERT_DUE = statement<[plans: string], WrittenRow>({
-  name: 'insert-due-notifications',
-  text: `
+const INSERT_DUE = statement<[plans: string], WrittenRow>('insert-due-notifications')`
     WITH ${insertPlanned(
       `${plannedRows('$1')}, LATERAL (
           SELECT m.id, m.account_id, m.conversation_id, m.body, m.sender_id, m.priority, moment.at,
@@ -121,10 +119,9 @@ const INSERT_DUE = statement<[plans: string], WrittenRow>({
     )}
     SELECT message_id, min(created_at) AS notified_at, min(body) AS preview, min(priority) AS priority,
       array_agg(recipient_id) AS recipient_ids, array_agg(id) AS notification_ids
-    FROM notified GROUP BY message_id`,
-});
+    FROM notified GROUP BY message_id`;
 
-const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>({
-  name: 'read-notifications-of-messages',
-  text: `SELECT n.* FROM ${notificationsOf('$1::text[]')} ORDER BY n.id`,
-});
+const READ_OF_MESSAGES = statement<[messageIds: readonly string[]], NotificationRow>(
+  'read-notifications-of-messages',
+)`
+    SELECT n.* FROM ${notificationsOf('$1::text[]')} ORDER BY n.id`;

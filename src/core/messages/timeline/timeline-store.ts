@@ -227,22 +227,17 @@ export function settledAfter(conversationId: string, start: string): string {
     )`;
 }
 
-const READ_HEAD = statement<[conversationId: string], { head: number; floor: number }>({
-  name: 'read-head',
-  text: `SELECT head, floor FROM ${headOf('$1')} h`,
-});
+const READ_HEAD = statement<[conversationId: string], { head: number; floor: number }>('read-head')`
+    SELECT head, floor FROM ${headOf('$1')} h`;
 
 const READ_HEADS = statement<[conversationIds: readonly string[]], { conversation_id: string; head: number }>(
-  {
-    name: 'read-heads',
-    text: `
-    SELECT c.id AS conversation_id, h.head FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`,
-  },
-);
+  'read-heads',
+)`
+    SELECT c.id AS conversation_id, h.head FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`;
 
-const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>({
-  name: 'read-standings',
-  text: `
+const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>(
+  'read-standings',
+)`
     SELECT c.id, newest.head, counted.settled, greatest(${purgedThrough('c.id')}, (
         SELECT v.sequence FROM messages v
         WHERE v.conversation_id = c.id AND v.sequence <= counted.settled AND v.status = 'sent'
@@ -251,40 +246,34 @@ const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineH
       SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
         AND coalesce(w.sequence, 0) <= counted.settled
     ) AS writing
-    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`,
-});
+    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`;
 
 const READ_VISIBLE_HEADS = statement<
   [conversationIds: readonly string[], upTo: readonly number[], forCustomer: boolean],
   { place: number; head: number }
->({
-  name: 'read-visible-heads',
-  text: `
+>('read-visible-heads')`
     SELECT c.place, greatest(${purgedThrough('c.id')}, (
         SELECT sequence FROM messages
         WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent'
           AND (NOT $3::boolean OR visibility <> 'internal')
         ORDER BY sequence DESC LIMIT 1
       )) AS head
-    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place)`,
-});
+    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place)`;
 
-const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>({
-  name: 'read-holes',
-  text: `
+const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>(
+  'read-holes',
+)`
     SELECT n AS sequence
     FROM ${headOf('$1')} h, generate_series(greatest($2::bigint, h.floor) + 1, least($3::bigint, h.head)) AS n
     WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
-    ORDER BY n`,
-});
+    ORDER BY n`;
 
-const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>({
-  name: 'read-stretch',
-  text: `
+const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>(
+  'read-stretch',
+)`
     SELECT ${messageColumns('m')} FROM messages m
     WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
-    ORDER BY m.sequence`,
-});
+    ORDER BY m.sequence`;
 
 type SentParams = [
   conversationId: string,
@@ -319,21 +308,17 @@ const READ_SENT_KEYS = {
 
 function sentStatement(order: keyof typeof ORDERS) {
   const { end } = ORDERS[order];
-  return statement<SentParams, BriefTimelineRow & { readonly head: number; readonly purged: number }>({
-    name: `read-timeline-${end}`,
-    text: sentText(`${briefColumns('m')}, m.updated_at::text AS version, ${ENDS}`, order),
-  });
+  return statement<SentParams, BriefTimelineRow & { readonly head: number; readonly purged: number }>(
+    `read-timeline-${end}`,
+  )(sentText(`${briefColumns('m')}, m.updated_at::text AS version, ${ENDS}`, order));
 }
 
 function keysStatement(order: keyof typeof ORDERS) {
   const { end } = ORDERS[order];
   const own = 'CASE WHEN m.author_id = $6 THEN m.client_message_id END AS own';
-  return statement<[...SentParams, viewerId: string], GatheredTimelineKeys>({
-    name: `read-timeline-keys-${end}`,
-    text: `
+  return statement<[...SentParams, viewerId: string], GatheredTimelineKeys>(`read-timeline-keys-${end}`)`
     SELECT ${ENDS}, ${GATHERED_KEYS}, json_object_agg(sequence, own) FILTER (WHERE own IS NOT NULL) AS own
-    FROM (${sentText(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`, order)}) AS page`,
-  });
+    FROM (${sentText(`m.sequence, m.sequence || ' ' || ${rowKey('m')} AS key, ${own}`, order)}) AS page`;
 }
 
 function sentText(columns: string, order: keyof typeof ORDERS): string {
@@ -347,27 +332,21 @@ function sentText(columns: string, order: keyof typeof ORDERS): string {
 const READ_SENT_BY_ID = statement<
   [conversationId: string, ids: readonly string[], forCustomer: boolean],
   TimelineRow
->({
-  name: 'read-timeline-by-id',
-  text: `
+>('read-timeline-by-id')`
     SELECT ${messageColumns('m')}, m.updated_at::text AS version FROM messages m
     WHERE m.conversation_id = $1 AND m.id = ANY($2) AND m.status = 'sent'
-      AND (NOT $3::boolean OR m.visibility <> 'internal')`,
-});
+      AND (NOT $3::boolean OR m.visibility <> 'internal')`;
 
 // This waits for an owner whose insert of the same number is in progress. An owner that inserts
 // later conflicts and takes another number.
 const INSERT_VOIDS = statement<
   [ids: readonly string[], conversationIds: readonly string[], sequences: readonly number[]],
   VoidedNumber
->({
-  name: 'insert-voids',
-  text: `
+>('insert-voids')`
     INSERT INTO messages (id, account_id, conversation_id, sequence, kind, status, visibility)
     SELECT v.id, c.account_id, c.id, v.sequence, 'void', 'void', 'internal'
     FROM unnest($1::text[], $2::text[], $3::bigint[]) AS v(id, conversation_id, sequence)
       JOIN conversations c ON c.id = v.conversation_id AND c.purged_through < v.sequence
     ORDER BY c.id, v.sequence
     ON CONFLICT DO NOTHING
-    RETURNING conversation_id, sequence`,
-});
+    RETURNING conversation_id, sequence`;

@@ -46,12 +46,9 @@ interface JoiningRow {
   readonly by_name: string | null;
 }
 
-const READ_JOINING = statement<[participantId: string, by: string | null], JoiningRow>({
-  name: 'read-joining',
-  text: `
+const READ_JOINING = statement<[participantId: string, by: string | null], JoiningRow>('read-joining')`
     SELECT p.account_id, p.actor_id AS recipient_id, c.id AS conversation_id, c.title,
       a.id AS by_id, a.type AS by_type, a.name AS by_name
     FROM participants p JOIN conversations c ON c.id = p.conversation_id LEFT JOIN actors a ON a.id = $2
     WHERE p.id = $1 AND p.type = 'user' AND p.${IS_MEMBER}
-      AND NOT ${hasMuted('p')} AND p.actor_id IS DISTINCT FROM $2`,
-});
+      AND NOT ${hasMuted('p')} AND p.actor_id IS DISTINCT FROM $2`;

@@ -66,22 +66,20 @@ interface AssignmentRow {
   readonly by_name: string | null;
 }
 
-const LOCK_ASSIGNMENT = statement<[conversationId: string, by: string | null], AssignmentRow>({
-  name: 'lock-assignment-to-notify',
-  text: `
+const LOCK_ASSIGNMENT = statement<[conversationId: string, by: string | null], AssignmentRow>(
+  'lock-assignment-to-notify',
+)`
     SELECT c.account_id, c.title, c.deleted_at IS NOT NULL AS is_deleted, c.assigned_at, c.assignee_id,
       a.type AS assignee_type, a.name AS assignee_name, b.type AS by_type, b.name AS by_name
     FROM conversations c LEFT JOIN actors a ON a.id = c.assignee_id LEFT JOIN actors b ON b.id = $2
-    WHERE c.id = $1 FOR SHARE OF c`,
-});
+    WHERE c.id = $1 FOR SHARE OF c`;
 
 // Excludes members that have muted the conversation.
-const READ_GROUP = statement<[groupActorId: string, conversationId: string], { id: string }>({
-  name: 'read-group-to-notify',
-  text: `
+const READ_GROUP = statement<[groupActorId: string, conversationId: string], { id: string }>(
+  'read-group-to-notify',
+)`
     SELECT a.id FROM messaging_groups g JOIN group_members m ON m.group_id = g.id JOIN actors a ON a.id = m.actor_id
       LEFT JOIN participants p ON p.conversation_id = $2 AND p.actor_id = a.id AND p.${IS_MEMBER}
       LEFT JOIN roles r ON r.id = a.role_id
     WHERE g.actor_id = $1 AND g.account_id = a.account_id AND (NOT ${hasMuted('p')} OR p.id IS NULL AND r.type = 'admin')
-    ORDER BY a.id`,
-});
+    ORDER BY a.id`;

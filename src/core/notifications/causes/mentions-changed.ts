@@ -97,13 +97,12 @@ async function senderOf(tx: Tx, { sender_id }: Mentioning) {
   return sender_id === null ? null : ((await readActors(tx, [sender_id])).get(sender_id) ?? null);
 }
 
-const LOCK_MESSAGE = statement<[messageId: string, conversationId: string], Mentioning>({
-  name: 'lock-message-for-mentions',
-  text: `
+const LOCK_MESSAGE = statement<[messageId: string, conversationId: string], Mentioning>(
+  'lock-message-for-mentions',
+)`
     SELECT m.id, m.account_id, m.conversation_id, m.body, m.mentions, m.sender_id, m.author_id, moment_of(m) AS moment
     FROM messages m
-    WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'sent' AND m.deleted_at IS NULL FOR SHARE`,
-});
+    WHERE m.id = $1 AND m.conversation_id = $2 AND m.status = 'sent' AND m.deleted_at IS NULL FOR SHARE`;
 
 /** SQL: the notifications of a message, by their ids, locked in the order of the primary key. */
 const OF_MESSAGE = `(
@@ -116,14 +115,11 @@ const OF_MESSAGE = `(
 const RAISE = statement<
   [messageId: string, moment: string, recipientIds: readonly string[], title: string],
   NotificationKey
->({
-  name: 'raise-notifications-to-mentions',
-  text: `
+>('raise-notifications-to-mentions')`
     UPDATE notifications n SET category = 'chat.mention', title = $4, status = 'unseen', seen_at = NULL, read_at = NULL,
       dismissed_at = NULL, ${setTouched('later_than(n.updated_at)')}
     FROM ${OF_MESSAGE} AND n.category <> 'chat.mention'
-    RETURNING n.id, n.recipient_id`,
-});
+    RETURNING n.id, n.recipient_id`;
 
 const LOWER = statement<
   [
@@ -134,13 +130,10 @@ const LOWER = statement<
     dismissed: readonly string[],
   ],
   NotificationKey
->({
-  name: 'lower-mentions-to-messages',
-  text: `
+>('lower-mentions-to-messages')`
     UPDATE notifications n SET category = 'chat.message', title = $4,
       status = CASE WHEN n.recipient_id = ANY($5) THEN 'dismissed' ELSE n.status END,
       dismissed_at = CASE WHEN n.recipient_id = ANY($5) THEN coalesce(n.dismissed_at, clock_timestamp()) ELSE n.dismissed_at END,
       ${setTouched('later_than(n.updated_at)')}
     FROM ${OF_MESSAGE} AND n.category = 'chat.mention'
-    RETURNING n.id, n.recipient_id`,
-});
+    RETURNING n.id, n.recipient_id`;

@@ -42,12 +42,9 @@ interface UnsentRow {
 }
 
 // Excludes authors that are not users of the account.
-const READ_UNSENT = statement<[messageId: string], UnsentRow>({
-  name: 'read-unsent-message',
-  text: `
+const READ_UNSENT = statement<[messageId: string], UnsentRow>('read-unsent-message')`
     SELECT m.id, m.account_id, m.conversation_id, m.author_id, m.body, c.title, m.notified_at
     FROM messages m
     JOIN conversations c ON c.id = m.conversation_id
     JOIN actors a ON a.id = m.author_id AND a.type = 'user' AND NOT a.customer
-    WHERE m.id = $1 AND m.notified_at IS NOT NULL`,
-});
+    WHERE m.id = $1 AND m.notified_at IS NOT NULL`;

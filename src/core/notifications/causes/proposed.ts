@@ -72,15 +72,12 @@ interface DraftRow {
   readonly is_being_written: boolean;
 }
 
-const LOCK_DRAFT = statement<[id: string], DraftRow>({
-  name: 'lock-draft-to-notify',
-  text: `
+const LOCK_DRAFT = statement<[id: string], DraftRow>('lock-draft-to-notify')`
     SELECT m.account_id, m.conversation_id, c.title, m.body, m.author_id, a.type AS author_type, a.name AS author_name,
       m.agent_run_id, m.created_at, m.streaming_state IS NOT DISTINCT FROM 'streaming' AS is_being_written,
       m.status = 'draft' AND m.deleted_at IS NULL AND c.deleted_at IS NULL AS is_open
     FROM messages m JOIN conversations c ON c.id = m.conversation_id LEFT JOIN actors a ON a.id = m.author_id
-    WHERE m.id = $1 FOR SHARE OF m`,
-});
+    WHERE m.id = $1 FOR SHARE OF m`;
 
 /**
  * Sets the body of a category's notifications for this subject (notify-users.ts). Returns the
@@ -89,13 +86,10 @@ const LOCK_DRAFT = statement<[id: string], DraftRow>({
 const WRITE_PREVIEWS_OF_SUBJECT = statement<
   [subject: string, category: string, body: string | null],
   NotificationKey
->({
-  name: 'write-previews-of-subject',
-  text: `
+>('write-previews-of-subject')`
     UPDATE notifications n
     SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
     FROM participants p
     WHERE n.subject = $1 AND n.category = $2 AND n.status <> 'dismissed' AND n.body IS NOT NULL
       AND p.conversation_id = n.resource_id AND p.actor_id = n.recipient_id AND n.body IS DISTINCT FROM ${PREVIEW}
-    RETURNING n.id, n.recipient_id`,
-});
+    RETURNING n.id, n.recipient_id`;

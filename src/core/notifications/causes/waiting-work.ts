@@ -74,14 +74,11 @@ function grants(permissions: string): string {
 const READ_ABLE_MEMBERS = statement<
   [conversationId: string, permissions: readonly string[]],
   { id: string; muted: boolean }
->({
-  name: 'read-able-members',
-  text: `
+>('read-able-members')`
     SELECT a.id, ${hasMuted('p')} AS muted
     FROM participants p JOIN actors a ON a.id = p.actor_id JOIN roles r ON r.id = a.role_id
     WHERE p.conversation_id = $1 AND p.${IS_MEMBER} AND p.role <> 'viewer' AND ${ACTIVE_USER} AND ${grants('$2')}
-    ORDER BY a.id`,
-});
+    ORDER BY a.id`;
 
 const USERS = `users u JOIN actors a ON a.id = u.id AND ${ACTIVE_USER} JOIN roles r ON r.id = a.role_id
     WHERE u.account_id = $1`;
@@ -90,16 +87,13 @@ const USERS = `users u JOIN actors a ON a.id = u.id AND ${ACTIVE_USER} JOIN role
 const READ_ABLE_USERS = statement<
   [accountId: string, permissions: readonly string[], first: string | null, limit: number],
   { id: string }
->({
-  name: 'read-able-users',
-  text: `
+>('read-able-users')`
     SELECT u.id FROM ${USERS} AND ${grants('$2')} AND u.id = $3
     UNION ALL
     (SELECT u.id FROM ${USERS} AND ${grants('$2')} AND u.id IS DISTINCT FROM $3 ORDER BY u.id LIMIT $4)
-    LIMIT $4`,
-});
+    LIMIT $4`;
 
-const READ_ADMINS = statement<[accountId: string, limit: number | null], { id: string }>({
-  name: 'read-admins-to-notify',
-  text: `SELECT u.id FROM ${USERS} AND r.type = 'admin' ORDER BY u.id LIMIT $2`,
-});
+const READ_ADMINS = statement<[accountId: string, limit: number | null], { id: string }>(
+  'read-admins-to-notify',
+)`
+    SELECT u.id FROM ${USERS} AND r.type = 'admin' ORDER BY u.id LIMIT $2`;

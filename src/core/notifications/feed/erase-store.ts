@@ -44,9 +44,7 @@ const NOT_ABOUT_HELD = `NOT EXISTS (SELECT FROM about WHERE about.id = d.resourc
 const ERASE_FROM_FEED = statement<
   [recipientId: string, after: string, senderId: string, name: string | null, replacement: string],
   { last: string | null; changed: string[] | null }
->({
-  name: 'erase-person-from-feed',
-  text: `
+>('erase-person-from-feed')`
     WITH page AS MATERIALIZED (
       SELECT id, resource_id, sender_id, title, body FROM notifications
       WHERE recipient_id = $1 AND id > $2 ORDER BY id LIMIT 500
@@ -58,12 +56,9 @@ const ERASE_FROM_FEED = statement<
       FROM due d WHERE n.recipient_id = $1 AND n.id = d.id AND ${NOT_ABOUT_HELD}
       RETURNING n.id
     )
-    SELECT (SELECT max(id) FROM page) AS last, (SELECT array_agg(id::text) FROM erased) AS changed`,
-});
+    SELECT (SELECT max(id) FROM page) AS last, (SELECT array_agg(id::text) FROM erased) AS changed`;
 
-const DELETE_FEED = statement<[recipientId: string, limit: number], { deleted: number }>({
-  name: 'delete-feed',
-  text: `
+const DELETE_FEED = statement<[recipientId: string, limit: number], { deleted: number }>('delete-feed')`
     WITH due AS MATERIALIZED (
       SELECT n.id, n.resource_id FROM notifications n WHERE n.recipient_id = $1 AND ${NOT_HELD}
       LIMIT $2
@@ -72,5 +67,4 @@ const DELETE_FEED = statement<[recipientId: string, limit: number], { deleted: n
       WHERE n.recipient_id = $1 AND n.id = d.id AND ${NOT_ABOUT_HELD}
       RETURNING 1
     )
-    SELECT count(*) AS deleted FROM deleted`,
-});
+    SELECT count(*) AS deleted FROM deleted`;

@@ -54,12 +54,11 @@ export async function* readWholeFeed(db: Db, recipientId: string): AsyncIterable
   for await (const rows of pages(500, '', read, ({ id }) => id)) yield rows.map(({ body: _, ...row }) => row);
 }
 
-const READ_WHOLE = statement<[recipientId: string, after: string, limit: number], NotificationRow>({
-  name: 'read-whole-feed',
-  text: `
+const READ_WHOLE = statement<[recipientId: string, after: string, limit: number], NotificationRow>(
+  'read-whole-feed',
+)`
     SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-    WHERE recipient_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
-});
+    WHERE recipient_id = $1 AND id > $2 ORDER BY id LIMIT $3`;
 
 type FeedPlace = [database: Database, recipientId: string, filters: FeedFilters, page: KeysetPage];
 
@@ -185,17 +184,12 @@ function feedLists<Row extends object>(
   };
 }
 
-const READ_ROWS = statement<[recipientId: string, ids: readonly string[]], FieldsRow>({
-  name: 'read-feed-by-id',
-  text: `SELECT ${FIELDS} FROM notifications n WHERE n.recipient_id = $1 AND n.id = ANY($2)`,
-});
+const READ_ROWS = statement<[recipientId: string, ids: readonly string[]], FieldsRow>('read-feed-by-id')`
+    SELECT ${FIELDS} FROM notifications n WHERE n.recipient_id = $1 AND n.id = ANY($2)`;
 
 // An index-only scan of the primary key, which contains the status.
-const COUNT = statement<[recipientId: string], Counts>({
-  name: 'count-feed',
-  text: `
+const COUNT = statement<[recipientId: string], Counts>('count-feed')`
     SELECT count(*) FILTER (WHERE status = 'unseen') AS unseen,
       count(*) FILTER (WHERE status IN ('unseen', 'seen')) AS unread,
       count(*) AS total
-    FROM notifications WHERE recipient_id = $1 AND status <> 'dismissed'`,
-});
+    FROM notifications WHERE recipient_id = $1 AND status <> 'dismissed'`;

@@ -95,12 +95,9 @@ export function readReadAlready(db: Db, messageIds: readonly string[]): Promise<
   return db.query(FIND_READ_ALREADY, messageIds);
 }
 
-const LOCK = statement<[recipientId: string, id: string], NotificationRow>({
-  name: 'lock-notification',
-  text: `
+const LOCK = statement<[recipientId: string, id: string], NotificationRow>('lock-notification')`
     SELECT ${NOTIFICATION_COLUMNS.join(', ')} FROM notifications
-    WHERE recipient_id = $1 AND id = $2 FOR UPDATE`,
-});
+    WHERE recipient_id = $1 AND id = $2 FOR UPDATE`;
 
 // Moves rows to the state $2 at the time that `due` has for them. Reading implies seeing.
 const MOVE = `
@@ -111,29 +108,25 @@ const MOVE = `
       ${setTouched('due.at')}
     FROM due WHERE n.recipient_id = $1 AND n.id = due.id`;
 
-const MOVE_ONE = statement<[recipientId: string, status: string, id: string], NotificationRow>({
-  name: 'move-notification',
-  text: `
+const MOVE_ONE = statement<[recipientId: string, status: string, id: string], NotificationRow>(
+  'move-notification',
+)`
     WITH due AS MATERIALIZED (
       SELECT id, later_than(updated_at) AS at FROM notifications WHERE recipient_id = $1 AND id = $3
     ) ${MOVE}
-    RETURNING ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}`,
-});
+    RETURNING ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}`;
 
 // Rows are locked in the order of the feed, so that two concurrent moves cannot deadlock.
 const MOVE_ALL = statement<
   [recipientId: string, status: string, from: readonly string[], before: string | null, limit: number],
   NotificationKey
->({
-  name: 'move-notifications',
-  text: `
+>('move-notifications')`
     WITH due AS MATERIALIZED (
       SELECT id, later_than(updated_at) AS at FROM notifications
       WHERE recipient_id = $1 AND status = ANY($3) AND id < coalesce($4, '~')
       ORDER BY id DESC LIMIT $5 FOR UPDATE
     ) ${MOVE}
-    RETURNING n.id, n.recipient_id`,
-});
+    RETURNING n.id, n.recipient_id`;
 
 // The ids are derived from the messages again, so the feed is not searched. They are an array, not
 // a join: Postgres tests a row again that was changed while it waited for the lock, and lost it in
@@ -148,9 +141,7 @@ const MOVE_READ = statement<
     limit: number,
   ],
   { ids: string[] | null; numbers: number; first: number | null; is_before_joining: boolean | null }
->({
-  name: 'move-notifications-of-read-messages',
-  text: `
+>('move-notifications-of-read-messages')`
     WITH page AS MATERIALIZED (
       SELECT m.id, m.sequence, moment_of(m) AS at FROM messages m
       WHERE m.conversation_id = $3 AND m.sequence > $4 AND m.sequence <= $5
@@ -166,12 +157,10 @@ const MOVE_READ = statement<
     ), moved AS (${MOVE} RETURNING n.id)
     SELECT (SELECT array_agg(id::text) FROM moved) AS ids, (SELECT count(*) FROM page) AS numbers,
       (SELECT min(sequence) FROM page) AS first, (SELECT max(at) FROM page) < (
-        SELECT created_at FROM participants WHERE conversation_id = $3 AND actor_id = $1) AS is_before_joining`,
-});
+        SELECT created_at FROM participants WHERE conversation_id = $3 AND actor_id = $1) AS is_before_joining`;
 
-const FIND_READ_ALREADY = statement<[messageIds: readonly string[]], ReadAlready>({
-  name: 'find-notifications-read-already',
-  text: `
+const FIND_READ_ALREADY = statement<[messageIds: readonly string[]], ReadAlready>(
+  'find-notifications-read-already',
+)`
     SELECT p.actor_id AS recipient_id, m.conversation_id, m.sequence FROM ${notificationsOf('$1::text[]')}
-    WHERE p.read_sequence >= m.sequence AND n.status IN ('unseen', 'seen')`,
-});
+    WHERE p.read_sequence >= m.sequence AND n.status IN ('unseen', 'seen')`;

@@ -43,9 +43,9 @@ export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;
 // (docs/decisions.md#new-notifications-are-found-by-their-ids). In the order of the primary key.
 // The conditions on actors stand outside, since otherwise the planner scans the index of the
 // directory, which has the same ones.
-const INSERT = statement<[notification: string, recipientIds: readonly string[]], NotificationKey>({
-  name: 'insert-notifications',
-  text: `
+const INSERT = statement<[notification: string, recipientIds: readonly string[]], NotificationKey>(
+  'insert-notifications',
+)`
     INSERT INTO notifications (id, account_id, recipient_id, category, title, body, priority, sender_id, sender_type,
       resource_type, resource_id, message_id, agent_run_id, subject, created_at, updated_at, changed_in)
     SELECT notification_id(n.at, n.key, a.id), n.account_id, a.id, n.category, n.title, n.body, n.priority, n.sender_id,
@@ -58,8 +58,7 @@ const INSERT = statement<[notification: string, recipientIds: readonly string[]]
     WHERE a.account_id = n.account_id AND a.type = 'user' AND NOT a.customer AND a.deactivated_at IS NULL
     ORDER BY a.id
     ON CONFLICT DO NOTHING
-    RETURNING id, recipient_id`,
-});
+    RETURNING id, recipient_id`;
 
 /** Publishes the event after the commit, to every socket of the recipients. */
 export function enqueueNotified(

@@ -49,13 +49,10 @@ export function writePreviews(
 const WRITE_PREVIEWS = statement<
   [messageId: string, conversationId: string, body: string | null],
   NotificationKey
->({
-  name: 'write-previews-of-notifications',
-  text: `
+>('write-previews-of-notifications')`
     UPDATE notifications n
     SET body = ${PREVIEW}, ${setTouched('later_than(n.updated_at)')}
     FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
     WHERE m.id = $1 AND m.conversation_id = $2 AND n.recipient_id = p.actor_id
       AND n.id = notification_id(moment_of(m), m.id, p.actor_id) AND n.body IS DISTINCT FROM ${PREVIEW}
-    RETURNING n.id, n.recipient_id`,
-});
+    RETURNING n.id, n.recipient_id`;

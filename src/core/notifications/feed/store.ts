@@ -74,45 +74,40 @@ export function readChanged(
 /** SQL: the new preview for members. A former member may not see what is written later: null. */
 export const PREVIEW = `CASE WHEN p.${IS_MEMBER} THEN $3::text END`;
 
-const CLEAR_BODIES = statement<[causes: string], NotificationKey>({
-  name: 'clear-bodies-of-notifications',
-  text: `
+const CLEAR_BODIES = statement<[causes: string], NotificationKey>('clear-bodies-of-notifications')`
     UPDATE notifications n SET body = NULL, ${setTouched('later_than(n.updated_at)')}
     FROM json_to_recordset($1::json) AS c(key text, at timestamptz, recipient_id text)
     WHERE n.recipient_id = c.recipient_id AND n.id = notification_id(c.at, c.key, c.recipient_id)
       AND n.body IS NOT NULL
-    RETURNING n.id, n.recipient_id`,
-});
+    RETURNING n.id, n.recipient_id`;
 
 // Every recipient is, or was, a participant.
-const DELETE_OF_MESSAGES = statement<[messages: string, conversationId: string], { deleted: number }>({
-  name: 'delete-notifications-of-messages',
-  text: `
+const DELETE_OF_MESSAGES = statement<[messages: string, conversationId: string], { deleted: number }>(
+  'delete-notifications-of-messages',
+)`
     WITH deleted AS (
       DELETE FROM notifications n
       USING json_to_recordset($1::json) AS m(id text, at timestamptz), participants p
       WHERE p.conversation_id = $2 AND n.recipient_id = p.actor_id AND n.id = notification_id(m.at, m.id, p.actor_id)
       RETURNING 1
     )
-    SELECT count(*) AS deleted FROM deleted`,
-});
+    SELECT count(*) AS deleted FROM deleted`;
 
-const DELETE_ABOUT = statement<[conversationId: string], { deleted: number }>({
-  name: 'delete-notifications-about-conversation',
-  text: `
+const DELETE_ABOUT = statement<[conversationId: string], { deleted: number }>(
+  'delete-notifications-about-conversation',
+)`
     WITH deleted AS (
       DELETE FROM notifications n USING participants p
       WHERE p.conversation_id = $1 AND n.recipient_id = p.actor_id AND n.resource_id = $1
       RETURNING 1
     )
-    SELECT count(*) AS deleted FROM deleted`,
-});
+    SELECT count(*) AS deleted FROM deleted`;
 
 const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = n.resource_id AND h.legal_hold = 'held')`;
 
-const DELETE_OLD = statement<[accountId: string, days: number, limit: number], { deleted: number }>({
-  name: 'delete-old-notifications',
-  text: `
+const DELETE_OLD = statement<[accountId: string, days: number, limit: number], { deleted: number }>(
+  'delete-old-notifications',
+)`
     WITH due AS MATERIALIZED (
       SELECT n.recipient_id, n.id, n.resource_id FROM actors a, LATERAL (
         SELECT n.recipient_id, n.id, n.resource_id FROM notifications n
@@ -130,17 +125,13 @@ const DELETE_OLD = statement<[accountId: string, days: number, limit: number], {
         AND NOT EXISTS (SELECT FROM about WHERE about.id = d.resource_id AND about.legal_hold = 'held')
       RETURNING 1
     )
-    SELECT count(*) AS deleted FROM deleted`,
-});
+    SELECT count(*) AS deleted FROM deleted`;
 
-const READ_AGE = statement<[accountId: string], { age: number | null }>({
-  name: 'read-age-of-notifications',
-  text: `
+const READ_AGE = statement<[accountId: string], { age: number | null }>('read-age-of-notifications')`
     SELECT extract(epoch FROM clock_timestamp() - min(n.created_at))::float8 AS age FROM actors a, LATERAL (
       SELECT n.created_at FROM notifications n WHERE n.recipient_id = a.id AND ${NOT_HELD} ORDER BY n.id LIMIT 1
     ) n
-    WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer`,
-});
+    WHERE a.account_id = $1 AND a.type = 'user' AND NOT a.customer`;
 
 /**
  * SQL: the notifications that readers of a feed may have missed, as disjoint sets: those that
@@ -161,13 +152,10 @@ export function missedNotifications(recipient: string, { xid, began }: Record<ke
 const READ_CHANGED = statement<
   [recipientIds: readonly string[], xid: string, began: string],
   NotificationRow
->({
-  name: 'read-changed-notifications',
-  text: `
+>('read-changed-notifications')`
     SELECT n.* FROM unnest($1::text[]) AS r(id)
       LEFT JOIN notification_settings s ON s.actor_id = r.id AND s.off_sockets,
       LATERAL ${missedNotifications('r.id', { xid: '$2', began: '$3' })} AS n
     WHERE s.actor_id IS NULL OR n.updated_at > n.created_at
       OR coalesce(s.categories -> n.category ->> 'socket', 'true') = 'true'
-    ORDER BY recipient_id, updated_at, id`,
-});
+    ORDER BY recipient_id, updated_at, id`;

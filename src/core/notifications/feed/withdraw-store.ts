@@ -49,28 +49,29 @@ function withdrawing(which: string, limit = ''): string {
     RETURNING n.id, n.recipient_id`;
 }
 
-const WITHDRAW_OF_MESSAGE = statement<[messageId: string, conversationId: string], NotificationKey>({
-  name: 'withdraw-notifications-of-message',
-  text: withdrawing(`FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
+const WITHDRAW_OF_MESSAGE = statement<[messageId: string, conversationId: string], NotificationKey>(
+  'withdraw-notifications-of-message',
+)(
+  withdrawing(`FROM messages m JOIN participants p ON p.conversation_id = m.conversation_id
       JOIN notifications o ON o.recipient_id = p.actor_id AND o.id = notification_id(moment_of(m), m.id, p.actor_id)
       WHERE m.id = $1 AND m.conversation_id = $2`),
-});
+);
 
 // Every recipient is, or was, a participant.
-const WITHDRAW_ABOUT = statement<[conversationId: string, limit: number], NotificationKey>({
-  name: 'withdraw-notifications-about-conversation',
-  text: withdrawing(
+const WITHDRAW_ABOUT = statement<[conversationId: string, limit: number], NotificationKey>(
+  'withdraw-notifications-about-conversation',
+)(
+  withdrawing(
     `FROM participants p JOIN notifications o ON o.recipient_id = p.actor_id
       WHERE p.conversation_id = $1 AND o.resource_id = $1`,
     'LIMIT $2',
   ),
-});
+);
 
 const WITHDRAW_OF_SUBJECT = statement<
   [subject: string, category: string, except: string | null],
   NotificationKey
->({
-  name: 'withdraw-notifications-of-subject',
-  text: withdrawing(`FROM notifications o WHERE o.subject = $1 AND o.category = $2
+>('withdraw-notifications-of-subject')(
+  withdrawing(`FROM notifications o WHERE o.subject = $1 AND o.category = $2
       AND ($3::timestamptz IS NULL OR o.created_at <> $3)`),
-});
+);

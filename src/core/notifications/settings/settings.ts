@@ -204,10 +204,8 @@ export async function hasOffSockets(db: Querier, accountId: string): Promise<boo
 
 const COLUMNS = 'actor_id, categories, mute_until, do_not_disturb, digest_after_minutes, updated_at';
 
-const READ_SETTINGS = statement<[userIds: readonly string[]], SettingsRow>({
-  name: 'read-notification-settings',
-  text: `SELECT ${COLUMNS} FROM notification_settings WHERE actor_id = ANY($1)`,
-});
+const READ_SETTINGS = statement<[userIds: readonly string[]], SettingsRow>('read-notification-settings')`
+    SELECT ${COLUMNS} FROM notification_settings WHERE actor_id = ANY($1)`;
 
 const WRITE_SETTINGS = statement<
   [
@@ -219,24 +217,17 @@ const WRITE_SETTINGS = statement<
     digestAfterMinutes: number | null,
   ],
   SettingsRow
->({
-  name: 'write-notification-settings',
-  text: `
+>('write-notification-settings')`
     INSERT INTO notification_settings AS s
       (actor_id, account_id, categories, mute_until, do_not_disturb, digest_after_minutes)
     VALUES ($1, $2, $3, $4, $5, $6)
     ON CONFLICT (actor_id) DO UPDATE SET categories = excluded.categories, mute_until = excluded.mute_until,
       do_not_disturb = excluded.do_not_disturb, digest_after_minutes = excluded.digest_after_minutes,
       updated_at = later_than(s.updated_at)
-    RETURNING ${COLUMNS}`,
-});
+    RETURNING ${COLUMNS}`;
 
-const DELETE_SETTINGS = statement<[userId: string]>({
-  name: 'delete-notification-settings',
-  text: 'DELETE FROM notification_settings WHERE actor_id = $1',
-});
+const DELETE_SETTINGS = statement<[userId: string]>('delete-notification-settings')`
+    DELETE FROM notification_settings WHERE actor_id = $1`;
 
-const FIND_OFF_SOCKETS = statement<[accountId: string]>({
-  name: 'find-account-off-sockets',
-  text: 'SELECT FROM notification_settings WHERE account_id = $1 AND off_sockets LIMIT 1',
-});
+const FIND_OFF_SOCKETS = statement<[accountId: string]>('find-account-off-sockets')`
+    SELECT FROM notification_settings WHERE account_id = $1 AND off_sockets LIMIT 1`;

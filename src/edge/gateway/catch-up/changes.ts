@@ -101,11 +101,8 @@ function readChangedBy(parts: readonly string[]) {
       began: string,
     ],
     Changed
-  >({
-    name: 'read-changed',
-    text: `
+  >('read-changed')`
     SELECT stream, part, count(*), coalesce(sum(bytes), 0) AS bytes FROM (${parts.join(`
       UNION ALL`)}
-    ) AS changed GROUP BY stream, part`,
-  });
+    ) AS changed GROUP BY stream, part`;
 }

@@ -238,14 +238,11 @@ const UNSEEN_MS = 10_000;
 const READ_SNAPSHOT = statement<
   [unseenMs: number],
   Omit<Snapshot, 'began'> & { writers_began: string; database_id: string }
->({
-  name: 'read-snapshot',
-  text: `
+>('read-snapshot')`
     SELECT (
         SELECT least(now(), min(xact_start)) - $1::integer * interval '1 ms'
         FROM pg_stat_get_activity(NULL) JOIN pg_database d ON d.oid = datid AND d.datname = current_database()
         WHERE backend_xid IS NOT NULL
       ) AS writers_began, pg_snapshot_xmin(pg_current_snapshot())::text AS xid, now() AS time,
       ${LAST_OUTBOX_ID} AS last_outbox_id, ${FIRST_UNDONE_ID} AS first_undone_id,
-      ${DATABASE_ID} || '.' || (SELECT timeline_id FROM pg_control_checkpoint()) AS database_id`,
-});
+      ${DATABASE_ID} || '.' || (SELECT timeline_id FROM pg_control_checkpoint()) AS database_id`;

@@ -291,13 +291,10 @@ function* inQueries(ranges: readonly MergedRange[]): Iterable<MergedRange[]> {
 const READ_RANGES = statement<
   [conversationIds: readonly string[], after: readonly number[], upTo: readonly number[]],
   BriefRow
->({
-  name: 'read-stretches',
-  text: `
+>('read-stretches')`
     SELECT ${briefColumns('m')}
     FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS s(id, after, up_to), LATERAL (
       SELECT * FROM messages
       WHERE conversation_id = s.id AND sequence > s.after AND sequence <= s.up_to AND status = 'sent'
       ORDER BY sequence LIMIT s.up_to - s.after
-    ) m`,
-});
+    ) m`;

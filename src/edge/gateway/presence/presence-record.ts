@@ -137,12 +137,11 @@ const GATHER_MS = 50;
 /** Two rounds may fail before the actors of a node count as gone. */
 const ROUNDS_A_HOLD = 3;
 
-const RENEW_NODE = statement<[nodeId: string, holdMs: number], { readonly is_new: boolean }>({
-  name: 'renew-presence-node',
-  text: `
+const RENEW_NODE = statement<[nodeId: string, holdMs: number], { readonly is_new: boolean }>(
+  'renew-presence-node',
+)`
     INSERT INTO presence_nodes (id, until) VALUES ($1, clock_timestamp() + $2 * interval '1 millisecond')
-    ON CONFLICT (id) DO UPDATE SET until = excluded.until RETURNING xmax = 0 AS is_new`,
-});
+    ON CONFLICT (id) DO UPDATE SET until = excluded.until RETURNING xmax = 0 AS is_new`;
 
 const WRITE = statement<
   [
@@ -152,23 +151,17 @@ const WRITE = statement<
     here: readonly boolean[],
     holdMs: number,
   ]
->({
-  name: 'write-presences',
-  text: `
+>('write-presences')`
     INSERT INTO presences (actor_id, node_id, status, until)
     SELECT d.actor_id, $1, d.status, CASE WHEN NOT d.here THEN clock_timestamp() + $5 * interval '1 millisecond' END
     FROM unnest($2::text[], $3::text[], $4::boolean[]) AS d (actor_id, status, here)
-    ON CONFLICT (actor_id, node_id) DO UPDATE SET status = excluded.status, until = excluded.until`,
-});
+    ON CONFLICT (actor_id, node_id) DO UPDATE SET status = excluded.status, until = excluded.until`;
 
 /** Removes this node's expired rows and all rows of ended nodes; a returning node rewrites its. */
-const SWEEP = statement<[nodeId: string]>({
-  name: 'sweep-presences',
-  text: `
+const SWEEP = statement<[nodeId: string]>('sweep-presences')`
     WITH ended AS (
       DELETE FROM presence_nodes WHERE id IN (
         SELECT id FROM presence_nodes WHERE until < clock_timestamp() - interval '1 minute' FOR UPDATE SKIP LOCKED
       ) RETURNING id
     )
-    DELETE FROM presences WHERE node_id IN (SELECT id FROM ended) OR (node_id = $1 AND until < clock_timestamp())`,
-});
+    DELETE FROM presences WHERE node_id IN (SELECT id FROM ended) OR (node_id = $1 AND until < clock_timestamp())`;

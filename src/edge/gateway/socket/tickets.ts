@@ -73,25 +73,16 @@ const PURGE_EVERY_MS = 60_000;
 const INSERT = statement<
   [hash: Buffer, accountId: string, actorId: string, credential: object],
   { expires_at: string }
->({
-  name: 'insert-ticket',
-  text: `
+>('insert-ticket')`
     INSERT INTO tickets (hash, account_id, actor_id, credential, expires_at)
     VALUES ($1, $2, $3, $4, clock_timestamp() + interval '30 seconds')
-    RETURNING expires_at`,
-});
+    RETURNING expires_at`;
 
-const TAKE = statement<[hash: Buffer], Row>({
-  name: 'take-ticket',
-  text: `
+const TAKE = statement<[hash: Buffer], Row>('take-ticket')`
     DELETE FROM tickets WHERE hash = $1
-    RETURNING account_id, actor_id, credential, expires_at <= clock_timestamp() AS expired`,
-});
+    RETURNING account_id, actor_id, credential, expires_at <= clock_timestamp() AS expired`;
 
-const PURGE = statement({
-  name: 'purge-tickets',
-  text: 'DELETE FROM tickets WHERE expires_at < clock_timestamp()',
-});
+const PURGE = statement('purge-tickets')`DELETE FROM tickets WHERE expires_at < clock_timestamp()`;
 
 function hashOf(ticket: string): Buffer {
   return hash('sha256', ticket, 'buffer');

@@ -15,9 +15,7 @@ export function readHistory(
 const READ_HISTORY = statement<
   [conversationId: string, messageId: string | null, limit: number],
   HistoryMessage
->({
-  name: 'read-agent-history',
-  text: `
+>('read-agent-history')`
     SELECT m.id, m.author_id, m.visibility, m.subject, m.body, c.audience,
       coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
     FROM messages m
@@ -34,5 +32,4 @@ const READ_HISTORY = statement<
         (SELECT t.sequence FROM messages t WHERE t.id = $2 AND t.conversation_id = $1), 9007199254740991
       )
       AND m.status = 'sent' AND m.deleted_at IS NULL AND m.streaming_state IS DISTINCT FROM 'streaming'
-    ORDER BY m.sequence DESC LIMIT $3`,
-});
+    ORDER BY m.sequence DESC LIMIT $3`;

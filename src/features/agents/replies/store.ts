@@ -179,50 +179,38 @@ const COMPLETE = {
   ...touched(),
 };
 
-const NOTE = statement<[id: string, owner: string | null, fence: number, messageId: string]>({
-  name: 'note-reply',
-  text: `
+const NOTE = statement<[id: string, owner: string | null, fence: number, messageId: string]>('note-reply')`
     UPDATE agent_runs SET reply_message_id = $4
     WHERE id = $1 AND owner = $2 AND fence = $3::bigint AND status = 'running'
-    RETURNING id`,
-});
+    RETURNING id`;
 
 // Sets neither `updated_at` nor `changed_in`: nothing has changed for sockets that read along.
-const KEEP = statement<[unkept: string, nodeId: string]>({
-  name: 'keep-replies',
-  text: `
+const KEEP = statement<[unkept: string, nodeId: string]>('keep-replies')`
     UPDATE messages m SET body = k.body
     FROM json_to_recordset($1::json)
         AS k(id text, conversation_id text, run_id text, fence bigint, body text)
       JOIN agent_runs r ON r.id = k.run_id
     WHERE m.id = k.id AND m.conversation_id = k.conversation_id AND m.streaming_state = 'streaming'
-      AND r.owner = $2 AND r.fence = k.fence`,
-});
+      AND r.owner = $2 AND r.fence = k.fence`;
 
-const FIND_STRAYS = statement<[], Pick<RunRow, 'id' | 'conversation_id'>>({
-  name: 'find-stray-replies',
-  text: `
+const FIND_STRAYS = statement<[], Pick<RunRow, 'id' | 'conversation_id'>>('find-stray-replies')`
     SELECT DISTINCT r.id, r.conversation_id
     FROM messages m JOIN agent_runs r ON r.id = m.agent_run_id
     WHERE m.streaming_state = 'streaming' AND r.status <> 'running'
-      AND r.updated_at < clock_timestamp() - interval '5 s'`,
-});
+      AND r.updated_at < clock_timestamp() - interval '5 s'`;
 
-const READ_DRAFT = statement<[runId: string], DraftOfRun>({
-  name: 'read-draft-of-run',
-  text: `
+const READ_DRAFT = statement<[runId: string], DraftOfRun>('read-draft-of-run')`
     SELECT m.id, m.conversation_id, m.status
     FROM agent_runs r JOIN messages m ON m.id = r.reply_message_id AND m.conversation_id = r.conversation_id
-    WHERE r.id = $1 AND r.status = 'completed'`,
-});
+    WHERE r.id = $1 AND r.status = 'completed'`;
 
 // Numbers are assigned under the lock, so the messages after the trigger's number are exactly those
 // that did not exist before it. The trigger counts as well: if it is a person's own answer to the
 // customer, no other answer was requested. Numbers are compared because a time may be that of a
 // transaction that waited. API keys count as people who work through another program.
-const READ_ANSWERS = statement<[runId: string, conversationId: string, authorId: string | null], Answers>({
-  name: 'read-answers-since-run',
-  text: `
+const READ_ANSWERS = statement<[runId: string, conversationId: string, authorId: string | null], Answers>(
+  'read-answers-since-run',
+)`
     SELECT EXISTS (
       SELECT FROM participants p WHERE p.conversation_id = $2 AND p.actor_id = $3
         AND p.${IS_MEMBER} AND p.role <> 'viewer'
@@ -237,5 +225,4 @@ const READ_ANSWERS = statement<[runId: string, conversationId: string, authorId:
     ) AS is_answered
     FROM agent_runs r
       LEFT JOIN messages t ON t.id = r.trigger_message_id AND t.conversation_id = r.conversation_id
-    WHERE r.id = $1`,
-});
+    WHERE r.id = $1`;

@@ -44,7 +44,5 @@ const OCCURRENCES = keysetList<[agentId: string, outcome: string | null], Occurr
   key: [['due_at', 'timestamptz']],
 });
 
-const REMOVE_OLD = statement({
-  name: 'remove-old-occurrences',
-  text: `DELETE FROM agent_occurrences WHERE due_at < clock_timestamp() - interval '${KEPT_DAYS} days'`,
-});
+const REMOVE_OLD = statement('remove-old-occurrences')`
+    DELETE FROM agent_occurrences WHERE due_at < clock_timestamp() - interval '${KEPT_DAYS} days'`;

@@ -53,7 +53,4 @@ export const HAS_DUE = `(
     SELECT next_due_at FROM agent_definitions WHERE next_due_at IS NOT NULL ORDER BY next_due_at LIMIT 1
   ) <= statement_timestamp()`;
 
-const FIND_DUE = statement({
-  name: 'find-due-schedule',
-  text: `SELECT WHERE ${HAS_DUE}`,
-});
+const FIND_DUE = statement('find-due-schedule')`SELECT WHERE ${HAS_DUE}`;

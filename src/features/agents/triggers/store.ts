@@ -45,14 +45,9 @@ export async function readConversationUpdatedAt(db: Db, id: string): Promise<str
   return row?.updated_at;
 }
 
-const READ_EVENT_AGENTS = statement<[accountId: string], EventAgent>({
-  name: 'read-event-agents',
-  text: `
+const READ_EVENT_AGENTS = statement<[accountId: string], EventAgent>('read-event-agents')`
     SELECT actor_id, trigger_config->'event_filters' AS events FROM agent_definitions
-    WHERE account_id = $1 AND trigger_type = 'event' AND status = 'active' ORDER BY id`,
-});
+    WHERE account_id = $1 AND trigger_type = 'event' AND status = 'active' ORDER BY id`;
 
-const READ_UPDATED = statement<[id: string], { updated_at: string }>({
-  name: 'read-conversation-updated-at',
-  text: 'SELECT updated_at FROM conversations WHERE id = $1',
-});
+const READ_UPDATED = statement<[id: string], { updated_at: string }>('read-conversation-updated-at')`
+    SELECT updated_at FROM conversations WHERE id = $1`;

@@ -166,12 +166,9 @@ const LIST = keysetList<[accountId: string, kinds: readonly string[]], Complianc
   ],
 });
 
-const COUNT_OPEN = statement<[accountId: string], { open: number }>({
-  name: 'count-open-exports',
-  text: `
+const COUNT_OPEN = statement<[accountId: string], { open: number }>('count-open-exports')`
     SELECT count(*) AS open FROM compliance_jobs
-    WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`,
-});
+    WHERE account_id = $1 AND ${OPEN} AND kind IN ('conversation_export', 'user_export')`;
 
 /** Jobs are taken by id: waiting jobs, and jobs whose node is gone. */
 export const JOBS = new LeasedRows<
@@ -202,10 +199,8 @@ export const JOBS = new LeasedRows<
   since: 'q.created_at',
 });
 
-const SET_FILE = statement<[id: string, fence: number, key: string]>({
-  name: 'set-file-of-compliance-job',
-  text: `UPDATE compliance_jobs SET s3_key = $3 WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING id`,
-});
+const SET_FILE = statement<[id: string, fence: number, key: string]>('set-file-of-compliance-job')`
+    UPDATE compliance_jobs SET s3_key = $3 WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING id`;
 
 /**
  * Jobs that no node holds and that did not begin in time, because their node was killed, was busy,
@@ -220,41 +215,27 @@ export const REMINDED_JOBS: RemindedRows<Pick<ComplianceJobRow, 'id'>> = {
   remind: (tx, { id }) => addDue(tx, id),
 };
 
-const END_EXPORTS = statement<[subjectIds: readonly string[]], { id: string; status: string }>({
-  name: 'end-exports',
-  text: `
+const END_EXPORTS = statement<[subjectIds: readonly string[]], { id: string; status: string }>('end-exports')`
     UPDATE compliance_jobs SET
       status = CASE WHEN status = 'complete' THEN 'expired' ELSE 'queued' END,
       fence = fence + 1, lease_until = NULL, updated_at = clock_timestamp(),
       s3_key = CASE WHEN status = 'complete' THEN NULL ELSE s3_key END
     WHERE subject_id = ANY($1) AND kind IN ('conversation_export', 'user_export')
       AND status IN ('queued', 'running', 'complete')
-    RETURNING id, status`,
-});
+    RETURNING id, status`;
 
-const READ_NAMES = statement<[subjectId: string], { names: string[] }>({
-  name: 'read-names-of-erasures',
-  text: `
+const READ_NAMES = statement<[subjectId: string], { names: string[] }>('read-names-of-erasures')`
     SELECT options -> 'names' AS names FROM compliance_jobs
-    WHERE subject_id = $1 AND kind = 'user_erasure' AND options ? 'names'`,
-});
+    WHERE subject_id = $1 AND kind = 'user_erasure' AND options ? 'names'`;
 
-const FORGET_NAMES = statement<[subjectId: string]>({
-  name: 'forget-names-of-erasures',
-  text: `UPDATE compliance_jobs SET options = options - 'names' WHERE subject_id = $1 AND kind = 'user_erasure'`,
-});
+const FORGET_NAMES = statement<[subjectId: string]>('forget-names-of-erasures')`
+    UPDATE compliance_jobs SET options = options - 'names' WHERE subject_id = $1 AND kind = 'user_erasure'`;
 
-const EXPIRE = statement({
-  name: 'expire-exports',
-  text: `
+const EXPIRE = statement('expire-exports')`
     UPDATE compliance_jobs SET status = 'expired', s3_key = NULL, updated_at = clock_timestamp()
-    WHERE status = 'complete' AND expires_at <= clock_timestamp()`,
-});
+    WHERE status = 'complete' AND expires_at <= clock_timestamp()`;
 
-const REMOVE_OLD = statement({
-  name: 'remove-old-compliance-jobs',
-  text: `
+const REMOVE_OLD = statement('remove-old-compliance-jobs')`
     DELETE FROM compliance_jobs
     WHERE completed_at < clock_timestamp() - interval '${KEPT_DAYS} days' AND s3_key IS NULL
-      AND NOT options ? 'names'`,
-});
+      AND NOT options ? 'names'`;

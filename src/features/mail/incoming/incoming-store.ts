@@ -155,27 +155,21 @@ export async function isOwnMail(db: Db, accountId: string, rfcId: string): Promi
   return (await db.query(FIND_OWN, accountId, rfcId)).length > 0;
 }
 
-const READ_SENDERS = statement<[conversationIds: readonly string[], address: string], SenderInCase>({
-  name: 'read-senders-of-mail',
-  text: `
+const READ_SENDERS = statement<[conversationIds: readonly string[], address: string], SenderInCase>(
+  'read-senders-of-mail',
+)`
     SELECT p.conversation_id, p.actor_id, p.type, p.role
     FROM participants p JOIN actors a ON a.id = p.actor_id
     WHERE p.conversation_id = ANY($1) AND p.${IS_MEMBER} AND p.type IN ('customer', 'user')
       AND a.deactivated_at IS NULL AND lower(a.handle) = lower($2)
-    ORDER BY p.created_at, p.id`,
-});
+    ORDER BY p.created_at, p.id`;
 
-const FIND_BLOCKED = statement<[accountId: string, address: string]>({
-  name: 'find-blocked-sender-of-mail',
-  text: `
+const FIND_BLOCKED = statement<[accountId: string, address: string]>('find-blocked-sender-of-mail')`
     SELECT FROM actors a
-    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = lower($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`,
-});
+    WHERE a.account_id = $1 AND a.customer AND lower(a.handle) = lower($2) AND ${isBlockedByTeam('a.id')} LIMIT 1`;
 
-const READ_USER = statement<[accountId: string, address: string], { id: string }>({
-  name: 'read-user-by-address',
-  text: 'SELECT id FROM users WHERE account_id = $1 AND email = lower($2)',
-});
+const READ_USER = statement<[accountId: string, address: string], { id: string }>('read-user-by-address')`
+    SELECT id FROM users WHERE account_id = $1 AND email = lower($2)`;
 
 /** SQL: joins the conversation `id` if it is an open case of account `$1` and inbox `$2`. */
 function openCase(id: string): string {
@@ -188,50 +182,35 @@ function openCase(id: string): string {
 const READ_NAMED = statement<
   [accountId: string, mailboxId: string, conversationIds: readonly string[], mailIds: readonly string[]],
   { id: string }
->({
-  name: 'read-cases-named-by-mail',
-  text: `
+>('read-cases-named-by-mail')`
     SELECT c.id FROM unnest($3::text[], $4::text[]) WITH ORDINALITY AS n(conversation_id, mail_id, place)
       LEFT JOIN mails l ON l.id = n.mail_id AND l.account_id = $1
       ${openCase('coalesce(l.conversation_id, n.conversation_id)')}
-    ORDER BY n.place`,
-});
+    ORDER BY n.place`;
 
 const READ_THREADED = statement<
   [accountId: string, mailboxId: string, rfcIds: readonly string[]],
   { id: string }
->({
-  name: 'read-cases-of-mails',
-  text: `
+>('read-cases-of-mails')`
     SELECT c.id FROM unnest($3::text[]) WITH ORDINALITY AS n(rfc_id, place)
       JOIN mails l ON l.account_id = $1 AND md5(l.rfc_id) = md5(n.rfc_id) AND l.rfc_id = n.rfc_id
       ${openCase('l.conversation_id')}
-    ORDER BY n.place, l.created_at, l.id`,
-});
+    ORDER BY n.place, l.created_at, l.id`;
 
 const FIND_RETURNED = statement<
   [accountId: string, mailboxId: string, mailId: string | null, rfcId: string],
   ReturnedMail
->({
-  name: 'find-returned-mail',
-  text: `
+>('find-returned-mail')`
     SELECT id, conversation_id, rfc_id,
       greatest(extract(epoch FROM next_try_at - clock_timestamp()) * 1000, 0)::float8 AS ms_left
     FROM mails
     WHERE account_id = $1 AND inbox_id = $2 AND direction = 'out'
       AND (id = $3 OR (md5(rfc_id) = md5($4) AND rfc_id = $4))
-    ORDER BY id = $3 DESC LIMIT 1`,
-});
+    ORDER BY id = $3 DESC LIMIT 1`;
 
-const COUNT_DELAYS = statement<[mailId: string], { reports: number }>({
-  name: 'count-delays-of-mail',
-  text: `
+const COUNT_DELAYS = statement<[mailId: string], { reports: number }>('count-delays-of-mail')`
     SELECT count(*)::integer AS reports FROM mails o JOIN mails b ON b.conversation_id = o.conversation_id
-    WHERE o.id = $1 AND b.purpose = 'bounce' AND b.in_reply_to = o.rfc_id AND b.reason = 'delayed'`,
-});
+    WHERE o.id = $1 AND b.purpose = 'bounce' AND b.in_reply_to = o.rfc_id AND b.reason = 'delayed'`;
 
-const FIND_OWN = statement<[accountId: string, rfcId: string]>({
-  name: 'find-own-mail',
-  text: `
-    SELECT FROM mails WHERE account_id = $1 AND md5(rfc_id) = md5($2) AND rfc_id = $2 AND direction = 'out' LIMIT 1`,
-});
+const FIND_OWN = statement<[accountId: string, rfcId: string]>('find-own-mail')`
+    SELECT FROM mails WHERE account_id = $1 AND md5(rfc_id) = md5($2) AND rfc_id = $2 AND direction = 'out' LIMIT 1`;

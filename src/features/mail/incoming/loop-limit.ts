@@ -17,13 +17,10 @@ export async function mayAnswer(tx: Tx, conversationId: string): Promise<boolean
   return counted!.mails < LOOP_LIMIT.mails;
 }
 
-const COUNT_AUTOMATIC = statement<[conversationId: string], { mails: number }>({
-  name: 'count-automatic-mails',
-  text: `
+const COUNT_AUTOMATIC = statement<[conversationId: string], { mails: number }>('count-automatic-mails')`
     SELECT count(*)::integer AS mails FROM mails
     WHERE conversation_id = $1 AND automatic AND reason IS DISTINCT FROM 'loop_limit'
       AND created_at > greatest(
         clock_timestamp() - interval '${LOOP_LIMIT.minutes} minutes',
         (SELECT max(p.created_at) FROM mails p
-          WHERE p.conversation_id = $1 AND p.direction = 'out' AND NOT p.automatic))`,
-});
+          WHERE p.conversation_id = $1 AND p.direction = 'out' AND NOT p.automatic))`;

@@ -112,12 +112,8 @@ async function write(
   return row;
 }
 
-const READ_MAILBOX = statement<[id: string], MailboxRow>({
-  name: 'read-inbox',
-  text: 'SELECT * FROM inboxes WHERE id = $1 AND deleted_at IS NULL',
-});
+const READ_MAILBOX = statement<[id: string], MailboxRow>('read-inbox')`
+    SELECT * FROM inboxes WHERE id = $1 AND deleted_at IS NULL`;
 
-const READ_BY_ADDRESS = statement<[addresses: readonly string[]], MailboxRow>({
-  name: 'read-inboxes-by-address',
-  text: 'SELECT * FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL ORDER BY created_at, id',
-});
+const READ_BY_ADDRESS = statement<[addresses: readonly string[]], MailboxRow>('read-inboxes-by-address')`
+    SELECT * FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL ORDER BY created_at, id`;

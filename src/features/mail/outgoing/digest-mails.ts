@@ -96,24 +96,20 @@ interface UnmailedDigest {
 }
 
 // Derives the id like derivedId (contract/protocol/ids.ts).
-const READ_UNMAILED = statement<[limit: number], UnmailedDigest>({
-  name: 'read-unmailed-digests',
-  text: `
+const READ_UNMAILED = statement<[limit: number], UnmailedDigest>('read-unmailed-digests')`
     SELECT d.id, d.actor_id, u.account_id, u.email AS address
     FROM digests d JOIN users u ON u.id = d.actor_id
     WHERE NOT EXISTS (
       SELECT FROM mails m WHERE m.id = 'mai_' || left(encode(sha256(convert_to('mail ' || d.id, 'UTF8')), 'hex'), 24))
-    ORDER BY d.created_at, d.id LIMIT $1`,
-});
+    ORDER BY d.created_at, d.id LIMIT $1`;
 
-const INSERT = statement<[mails: string, fromAddress: string, fromName: string | null]>({
-  name: 'insert-digest-mails',
-  text: `
+const INSERT = statement<[mails: string, fromAddress: string, fromName: string | null]>(
+  'insert-digest-mails',
+)`
     INSERT INTO mails (id, account_id, direction, purpose, actor_id, rfc_id, status, automatic, from_address, from_name,
       recipients, next_try_at)
     SELECT n.id, n.account_id, 'out', 'digest', n.actor_id, n.rfc_id, 'queued', true, $2, $3,
       jsonb_build_array(jsonb_build_object('address', n.address, 'kind', 'to', 'status', 'queued', 'code', NULL)),
       clock_timestamp()
     FROM json_to_recordset($1::json) AS n(id text, account_id text, actor_id text, rfc_id text, address text)
-    ON CONFLICT DO NOTHING`,
-});
+    ON CONFLICT DO NOTHING`;

@@ -24,12 +24,9 @@ export function fileLinkRoutes(
 const READ_FILE = statement<
   [attachmentId: string],
   { s3_key: string; filename: string | null; content_type: string | null }
->({
-  name: 'read-file-of-mail',
-  text: `
+>('read-file-of-mail')`
     SELECT t.s3_key, t.filename, t.content_type
     FROM attachments t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id
       JOIN accounts a ON a.id = m.account_id
     WHERE t.id = $1 AND t.s3_key IS NOT NULL AND t.removed_at IS NULL
-      AND num_nonnulls(m.deleted_at, c.deleted_at, a.deleted_at) = 0`,
-});
+      AND num_nonnulls(m.deleted_at, c.deleted_at, a.deleted_at) = 0`;

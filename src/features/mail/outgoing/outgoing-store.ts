@@ -88,37 +88,23 @@ export const OUTGOING = new LeasedRows<
   since: 'q.created_at',
 });
 
-const LOCK_MESSAGE = statement<[mailId: string]>({
-  name: 'lock-message-of-mail',
-  text: `
-    SELECT FROM messages m WHERE m.id = (SELECT l.message_id FROM mails l WHERE l.id = $1) FOR NO KEY UPDATE`,
-});
+const LOCK_MESSAGE = statement<[mailId: string]>('lock-message-of-mail')`
+    SELECT FROM messages m WHERE m.id = (SELECT l.message_id FROM mails l WHERE l.id = $1) FOR NO KEY UPDATE`;
 
-const LOCK_MAIL = statement<[mailId: string], OutgoingRow>({
-  name: 'lock-outgoing-mail',
-  text: `
+const LOCK_MAIL = statement<[mailId: string], OutgoingRow>('lock-outgoing-mail')`
     SELECT id, account_id, conversation_id, message_id, status, recipients, attempts
-    FROM mails WHERE id = $1 AND direction = 'out' FOR NO KEY UPDATE`,
-});
+    FROM mails WHERE id = $1 AND direction = 'out' FOR NO KEY UPDATE`;
 
-const REQUEUE = statement<[mailId: string, recipients: string, reason: string | null]>({
-  name: 'requeue-mail',
-  text: `
+const REQUEUE = statement<[mailId: string, recipients: string, reason: string | null]>('requeue-mail')`
     UPDATE mails SET recipients = $2::jsonb, status = 'queued', reason = $3, attempts = 0,
       next_try_at = clock_timestamp(), updated_at = later_than(updated_at)
-    WHERE id = $1`,
-});
+    WHERE id = $1`;
 
-const SET_STATUS = statement<[messageId: string, status: SentEmailStatus]>({
-  name: 'set-email-status-of-message',
-  text: `UPDATE messages SET email_status = $2, ${setTouched()} WHERE id = $1 RETURNING 1`,
-});
+const SET_STATUS = statement<[messageId: string, status: SentEmailStatus]>('set-email-status-of-message')`
+    UPDATE messages SET email_status = $2, ${setTouched()} WHERE id = $1 RETURNING 1`;
 
-const READ_FAILED = statement<[messageId: string], FailedMail>({
-  name: 'read-failed-mail',
-  text: `
+const READ_FAILED = statement<[messageId: string], FailedMail>('read-failed-mail')`
     SELECT m.conversation_id, c.title,
       CASE WHEN a.type = 'user' AND NOT a.customer THEN a.id ELSE c.assignee_id END AS recipient_id
     FROM messages m JOIN conversations c ON c.id = m.conversation_id LEFT JOIN actors a ON a.id = m.author_id
-    WHERE m.id = $1`,
-});
+    WHERE m.id = $1`;

@@ -65,9 +65,7 @@ const MAX_REFERENCES = 20;
 
 const IS_ID = `~ '^[!-;=?-~]{1,250}$'`;
 
-const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>({
-  name: 'read-reply-facts',
-  text: `
+const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>('read-reply-facts')`
     SELECT m.account_id, a.name AS account_name, m.conversation_id, c.title, m.subject, m.cc,
       CASE WHEN s.type = 'group' THEN s.name END AS persona,
       EXISTS (SELECT FROM actors o WHERE o.id = $2 AND o.type = 'agent') AS by_machine,
@@ -94,5 +92,4 @@ const READ_FACTS = statement<[messageId: string, by: string | null], ReplyFacts>
       LEFT JOIN mails last_out ON last_out.id = t.last_out_id
       LEFT JOIN mails answered ON answered.message_id = m.reply_to_id AND answered.rfc_id ${IS_ID}
     WHERE m.id = $1 AND m.status = 'sent'
-    FOR NO KEY UPDATE OF m`,
-});
+    FOR NO KEY UPDATE OF m`;

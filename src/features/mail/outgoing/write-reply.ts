@@ -94,16 +94,13 @@ interface MessageText {
   readonly inbox_removed: boolean;
 }
 
-const READ_MESSAGE = statement<[messageId: string | null], MessageText>({
-  name: 'read-message-to-mail',
-  text: `
+const READ_MESSAGE = statement<[messageId: string | null], MessageText>('read-message-to-mail')`
     SELECT m.body, m.has_attachments, a.name AS account_name, a.subscription = 'active' AS is_active,
       m.status <> 'sent' OR num_nonnulls(m.deleted_at, c.deleted_at, a.deleted_at) > 0 AS is_deleted,
       i.deleted_at IS NOT NULL AS inbox_removed
     FROM messages m JOIN conversations c ON c.id = m.conversation_id JOIN accounts a ON a.id = m.account_id
       LEFT JOIN inboxes i ON i.id = c.inbox_id
-    WHERE m.id = $1`,
-});
+    WHERE m.id = $1`;
 
 interface AttachmentToMail {
   readonly id: string;
@@ -115,9 +112,6 @@ interface AttachmentToMail {
 }
 
 // Resources of the app are only for the team.
-const READ_FILES = statement<[messageId: string], AttachmentToMail>({
-  name: 'read-attachments-to-mail',
-  text: `
+const READ_FILES = statement<[messageId: string], AttachmentToMail>('read-attachments-to-mail')`
     SELECT id, s3_key, filename, content_type, size_bytes, url FROM attachments
-    WHERE message_id = $1 AND removed_at IS NULL AND kind <> 'resource' ORDER BY position`,
-});
+    WHERE message_id = $1 AND removed_at IS NULL AND kind <> 'resource' ORDER BY position`;

@@ -215,16 +215,11 @@ function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status < 500 && error.condition !== 'rate_limit_exceeded';
 }
 
-const CLAIM = statement<[nodeId: string]>({
-  name: 'claim-mailbox',
-  text: `
+const CLAIM = statement<[nodeId: string]>('claim-mailbox')`
     INSERT INTO settings AS held (name, value) VALUES ('imap_mailbox', $1)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, created_at = clock_timestamp()
       WHERE held.value = excluded.value OR held.created_at < clock_timestamp() - interval '${CLAIM_S} s'
-    RETURNING 1`,
-});
+    RETURNING 1`;
 
-const RELEASE = statement<[nodeId: string]>({
-  name: 'release-mailbox',
-  text: `DELETE FROM settings WHERE name = 'imap_mailbox' AND value = $1`,
-});
+const RELEASE = statement<[nodeId: string]>('release-mailbox')`
+    DELETE FROM settings WHERE name = 'imap_mailbox' AND value = $1`;

@@ -129,7 +129,7 @@ function statementsOf<Row extends object>(
         : `
     SELECT * FROM (${whole}) AS rows WHERE coalesce(bytes_before, 0) <= ${MAX_PAGE_BYTES}`;
     const text = gathered === undefined ? page : `SELECT ${gathered} FROM (${page}) AS page`;
-    return statement<Value[], Row>({ name: `${name}-${end}-${place}`, text });
+    return statement<Value[], Row>(`${name}-${end}-${place}`)(text);
   };
   return {
     whole: define('whole', ''),

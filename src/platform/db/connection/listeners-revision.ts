@@ -17,14 +17,9 @@ export async function readListenersRevision(db: Querier): Promise<ListenersRevis
   return row!.revision;
 }
 
-const RAISE = statement({
-  name: 'raise-listeners-revision',
-  text: `
+const RAISE = statement('raise-listeners-revision')`
     INSERT INTO settings AS s (name, value) VALUES ('listeners_revision', '1')
-    ON CONFLICT (name) DO UPDATE SET value = s.value::bigint + 1`,
-});
+    ON CONFLICT (name) DO UPDATE SET value = s.value::bigint + 1`;
 
-const READ = statement<[], { revision: ListenersRevision }>({
-  name: 'read-listeners-revision',
-  text: `SELECT ${LISTENERS_REVISION} AS revision`,
-});
+const READ = statement<[], { revision: ListenersRevision }>('read-listeners-revision')`
+    SELECT ${LISTENERS_REVISION} AS revision`;

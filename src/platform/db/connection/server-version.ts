@@ -46,10 +46,8 @@ async function askServer(db: Querier): Promise<Server | undefined> {
   }
 }
 
-const READ_SERVER = statement<[], Server>({
-  name: 'server',
-  text: "SELECT current_setting('server_version') AS server_version, pg_backend_pid() AS pid",
-});
+const READ_SERVER = statement<[], Server>('server')`
+    SELECT current_setting('server_version') AS server_version, pg_backend_pid() AS pid`;
 
 /** A name that this connection has not used yet exists, or one that it has prepared does not. */
 const OTHERS_STATEMENTS: ReadonlySet<string> = new Set(['42P05', '26000']);

@@ -12,15 +12,17 @@ export interface Statement<
 }
 
 /**
- * Gives a statement the types of its parameters and rows, which `query` checks and returns. Without
- * type arguments it takes no parameters, and its rows are only counted.
+ * Gives a statement its name and the types of its parameters and rows, which `query` checks and
+ * returns: statement<Params, Row>('name')`SQL`. Without type arguments it takes no parameters, and
+ * its rows are only counted.
  */
-export function statement<Params extends readonly Value[] = [], Row extends object = object>({
-  name,
-  text,
-  isBulk = false,
-}: Omit<Statement, 'types'>): Statement<Params, Row> {
-  return { name, text, isBulk };
+export function statement<Params extends readonly Value[] = [], Row extends object = object>(
+  name: string,
+): (sql: string | TemplateStringsArray, ...parts: readonly (string | number)[]) => Statement<Params, Row> {
+  return (sql, ...parts) => {
+    const text = typeof sql === 'string' ? sql : String.raw({ raw: sql }, ...parts);
+    return { name, text, isBulk: false };
+  };
 }
 
 /**

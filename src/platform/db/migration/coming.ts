@@ -7,9 +7,6 @@ export async function isComing(db: Db, time: string): Promise<boolean> {
   return found?.is_coming === true;
 }
 
-const READ_IS_COMING = statement<[time: string], { is_coming: boolean }>({
-  name: 'read-is-coming',
-  text: `
+const READ_IS_COMING = statement<[time: string], { is_coming: boolean }>('read-is-coming')`
     SELECT $1::timestamptz > clock_timestamp() AND $1::timestamptz <= clock_timestamp() + interval '1 year'
-      AS is_coming`,
-});
+      AS is_coming`;

@@ -23,11 +23,6 @@ export async function appliedMigrations(db: Querier): Promise<string[]> {
 
 export const MIGRATIONS_DIR = path.join(import.meta.dirname, '../../../../migrations');
 
-const FIND_TABLE = statement<[], { exists: boolean }>({
-  name: 'find-migrations',
-  text: `SELECT to_regclass('kysely_migration') IS NOT NULL AS exists`,
-});
-const READ_NAMES = statement<[], { name: string }>({
-  name: 'applied-migrations',
-  text: 'SELECT name FROM kysely_migration',
-});
+const FIND_TABLE = statement<[], { exists: boolean }>('find-migrations')`
+    SELECT to_regclass('kysely_migration') IS NOT NULL AS exists`;
+const READ_NAMES = statement<[], { name: string }>('applied-migrations')`SELECT name FROM kysely_migration`;

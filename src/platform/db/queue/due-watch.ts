@@ -1,7 +1,7 @@
 import { Loop } from '../../lifecycle.ts';
 import type { Logger } from '../../log.ts';
 import type { Querier } from '../connection/handle.ts';
-import { type Statement, statement } from '../connection/statement.ts';
+import { statement } from '../connection/statement.ts';
 import { codeOf, isUnavailable } from '../connection/unavailable.ts';
 
 /** Work that waits in Postgres for a loop of each node. */
@@ -91,9 +91,7 @@ export class DueWatch {
 /** SQLSTATE of a statement that took longer than it may. */
 const CANCELED = '57014';
 
-type Look = Statement<[], Readonly<Record<string, boolean | null>>>;
-
-function composeLook(dues: readonly Due[]): Look {
+function composeLook(dues: readonly Due[]) {
   const columns = dues.map(({ name, condition }) => `(${condition}) AS ${name}`);
-  return statement({ name: 'find-due', text: `SELECT ${columns.join(',\n  ')}` });
+  return statement<[], Readonly<Record<string, boolean | null>>>('find-due')`SELECT ${columns.join(',\n  ')}`;
 }

@@ -116,9 +116,7 @@ export class LeasedRows<
     const found = `due AS MATERIALIZED (
       SELECT ${[keys, ...present(take.also)].join(', ')} FROM ${take.from} FOR NO KEY UPDATE OF q SKIP LOCKED
     )`;
-    this.#take = statement({
-      name: `take-${name}`,
-      text: `
+    this.#take = statement<readonly Value[], Row>(`take-${name}`)`
     WITH ${take.with ?? found}
     UPDATE ${table} q SET ${[
       `${due} = ${leased}`,
@@ -127,13 +125,10 @@ export class LeasedRows<
     ].join(', ')}
     FROM ${take.with === undefined ? 'due' : `${take.from} AS due`}
     WHERE ${key.map((column) => `q.${column} = due.${column}`).join(' AND ')}
-    RETURNING ${take.returning}`,
-    });
+    RETURNING ${take.returning}`;
     this.#renewed = Object.keys(renew.columns ?? {});
     // A row that was settled has no time, or a later one.
-    this.#renew = statement({
-      name: `renew-${name}`,
-      text: `
+    this.#renew = statement<readonly Value[], Key & Shown>(`renew-${name}`)`
     UPDATE ${table} q SET ${[
       `${due} = ${leased}`,
       ...this.#renewed.map((column) => `${column} = s.${column}`),
@@ -141,18 +136,14 @@ export class LeasedRows<
     ].join(', ')}
     FROM ${rowsOf([...typed(this.#held), ...Object.entries(renew.columns ?? {})], 2)}
     WHERE ${isSame(this.#held)} AND ${open} AND q.${due} < ${leased}
-    RETURNING ${shown}`,
-    });
-    this.#release = statement({
-      name: `release-${name}`,
-      text: `
+    RETURNING ${shown}`;
+    this.#release = statement<readonly Value[]>(`release-${name}`)`
     UPDATE ${table} q SET ${[
       `${due} = clock_timestamp()`,
       ...(tries === undefined ? [] : [`${tries} = greatest(q.${tries} - 1, 0)`]),
       ...present(release?.set),
     ].join(', ')}
-    FROM ${rowsOf(typed(this.#held))} WHERE ${isSame(this.#held)} AND ${open}`,
-    });
+    FROM ${rowsOf(typed(this.#held))} WHERE ${isSame(this.#held)} AND ${open}`;
     this.#settled = ['due_in_ms', ...Object.keys(settle.columns ?? {})];
     const outcomes = rowsOf([
       ...typed(this.#key),
@@ -163,26 +154,21 @@ export class LeasedRows<
     const removed = `WITH removed AS (
       DELETE FROM ${table} q USING ${outcomes} WHERE ${taken} AND s.due_in_ms IS NULL
     ) `;
-    this.#settle = statement({
-      name: `settle-${name}`,
-      text: `
+    this.#settle = statement<readonly Value[], Key & Shown>(`settle-${name}`)`
     ${settle.removes ? removed : ''}UPDATE ${table} q SET ${[
       `${due} = clock_timestamp() + s.due_in_ms * interval '1 ms'`,
       ...Object.keys(settle.columns ?? {}).map((column) => `${column} = s.${column}`),
       ...present(settle.set),
     ].join(', ')}
     FROM ${outcomes} WHERE ${taken}${settle.removes ? ' AND s.due_in_ms IS NOT NULL' : ''}
-    RETURNING ${shown}`,
-    });
-    this.#measure = statement({
-      name: `measure-${name}`,
-      text:
-        options.measured ??
+    RETURNING ${shown}`;
+    this.#measure = statement<[], { waiting: number; oldest: number | null }>(`measure-${name}`)(
+      options.measured ??
         `
     SELECT count(*) AS waiting,
       greatest(extract(epoch FROM clock_timestamp() - min(${since})), 0)::float8 AS oldest
     FROM ${table} q WHERE ${open}`,
-    });
+    );
   }
 
   /** Takes rows that are due for `leaseMs`, during which no other node takes them. */

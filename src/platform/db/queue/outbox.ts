@@ -133,71 +133,45 @@ export const FIRST_UNDONE_ID = `(SELECT id FROM outbox WHERE attempts < ${AWAITE
 // Not clock_timestamp(), for which Postgres would read the index to its end.
 const IS_OVERDUE = `due_at <= statement_timestamp() - interval '${OVERDUE_AFTER_MS} ms'`;
 
-const FIND_OVERDUE = statement<[limit: number], OverdueRow>({
-  name: 'outbox-find-overdue',
-  text: `
-    SELECT id, due_at = '${AT_ONCE}' AS "isAtOnce" FROM outbox WHERE ${IS_OVERDUE} ORDER BY due_at LIMIT $1`,
-});
+const FIND_OVERDUE = statement<[limit: number], OverdueRow>('outbox-find-overdue')`
+    SELECT id, due_at = '${AT_ONCE}' AS "isAtOnce" FROM outbox WHERE ${IS_OVERDUE} ORDER BY due_at LIMIT $1`;
 
-const TAKE_OVERDUE = statement<[ids: readonly number[]], OutboxRow>({
-  name: 'outbox-take-overdue',
-  text: `
+const TAKE_OVERDUE = statement<[ids: readonly number[]], OutboxRow>('outbox-take-overdue')`
     UPDATE outbox SET attempts = attempts + 1, due_at = clock_timestamp() + interval '${LEASE_MS} ms'
     WHERE id IN (SELECT id FROM outbox WHERE id = ANY($1::bigint[]) AND ${IS_OVERDUE} FOR UPDATE SKIP LOCKED)
-    RETURNING id, topic, payload, attempts`,
-});
+    RETURNING id, topic, payload, attempts`;
 
-const RENEW = statement<[ids: readonly number[]]>({
-  name: 'outbox-renew',
-  text: `
-    UPDATE outbox SET due_at = clock_timestamp() WHERE id = ANY($1::bigint[]) AND due_at < clock_timestamp()`,
-});
+const RENEW = statement<[ids: readonly number[]]>('outbox-renew')`
+    UPDATE outbox SET due_at = clock_timestamp() WHERE id = ANY($1::bigint[]) AND due_at < clock_timestamp()`;
 
-const GIVE_BACK = statement<[ids: readonly number[], attempts: readonly number[]]>({
-  name: 'outbox-give-back',
-  text: `
+const GIVE_BACK = statement<[ids: readonly number[], attempts: readonly number[]]>('outbox-give-back')`
     UPDATE outbox o SET attempts = o.attempts - 1, due_at = '${AT_ONCE}'
     FROM unnest($1::bigint[], $2::integer[]) AS taken(id, attempts)
-    WHERE o.id = taken.id AND o.attempts = taken.attempts`,
-});
+    WHERE o.id = taken.id AND o.attempts = taken.attempts`;
 
 // One snapshot: a listener whose commit it does not see was not acknowledged before the events of
 // these rows.
 const REMOVE = statement<
   [ids: readonly number[], handledAt: ListenersRevision],
   { revision: ListenersRevision }
->({
-  name: 'outbox-remove',
-  text: `
+>('outbox-remove')`
     WITH removed AS (DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND ${LISTENERS_REVISION} = $2)
-    SELECT ${LISTENERS_REVISION} AS revision`,
-});
+    SELECT ${LISTENERS_REVISION} AS revision`;
 
 // Only rows that have failed often enough for cursors not to wait for them.
-const GIVE_UP = statement<[attempts: number], DeadRow>({
-  name: 'outbox-give-up',
-  text: `
+const GIVE_UP = statement<[attempts: number], DeadRow>('outbox-give-up')`
     UPDATE outbox SET due_at = 'infinity'
     WHERE due_at < 'infinity' AND attempts >= $1 AND created_at < clock_timestamp() - interval '${TRIED_DAYS} days'
-    RETURNING id, topic, attempts`,
-});
+    RETURNING id, topic, attempts`;
 
-const REMOVE_DEAD = statement({
-  name: 'outbox-remove-dead',
-  text: `
+const REMOVE_DEAD = statement('outbox-remove-dead')`
     DELETE FROM outbox
-    WHERE due_at = 'infinity' AND created_at < clock_timestamp() - interval '${KEPT_DAYS} days'`,
-});
+    WHERE due_at = 'infinity' AND created_at < clock_timestamp() - interval '${KEPT_DAYS} days'`;
 
-const COUNT_DEAD = statement<[], { count: number }>({
-  name: 'outbox-count-dead',
-  text: `SELECT count(*) AS count FROM outbox WHERE due_at = 'infinity'`,
-});
+const COUNT_DEAD = statement<[], { count: number }>('outbox-count-dead')`
+    SELECT count(*) AS count FROM outbox WHERE due_at = 'infinity'`;
 
 // Rows at `infinity` are dead: those are neither taken nor counted.
-const MEASURE = statement<[], { pending: number; lag: number | null }>({
-  name: 'outbox-measure',
-  text: `
+const MEASURE = statement<[], { pending: number; lag: number | null }>('outbox-measure')`
     SELECT count(*) AS pending, extract(epoch FROM clock_timestamp() - min(created_at)) AS lag
-    FROM outbox WHERE due_at < 'infinity'`,
-});
+    FROM outbox WHERE due_at < 'infinity'`;

@@ -40,12 +40,9 @@ export async function removeJobs(tx: Tx, keys: readonly string[]): Promise<void>
   if (keys.length > 0) await tx.query(REMOVE_JOBS, keys);
 }
 
-const REMOVE_JOBS = statement<[keys: readonly string[]]>({
-  name: 'remove-jobs',
-  text: `
+const REMOVE_JOBS = statement<[keys: readonly string[]]>('remove-jobs')`
     SELECT count(*) FROM graphile_worker.complete_jobs(ARRAY(
-      SELECT id FROM graphile_worker.jobs WHERE key = ANY($1) AND locked_at IS NULL))`,
-});
+      SELECT id FROM graphile_worker.jobs WHERE key = ANY($1) AND locked_at IS NULL))`;
 
 /** Returns the ms until the first job is due by Postgres' clock (0 or less: now), or undefined. */
 export async function nextJobDueMs(db: Querier): Promise<number | undefined> {
@@ -59,12 +56,9 @@ export const HAS_DUE_JOB = `(
   ) <= statement_timestamp()`;
 
 // Straight off the index that workers use: all our jobs have the same priority.
-const NEXT_DUE = statement<[], { due_ms: number }>({
-  name: 'next-job-due',
-  text: `
+const NEXT_DUE = statement<[], { due_ms: number }>('next-job-due')`
     SELECT ceil(extract(epoch FROM run_at - clock_timestamp()) * 1000)::int8 AS due_ms
-    FROM graphile_worker._private_jobs WHERE is_available ORDER BY priority, run_at LIMIT 1`,
-});
+    FROM graphile_worker._private_jobs WHERE is_available ORDER BY priority, run_at LIMIT 1`;
 
 /**
  * Returns SQL for whether a job of this key (an expression) will run soon. A worker that holds a
@@ -99,13 +93,10 @@ export async function purgeJobs(db: Querier): Promise<void> {
   await db.query(PURGE);
 }
 
-const PURGE = statement({
-  name: 'purge-jobs',
-  text: `
+const PURGE = statement('purge-jobs')`
     SELECT count(*) FROM graphile_worker.complete_jobs(ARRAY(
       SELECT id FROM graphile_worker.jobs
-      WHERE locked_at IS NULL AND attempts >= max_attempts AND updated_at < now() - interval '1 hour'))`,
-});
+      WHERE locked_at IS NULL AND attempts >= max_attempts AND updated_at < now() - interval '1 hour'))`;
 
 /** Returns a logger for the queue's library that writes to our log; its info lines become debug. */
 export function jobLogger(log: Logger): JobLogger {

@@ -60,12 +60,10 @@ export class Reminders<Row extends object> {
     const { name, overdue, order, returning, remind } = this.#rows;
     const lost = `FROM ${overdue} AND NOT ${hasLiveJob('q.id')}`;
     // One statement instead of a transaction each time that a node looks.
-    const find = statement<[], object>({ name: `find-lost-${name}`, text: `SELECT 1 ${lost} LIMIT 1` });
+    const find = statement<[], object>(`find-lost-${name}`)`SELECT 1 ${lost} LIMIT 1`;
     if ((await this.#database.query(find)).length === 0) return 0;
-    const lock = statement<[], Row>({
-      name: `lock-lost-${name}`,
-      text: `SELECT ${returning} ${lost} ORDER BY ${order} LIMIT ${MOST_AT_ONCE} FOR UPDATE OF q SKIP LOCKED`,
-    });
+    const lock = statement<[], Row>(`lock-lost-${name}`)`
+    SELECT ${returning} ${lost} ORDER BY ${order} LIMIT ${MOST_AT_ONCE} FOR UPDATE OF q SKIP LOCKED`;
     return this.#database.transaction(async (tx) => {
       const rows = await tx.query(lock);
       for (const row of rows) await remind(tx, row);

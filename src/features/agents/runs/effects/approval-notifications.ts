@@ -54,20 +54,16 @@ type WaitingRun = Pick<RunRow, 'account_id' | 'actor_id' | 'status' | 'triggered
   readonly title: string | null;
 };
 
-const LOCK_RUN = statement<[runId: string], WaitingRun>({
-  name: 'lock-run-to-notify',
-  text: `
+const LOCK_RUN = statement<[runId: string], WaitingRun>('lock-run-to-notify')`
     SELECT r.account_id, r.actor_id, a.name, r.status, r.triggered_by, r.conversation_id, c.title
     FROM agent_runs r JOIN actors a ON a.id = r.actor_id LEFT JOIN conversations c ON c.id = r.conversation_id
-    WHERE r.id = $1 FOR SHARE OF r`,
-});
+    WHERE r.id = $1 FOR SHARE OF r`;
 
 // The turn whose calls wait. Its time stays when some of them are decided.
-const READ_WAITING = statement<[runId: string], { step_id: string; at: string; tools: readonly string[] }>({
-  name: 'read-waiting-step',
-  text: `
+const READ_WAITING = statement<[runId: string], { step_id: string; at: string; tools: readonly string[] }>(
+  'read-waiting-step',
+)`
     SELECT w.step_id, (SELECT min(o.created_at) FROM agent_run_actions o WHERE o.step_id = w.step_id) AS at,
       array_agg(w.tool ORDER BY w.position) AS tools
     FROM agent_run_actions w WHERE w.run_id = $1 AND w.status = 'pending_review'
-    GROUP BY w.step_id ORDER BY w.step_id DESC LIMIT 1`,
-});
+    GROUP BY w.step_id ORDER BY w.step_id DESC LIMIT 1`;

@@ -46,14 +46,12 @@ function runEvent(row: TriggeredRun): DomainEvent {
 const SELECT = `
     SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r`;
 
-const READ_TRIGGERED = statement<[ids: readonly string[]], TriggeredRun>({
-  name: 'read-runs-for-events',
-  text: `${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayReceiveEvents('r.triggered_by')}`,
-});
+const READ_TRIGGERED = statement<[ids: readonly string[]], TriggeredRun>('read-runs-for-events')`
+    ${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayReceiveEvents('r.triggered_by')}`;
 
-const READ_CHANGED = statement<[actorIds: readonly string[], sinceXid: string], TriggeredRun>({
-  name: 'read-changed-runs',
-  text: `${SELECT}
+const READ_CHANGED = statement<[actorIds: readonly string[], sinceXid: string], TriggeredRun>(
+  'read-changed-runs',
+)`
+    ${SELECT}
     WHERE r.triggered_by = ANY($1) AND r.changed_in >= $2::xid8 AND ${mayReceiveEvents('r.triggered_by')}
-    ORDER BY r.triggered_by, r.updated_at, r.id`,
-});
+    ORDER BY r.triggered_by, r.updated_at, r.id`;

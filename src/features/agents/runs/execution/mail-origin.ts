@@ -14,11 +14,8 @@ export async function isStartedByMail(
   return (await db.query(FIND_MAILED, [id, ...(root_id === null ? [] : [root_id])])).length > 0;
 }
 
-const FIND_MAILED = statement<[runIds: readonly string[]]>({
-  name: 'find-run-started-by-mail',
-  text: `
+const FIND_MAILED = statement<[runIds: readonly string[]]>('find-run-started-by-mail')`
     SELECT FROM agent_runs r
       LEFT JOIN messages m ON m.id = r.trigger_message_id
       LEFT JOIN conversations c ON r.trigger_type = 'event' AND c.id = r.input->>'conversation_id'
-    WHERE r.id = ANY($1) AND (m.kind = 'email' OR c.inbox_id IS NOT NULL)`,
-});
+    WHERE r.id = ANY($1) AND (m.kind = 'email' OR c.inbox_id IS NOT NULL)`;

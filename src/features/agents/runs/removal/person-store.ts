@@ -70,19 +70,16 @@ export async function clearInputs(tx: Tx, runIds: readonly string[]): Promise<vo
 
 const PAGE = 200;
 
-const READ_RUNS = statement<[actorId: string, after: string, limit: number], ShownRun>({
-  name: 'read-runs-started-by',
-  text: `
+const READ_RUNS = statement<[actorId: string, after: string, limit: number], ShownRun>(
+  'read-runs-started-by',
+)`
     SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r
-    WHERE r.triggered_by = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`,
-});
+    WHERE r.triggered_by = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`;
 
 const READ_ABOUT = statement<
   [accountId: string, actorId: string, after: string, limit: number, named: readonly string[]],
   RunOfErased
->({
-  name: 'read-runs-about-person',
-  text: `
+>('read-runs-about-person')`
     SELECT r.id, r.triggered_by IS NOT DISTINCT FROM $2 OR reported.is_about AS whole
     FROM actors o JOIN agent_runs r ON r.actor_id = o.id LEFT JOIN conversations c ON c.id = r.conversation_id,
       LATERAL (SELECT r.trigger_type = 'event' AND EXISTS (SELECT FROM unnest($5::text[]) AS named
@@ -94,20 +91,15 @@ const READ_ABOUT = statement<
         OR EXISTS (SELECT FROM agent_run_actions a
           WHERE a.run_id = r.id AND position($2 IN concat_ws(' ', a.arguments, a.result::text)) > 0)
         OR reported.is_about)
-    ORDER BY r.id LIMIT $4`,
-});
+    ORDER BY r.id LIMIT $4`;
 
-const CLEAR_INPUTS = statement<[runIds: readonly string[]]>({
-  name: 'clear-inputs-of-runs',
-  text: `
+const CLEAR_INPUTS = statement<[runIds: readonly string[]]>('clear-inputs-of-runs')`
     UPDATE agent_runs SET input = NULL, ${setTouched()}
-    WHERE id = ANY($1) AND trigger_type <> 'chat' AND input IS NOT NULL`,
-});
+    WHERE id = ANY($1) AND trigger_type <> 'chat' AND input IS NOT NULL`;
 
-const READ_ARTIFACTS = statement<[actorId: string, after: string, limit: number], ArtifactOfPerson>({
-  name: 'read-artifacts-of-person',
-  text: `
+const READ_ARTIFACTS = statement<[actorId: string, after: string, limit: number], ArtifactOfPerson>(
+  'read-artifacts-of-person',
+)`
     SELECT f.id, f.run_id, f.s3_key, f.filename, f.content_type, f.size_bytes, f.created_at
     FROM agent_runs r JOIN artifacts f ON f.run_id = r.id
-    WHERE r.triggered_by = $1 AND f.id > $2 ORDER BY f.id LIMIT $3`,
-});
+    WHERE r.triggered_by = $1 AND f.id > $2 ORDER BY f.id LIMIT $3`;

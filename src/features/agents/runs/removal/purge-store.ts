@@ -90,52 +90,41 @@ function keysOf(rows: readonly { readonly s3_key: string }[]): string[] {
   return rows.map(({ s3_key }) => s3_key);
 }
 
-const CLEAR_RUNS = statement<[conversationId: string, messageIds: readonly string[]], RunEnding>({
-  name: 'clear-runs-of-messages',
-  text: `
+const CLEAR_RUNS = statement<[conversationId: string, messageIds: readonly string[]], RunEnding>(
+  'clear-runs-of-messages',
+)`
     UPDATE agent_runs SET input = NULL, output = NULL, error_message = NULL, ${setTouched()}
     WHERE conversation_id = $1 AND completed_at IS NOT NULL
       AND (trigger_message_id = ANY($2) OR reply_message_id = ANY($2))
-    RETURNING id, triggered_by, completed_at`,
-});
+    RETURNING id, triggered_by, completed_at`;
 
-const CLEAR_NAMING = statement<[conversationId: string, messageIds: readonly string[]]>({
-  name: 'clear-actions-naming-messages',
-  text: `
+const CLEAR_NAMING = statement<[conversationId: string, messageIds: readonly string[]]>(
+  'clear-actions-naming-messages',
+)`
     UPDATE agent_run_actions a SET arguments = '{}', result = NULL, error_message = NULL, reason = NULL
     FROM agent_runs r
     WHERE r.conversation_id = $1 AND r.completed_at IS NOT NULL AND a.run_id = r.id AND EXISTS (
       SELECT FROM regexp_matches(concat_ws(' ', a.arguments, a.result::text), '\\mmsg_\\w+', 'g') AS named(id)
       WHERE named.id[1] = ANY($2)
-    )`,
-});
+    )`;
 
-const CLEAR_STEPS = statement<[runIds: readonly string[]]>({
-  name: 'clear-steps-of-runs',
-  text: `UPDATE agent_run_steps SET text = NULL, calls = '[]', error_message = NULL WHERE run_id = ANY($1)`,
-});
+const CLEAR_STEPS = statement<[runIds: readonly string[]]>('clear-steps-of-runs')`
+    UPDATE agent_run_steps SET text = NULL, calls = '[]', error_message = NULL WHERE run_id = ANY($1)`;
 
-const CLEAR_ACTIONS = statement<[runIds: readonly string[]]>({
-  name: 'clear-actions-of-runs',
-  text: `
+const CLEAR_ACTIONS = statement<[runIds: readonly string[]]>('clear-actions-of-runs')`
     UPDATE agent_run_actions SET arguments = '{}', result = NULL, error_message = NULL, reason = NULL
-    WHERE run_id = ANY($1)`,
-});
+    WHERE run_id = ANY($1)`;
 
-const DELETE_ARTIFACTS = statement<[runIds: readonly string[]], { s3_key: string }>({
-  name: 'delete-artifacts-of-runs',
-  text: 'DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING s3_key',
-});
+const DELETE_ARTIFACTS = statement<[runIds: readonly string[]], { s3_key: string }>(
+  'delete-artifacts-of-runs',
+)`
+    DELETE FROM artifacts WHERE run_id = ANY($1) RETURNING s3_key`;
 
-const READ_RUN_IDS = statement<[conversationId: string, limit: number], { id: string }>({
-  name: 'read-runs-to-purge',
-  text: 'SELECT id FROM agent_runs WHERE conversation_id = $1 ORDER BY id LIMIT $2',
-});
+const READ_RUN_IDS = statement<[conversationId: string, limit: number], { id: string }>('read-runs-to-purge')`
+    SELECT id FROM agent_runs WHERE conversation_id = $1 ORDER BY id LIMIT $2`;
 
-const DELETE_RUNS = statement<[runIds: readonly string[]]>({
-  name: 'delete-runs',
-  text: 'DELETE FROM agent_runs WHERE id = ANY($1)',
-});
+const DELETE_RUNS = statement<[runIds: readonly string[]]>('delete-runs')`
+    DELETE FROM agent_runs WHERE id = ANY($1)`;
 
 const NOT_HELD = `NOT EXISTS (SELECT FROM conversations h WHERE h.id = r.conversation_id AND h.legal_hold = 'held')`;
 const CUTOFF = 'clock_timestamp() - make_interval(days => $2::int)';
@@ -150,9 +139,7 @@ const MAY_GO = '(d.conversation_id IS NULL OR d.conversation_id IN (SELECT id FR
 const DELETE_ENDED_RUNS = statement<
   [accountId: string, days: number, limit: number],
   { deleted: RunEnding[] | null; keys: string[] | null }
->({
-  name: 'delete-ended-runs',
-  text: `
+>('delete-ended-runs')`
     WITH due AS MATERIALIZED (
       SELECT r.id, r.conversation_id FROM actors a, LATERAL (
         SELECT r.id, r.conversation_id, r.completed_at FROM agent_runs r
@@ -166,28 +153,24 @@ const DELETE_ENDED_RUNS = statement<
       DELETE FROM agent_runs r USING due d WHERE r.id = d.id AND ${MAY_GO}
       RETURNING r.id, r.triggered_by, r.completed_at
     )
-    SELECT (SELECT json_agg(gone) FROM gone) AS deleted, (SELECT array_agg(s3_key) FROM files) AS keys`,
-});
+    SELECT (SELECT json_agg(gone) FROM gone) AS deleted, (SELECT array_agg(s3_key) FROM files) AS keys`;
 
-const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { s3_key: string }>({
-  name: 'delete-old-artifacts',
-  text: `
+const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: number], { s3_key: string }>(
+  'delete-old-artifacts',
+)`
     WITH due AS MATERIALIZED (
       SELECT f.id, r.conversation_id FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
       WHERE f.account_id = $1 AND f.created_at < ${CUTOFF} AND ${NOT_HELD}
       ORDER BY f.created_at LIMIT $3
     ), ${RELEASED}
-    DELETE FROM artifacts f USING due d WHERE f.id = d.id AND ${MAY_GO} RETURNING f.s3_key`,
-});
+    DELETE FROM artifacts f USING due d WHERE f.id = d.id AND ${MAY_GO} RETURNING f.s3_key`;
 
-const DELETE_ARTIFACTS_BY_KEY = statement<[keys: readonly string[]]>({
-  name: 'delete-artifacts-by-key',
-  text: 'DELETE FROM artifacts WHERE s3_key = ANY($1)',
-});
+const DELETE_ARTIFACTS_BY_KEY = statement<[keys: readonly string[]]>('delete-artifacts-by-key')`
+    DELETE FROM artifacts WHERE s3_key = ANY($1)`;
 
-const READ_RUN_AGES = statement<[accountId: string], { run_age: number | null; file_age: number | null }>({
-  name: 'read-ages-of-runs',
-  text: `
+const READ_RUN_AGES = statement<[accountId: string], { run_age: number | null; file_age: number | null }>(
+  'read-ages-of-runs',
+)`
     SELECT extract(epoch FROM clock_timestamp() - (
         SELECT min(r.completed_at) FROM actors a, LATERAL (
           SELECT r.completed_at FROM agent_runs r WHERE r.actor_id = a.id AND r.completed_at IS NOT NULL AND ${NOT_HELD}
@@ -197,5 +180,4 @@ const READ_RUN_AGES = statement<[accountId: string], { run_age: number | null; f
       extract(epoch FROM clock_timestamp() - (
         SELECT f.created_at FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
         WHERE f.account_id = $1 AND ${NOT_HELD} ORDER BY f.created_at LIMIT 1
-      ))::float8 AS file_age`,
-});
+      ))::float8 AS file_age`;

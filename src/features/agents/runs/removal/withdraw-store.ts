@@ -70,9 +70,7 @@ function containsAny(texts: string, ...columns: readonly string[]): string {
 const READ_READING = statement<
   [accountId: string, conversationId: string, ids: readonly string[], since: string],
   ReadingRun
->({
-  name: 'read-runs-reading-a-message',
-  text: `
+>('read-runs-reading-a-message')`
     SELECT id, whole, is_open FROM (
       SELECT r.id, r.conversation_id, r.completed_at IS NULL AS is_open,
         r.trigger_message_id = ANY($3) IS TRUE OR ${containsAny('$3', 'r.input::text')}
@@ -82,26 +80,20 @@ const READ_READING = statement<
       WHERE o.account_id = $1 AND o.type = 'agent' AND (r.completed_at IS NULL OR r.completed_at >= $4::timestamptz)
     ) found
     WHERE whole OR conversation_id = $2
-    ORDER BY id`,
-});
+    ORDER BY id`;
 
 type BlankParams = [runIds: readonly string[], whole: readonly string[], texts: readonly string[]];
 
-const BLANK_STEPS = statement<BlankParams, { run_id: string }>({
-  name: 'blank-steps-of-runs',
-  text: `
+const BLANK_STEPS = statement<BlankParams, { run_id: string }>('blank-steps-of-runs')`
     UPDATE agent_run_steps SET text = NULL, calls = '[]', error_message = NULL, updated_at = later_than(updated_at)
     WHERE id IN (
       SELECT id FROM agent_run_steps
       WHERE run_id = ANY($1) AND (text IS NOT NULL OR calls <> '[]' OR error_message IS NOT NULL)
         AND (run_id = ANY($2) OR ${containsAny('$3', 'text', 'calls::text', 'error_message')})
       FOR UPDATE SKIP LOCKED)
-    RETURNING run_id`,
-});
+    RETURNING run_id`;
 
-const BLANK_ACTIONS = statement<BlankParams, { run_id: string }>({
-  name: 'blank-actions-of-runs',
-  text: `
+const BLANK_ACTIONS = statement<BlankParams, { run_id: string }>('blank-actions-of-runs')`
     UPDATE agent_run_actions
     SET arguments = '{}', result = NULL, error_message = NULL, reason = NULL, updated_at = later_than(updated_at)
     WHERE id IN (
@@ -110,13 +102,10 @@ const BLANK_ACTIONS = statement<BlankParams, { run_id: string }>({
         AND (arguments <> '{}' OR result IS NOT NULL OR error_message IS NOT NULL OR reason IS NOT NULL)
         AND (run_id = ANY($2) OR ${containsAny('$3', 'arguments', 'result::text', 'error_message', 'reason')})
       FOR UPDATE SKIP LOCKED)
-    RETURNING run_id`,
-});
+    RETURNING run_id`;
 
 // The input of a chat run is two ids. A run of which a step was blanked counts as changed too.
-const BLANK_RUNS = statement<[...BlankParams, changed: readonly string[]], BlankedRun>({
-  name: 'blank-runs',
-  text: `
+const BLANK_RUNS = statement<[...BlankParams, changed: readonly string[]], BlankedRun>('blank-runs')`
     UPDATE agent_runs r SET
       output = CASE WHEN is_blank THEN NULL ELSE r.output END,
       error_message = CASE WHEN is_blank THEN NULL ELSE r.error_message END,
@@ -127,13 +116,9 @@ const BLANK_RUNS = statement<[...BlankParams, changed: readonly string[]], Blank
       FROM agent_runs WHERE id = ANY($1) AND completed_at IS NOT NULL ORDER BY id FOR UPDATE
     ) AS found
     WHERE r.id = found.id AND (is_blank OR r.id = ANY($4))
-    RETURNING r.id, r.triggered_by, r.completed_at`,
-});
+    RETURNING r.id, r.triggered_by, r.completed_at`;
 
-const DELETE_HIDDEN = statement<[runIds: readonly string[]], { s3_key: string }>({
-  name: 'delete-hidden-artifacts',
-  text: `
+const DELETE_HIDDEN = statement<[runIds: readonly string[]], { s3_key: string }>('delete-hidden-artifacts')`
     DELETE FROM artifacts f
     WHERE run_id = ANY($1) AND NOT EXISTS (SELECT FROM attachments a WHERE a.s3_key = f.s3_key)
-    RETURNING s3_key`,
-});
+    RETURNING s3_key`;

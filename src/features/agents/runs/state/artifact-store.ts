@@ -53,9 +53,7 @@ export async function hasFilesToShow(
 }
 
 // A run may end because its agent has lost its place: its text stays, and nothing is added.
-const READ_NEW_FILE = statement<[id: string, claimedAt: string]>({
-  name: 'read-new-file-of-run',
-  text: `
+const READ_NEW_FILE = statement<[id: string, claimedAt: string]>('read-new-file-of-run')`
     SELECT f.id
     FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
       JOIN conversations c ON c.id = r.conversation_id AND c.status <> 'archived'
@@ -64,5 +62,4 @@ const READ_NEW_FILE = statement<[id: string, claimedAt: string]>({
       JOIN actors a ON a.id = r.actor_id AND a.deactivated_at IS NULL
       JOIN accounts o ON o.id = r.account_id AND o.subscription = 'active'
     WHERE f.run_id = $1 AND f.created_at >= $2::timestamptz
-    LIMIT 1`,
-});
+    LIMIT 1`;

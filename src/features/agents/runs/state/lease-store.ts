@@ -125,9 +125,7 @@ const HAS_UNDECIDED = `coalesce((
 /** SQL: whether `findOverdue` would find any. */
 export const HAS_OVERDUE = `EXISTS (SELECT FROM agent_runs WHERE ${UNCLAIMED}) OR ${HAS_DEAD} OR ${HAS_UNDECIDED}`;
 
-const FIND_OVERDUE = statement<[], Overdue>({
-  name: 'find-overdue-agent-runs',
-  text: `
+const FIND_OVERDUE = statement<[], Overdue>('find-overdue-agent-runs')`
     SELECT (
       SELECT coalesce(jsonb_agg(due), '[]') FROM (
         SELECT jsonb_build_object('run_id', id, 'account_id', account_id) AS due FROM (
@@ -136,5 +134,4 @@ const FIND_OVERDUE = statement<[], Overdue>({
           WHERE ${UNCLAIMED}
         ) AS waiting ORDER BY place, id LIMIT ${MAX_AT_ONCE}
       ) AS first
-    ) AS unclaimed, ${HAS_DEAD} AS dead, ${HAS_UNDECIDED} AS undecided`,
-});
+    ) AS unclaimed, ${HAS_DEAD} AS dead, ${HAS_UNDECIDED} AS undecided`;

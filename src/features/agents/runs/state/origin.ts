@@ -61,9 +61,9 @@ interface OriginRow {
   readonly started: number;
 }
 
-const READ_ORIGIN = statement<[by: string, runId: string | null, at: string], OriginRow>({
-  name: 'read-trigger-origin',
-  text: `
+const READ_ORIGIN = statement<[by: string, runId: string | null, at: string], OriginRow>(
+  'read-trigger-origin',
+)`
     SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, r.depth, r.root_id, r.traceparent, (
       SELECT count(*) FROM (
         SELECT FROM agent_runs s WHERE s.root_id = r.root_id LIMIT ${RUN_LIMITS.chain}
@@ -80,5 +80,4 @@ const READ_ORIGIN = statement<[by: string, runId: string | null, at: string], Or
           WHERE r.actor_id = $1 AND r.completed_at >= $3::timestamptz AND r.created_at <= $3::timestamptz
       ) c ORDER BY c.choice, c.depth DESC LIMIT 1
     ) r ON a.type = 'agent'
-    WHERE a.id = $1`,
-});
+    WHERE a.id = $1`;

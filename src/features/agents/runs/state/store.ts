@@ -196,22 +196,18 @@ function runList<Values extends ListValues | readonly [...ListValues, ...(string
 }
 
 // The index of runs by their actor leads to the open ones, whatever the number of others.
-const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: string], { id: string }>({
-  name: 'read-open-runs-of-conversation',
-  text: `
+const READ_OPEN_OF_CONVERSATION = statement<[accountId: string, conversationId: string], { id: string }>(
+  'read-open-runs-of-conversation',
+)`
     SELECT r.id FROM actors a JOIN agent_runs r ON r.actor_id = a.id AND r.completed_at IS NULL
-    WHERE a.account_id = $1 AND a.type = 'agent' AND r.conversation_id = $2 ORDER BY r.id`,
-});
+    WHERE a.account_id = $1 AND a.type = 'agent' AND r.conversation_id = $2 ORDER BY r.id`;
 
 // Only users of the account get notifications, and not of their own actions.
-const READ_ENDED = statement<[runId: string], EndedRun>({
-  name: 'read-ended-run',
-  text: `
+const READ_ENDED = statement<[runId: string], EndedRun>('read-ended-run')`
     SELECT r.id, r.account_id, r.agent_id, r.actor_id, a.name, r.status, r.error_message, r.output->>'text' AS text,
       r.conversation_id, r.completed_at,
       CASE WHEN (r.status <> 'cancelled' OR r.cancelled_by IS DISTINCT FROM t.id) AND ${mayReceiveEvents('t.id')}
         THEN t.id END AS notified_id
     FROM agent_runs r JOIN actors a ON a.id = r.actor_id
       LEFT JOIN actors t ON t.id = r.triggered_by AND t.type = 'user' AND NOT t.customer
-    WHERE r.id = $1 AND r.completed_at IS NOT NULL`,
-});
+    WHERE r.id = $1 AND r.completed_at IS NOT NULL`;
