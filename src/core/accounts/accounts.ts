@@ -54,9 +54,11 @@ export async function lockAccount(tx: Tx, id: string): Promise<void> {
 
 /** Throws `resource_not_found`. */
 export async function findAccount(db: Db, id: string): Promise<AccountRow> {
-  const account = await db.kysely.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
-  if (account === undefined) throw noSuchAccount(id);
-  return account;
+  return db.kysely
+    .selectFrom('accounts')
+    .selectAll()
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow(() => noSuchAccount(id));
 }
 
 /** Returns every account of the deployment, newest first, for the operator. */
@@ -91,8 +93,7 @@ export async function updateAccount(
     .set({ ...changes, updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', id)
     .returningAll()
-    .executeTakeFirst();
-  if (account === undefined) throw noSuchAccount(id);
+    .executeTakeFirstOrThrow(() => noSuchAccount(id));
   await enqueueRightsChanged(tx, [id]);
   return account;
 }

@@ -72,8 +72,7 @@ export async function findEntity(db: Db, accountId: string, id: string): Promise
     .select(['id', 'name', 'handle'])
     .where('account_id', '=', accountId)
     .where('id', '=', id)
-    .executeTakeFirst();
-  if (row === undefined) throw notFound('entity', 'id');
+    .executeTakeFirstOrThrow(() => notFound('entity', 'id'));
   return { type: 'entity', ...row };
 }
 

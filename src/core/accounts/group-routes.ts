@@ -107,11 +107,7 @@ async function present(
   rows: readonly GroupRow[],
   include: readonly (typeof GROUP_INCLUDES)[number][] = [],
 ): Promise<ReadonlyMap<GroupRow, MessagingGroup>> {
-  const members = include.includes('members')
-    ? await readMembers(
-        db,
-        rows.map(({ id }) => id),
-      )
-    : null;
+  const ids = rows.map(({ id }) => id);
+  const members = include.includes('members') ? await readMembers(db, ids) : null;
   return new Map(rows.map((row) => [row, presentGroup(row, members && (members.get(row.id) ?? []))]));
 }

@@ -36,8 +36,7 @@ export async function createGroup(tx: Tx, { accountId, name, members = [] }: New
     .values({ id: newId('group'), account_id: accountId, actor_id: actor.id, name })
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()
-    .executeTakeFirst();
-  if (group === undefined) throw alreadyExists('group', 'name');
+    .executeTakeFirstOrThrow(() => alreadyExists('group', 'name'));
   await writeMembers(tx, group.id, memberIds);
   return { ...group, avatar_url: null };
 }

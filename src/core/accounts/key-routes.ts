@@ -140,9 +140,7 @@ async function present(
   rows: readonly ApiKeyProfile[],
   include: Included = [],
 ): Promise<ReadonlyMap<ApiKeyProfile, ApiKey>> {
-  const roles = await readRoles(
-    db,
-    include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : [],
-  );
+  const roleIds = include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : [];
+  const roles = await readRoles(db, roleIds);
   return new Map(rows.map((row) => [row, presentApiKey(row, roles.get(row.role_id ?? '') ?? null)]));
 }

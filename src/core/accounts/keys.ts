@@ -77,8 +77,7 @@ export async function revokeApiKey(tx: Tx, id: string, accountId?: string): Prom
     .where('id', '=', id)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .returningAll()
-    .executeTakeFirst();
-  if (row === undefined) throw noSuchKey(id);
+    .executeTakeFirstOrThrow(() => noSuchKey(id));
   await enqueueRightsChanged(tx, [row.id, row.actor_id]);
   return row;
 }

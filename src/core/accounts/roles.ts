@@ -23,7 +23,7 @@ export interface NewRole {
 
 /** Throws `resource_exists` (param name) if the account has a role of that name. */
 export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
-  const row = await db.kysely
+  return db.kysely
     .insertInto('roles')
     .values({
       id: newId('role'),
@@ -34,9 +34,7 @@ export async function createRole(db: Db, role: NewRole): Promise<RoleRow> {
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
     .returningAll()
-    .executeTakeFirst();
-  if (row === undefined) throw alreadyExists('role', 'name');
-  return row;
+    .executeTakeFirstOrThrow(() => alreadyExists('role', 'name'));
 }
 
 /** Returns by name the roles that Postgres adds to a new account. */
@@ -74,16 +72,14 @@ export async function findRole(db: Db, accountId: string, idOrName: string): Pro
  * account.
  */
 export async function findRoleById(db: Db, accountId: string, id: string): Promise<RoleRow> {
-  const row = await roleOf(db, accountId, id).forKeyShare().executeTakeFirst();
-  if (row === undefined) throw notFound('role', 'role_id');
-  return row;
+  return roleOf(db, accountId, id)
+    .forKeyShare()
+    .executeTakeFirstOrThrow(() => notFound('role', 'role_id'));
 }
 
 /** Throws `resource_not_found` (param id). */
 export async function readRole(db: Db, accountId: string, id: string): Promise<RoleRow> {
-  const row = await roleOf(db, accountId, id).executeTakeFirst();
-  if (row === undefined) throw notFound('role', 'id');
-  return row;
+  return roleOf(db, accountId, id).executeTakeFirstOrThrow(() => notFound('role', 'id'));
 }
 
 function roleOf(db: Db, accountId: string, id: string) {
@@ -158,8 +154,9 @@ const SERVICE_ROLES: ReadonlySet<RoleType> = new Set(['admin', 'scanner', 'sales
 
 /** Locks the role until the transaction ends: it cannot be assigned meanwhile. */
 async function lockEditable(tx: Tx, principal: Principal, id: string): Promise<RoleRow> {
-  const role = await roleOf(tx, principal.accountId, id).forUpdate().executeTakeFirst();
-  if (role === undefined) throw notFound('role', 'id');
+  const role = await roleOf(tx, principal.accountId, id)
+    .forUpdate()
+    .executeTakeFirstOrThrow(() => notFound('role', 'id'));
   if (SERVICE_ROLES.has(role.type)) {
     const message = `The role ${role.name} belongs to the service and cannot be changed or deleted. Create another role instead.`;
     throw new ApiError('resource_conflict', message);

@@ -9,13 +9,7 @@ import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/ro
 import { keyOf } from '../accounts/account-list.ts';
 import { BLOCKS, type Blocked, type BlockRow, blockActor, presentBlocks, unblockActor } from './blocks.ts';
 
-export function blockRoutes({
-  database,
-  rights,
-}: {
-  readonly database: Database;
-  readonly rights: Pick<Rights, 'announce'>;
-}): Route[] {
+export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>): Route[] {
   // This precedes the answer, so that a send after the answer is refused.
   const announce = async ({ subjects }: Blocked): Promise<void> => {
     await Promise.all(subjects.map((subject) => rights.announce(subject)));

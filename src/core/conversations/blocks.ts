@@ -61,8 +61,7 @@ export async function unblockActor(tx: Tx, principal: Principal, id: string): Pr
     .where('actor_id', '=', key.actorId)
     .where('blocker_id', key.blockerId === null ? 'is' : '=', key.blockerId)
     .returningAll()
-    .executeTakeFirst();
-  if (row === undefined) throw notFound('block', 'id');
+    .executeTakeFirstOrThrow(() => notFound('block', 'id'));
   return { row, isNew: false, subjects: await follow(tx, principal, key, locked, false) };
 }
 

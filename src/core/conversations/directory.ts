@@ -167,10 +167,8 @@ export async function loadFacts(
 ): Promise<(ConversationFacts | undefined)[]> {
   // The version is read before the members, so they are never older than it says.
   const conversations = await reader.query(READ_CONVERSATIONS, ids, CUSTOMER_SERVICE);
-  const members = await reader.query(
-    READ_MEMBERS,
-    conversations.map(({ id }) => id),
-  );
+  const found = conversations.map(({ id }) => id);
+  const members = await reader.query(READ_MEMBERS, found);
   const membersOf = Map.groupBy(members, (row) => row.conversation_id);
   const facts = new Map(conversations.map((row) => [row.id, toFacts(row, membersOf.get(row.id) ?? [])]));
   return ids.map((id) => facts.get(id));

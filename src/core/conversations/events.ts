@@ -254,20 +254,6 @@ interface Membership {
   readonly deleted_at: string | null;
 }
 
-interface ChangedParticipant {
-  readonly id: string;
-  readonly membership: ShownParticipant['membership'];
-  readonly is_new: boolean;
-}
-
-interface ChangedMembership {
-  /** The conversation's id. */
-  readonly id: string;
-  readonly stream: string;
-  readonly membership: ShownParticipant['membership'];
-  readonly deleted_at: string | null;
-}
-
 async function readAs(
   db: Db,
   viewer: Parameters<typeof expandConversations>[1],
@@ -306,7 +292,7 @@ const READ_PURGED_SINCE = statement<[conversationIds: readonly string[], sinceXi
 
 const READ_CHANGED_PARTICIPANTS = statement<
   [conversationIds: readonly string[], sinceXid: string],
-  ChangedParticipant
+  Pick<ShownParticipant, 'id' | 'membership'> & { readonly is_new: boolean }
 >('read-changed-participants')`
     SELECT id, membership, updated_at = created_at AS is_new FROM participants
     WHERE conversation_id = ANY($1) AND changed_in >= $2::xid8
@@ -314,7 +300,7 @@ const READ_CHANGED_PARTICIPANTS = statement<
 
 const READ_CHANGED_MEMBERSHIPS = statement<
   [actorIds: readonly string[], sinceXid: string],
-  ChangedMembership
+  Pick<Membership, 'membership' | 'deleted_at'> & { readonly id: string; readonly stream: string }
 >('read-changed-memberships')`
     SELECT p.conversation_id AS id, p.actor_id AS stream, p.membership, c.deleted_at
     FROM participants p JOIN conversations c ON c.id = p.conversation_id

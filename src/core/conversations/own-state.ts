@@ -163,8 +163,8 @@ export function publishRead(engine: Engine, conversationId: string, data: Read, 
 }
 
 /**
- * Shows each conversation again to the members that hid it before the number at the same index. Rows
- * are locked in one fixed order, so that two such transactions cannot deadlock.
+ * Shows each conversation again to the members that hid it before the number at the same index.
+ * Rows are locked in one fixed order, so that two such transactions cannot deadlock.
  */
 const SHOW_AGAIN = statement<
   [conversationIds: readonly string[], sequences: readonly number[]],

@@ -40,22 +40,14 @@ import {
 import { checkInput } from './roster.ts';
 import { ConversationQuery, show } from './routes.ts';
 
-export interface ParticipantRoutesOptions {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-  readonly engine: Engine;
-  readonly rights: Pick<Rights, 'announce'>;
-  readonly tokens: Pick<Tokens, 'issueAccess'>;
-}
-
 /** Routes of participants, and of each member's own state in a conversation. */
-export function participantRoutes({
-  database,
-  directory,
-  engine,
-  rights,
-  tokens,
-}: ParticipantRoutesOptions): Route[] {
+export function participantRoutes(
+  database: Database,
+  directory: ConversationDirectory,
+  engine: Engine,
+  rights: Pick<Rights, 'announce'>,
+  tokens: Pick<Tokens, 'issueAccess'>,
+): Route[] {
   return [
     defineRoute({
       name: 'list_participants',

@@ -26,12 +26,7 @@ import type { ConversationDirectory } from './directory.ts';
 import { checkNewConversation, startConversation } from './start-conversation.ts';
 import { setLegalHold, updateConversation } from './update-conversation.ts';
 
-export interface ConversationRoutesOptions {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-}
-
-export function conversationRoutes({ database, directory }: ConversationRoutesOptions): Route[] {
+export function conversationRoutes(database: Database, directory: ConversationDirectory): Route[] {
   return [
     defineRoute({
       name: 'create_conversation',

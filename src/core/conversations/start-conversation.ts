@@ -59,10 +59,9 @@ export async function announceCreated(
 ): Promise<void> {
   const { id, account_id: accountId } = conversation;
   await enqueueCreated(tx, conversation, by);
-  await enqueueChanged(
-    tx,
-    participants.map(({ actor_id }) => ({ event: 'conversation.added', id, stream: actor_id! })),
-  );
+  const event = 'conversation.added';
+  const changes = participants.map(({ actor_id }) => ({ event, id, stream: actor_id! }) as const);
+  await enqueueChanged(tx, changes);
   for (const participant of by === null ? [] : participants) {
     await enqueueAdded(tx, participant, by);
   }

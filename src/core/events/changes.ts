@@ -30,7 +30,10 @@ export async function enqueueChanged(tx: Tx, changes: readonly Change[]): Promis
   if (changes.length > 0) await enqueue(tx, RESOURCES_CHANGED, { changes });
 }
 
-/** Enqueues one event for each of these rows, such as messages, on the streams of their conversations. */
+/**
+ * Enqueues one event for each of these rows, such as messages, on the streams of their
+ * conversations.
+ */
 export function enqueueRowsChanged(
   tx: Tx,
   event: ChangeEventName,

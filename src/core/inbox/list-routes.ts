@@ -70,7 +70,7 @@ export function listRoute(database: Database): Route {
       const [asOf, page] = walkOf(request);
       const isDated = covers(version, SINCE);
       const [read, clock] = await Promise.all([
-        named === undefined ? NOTHING : readInbox(database, principal, named, { order, page, asOf }),
+        named === undefined ? NOTHING : readInbox(database, principal, named, order, page, asOf),
         isDated && order === 'created' ? readClock(database) : undefined,
       ]);
       const as_of = read.asOf ?? clock ?? asOf;

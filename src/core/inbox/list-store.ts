@@ -34,25 +34,23 @@ export interface InboxRow extends ConversationRow {
   readonly activity_at: string;
 }
 
-export interface InboxPage {
-  readonly order: InboxOrder;
-  readonly page: KeysetPage;
-  /** The moment at which the walk began, or undefined if it begins with this page. */
-  readonly asOf: string | undefined;
-}
-
 export interface InboxRows {
   readonly rows: readonly InboxRow[];
   /** The moment from which events are needed, or undefined if only conversations were read. */
   readonly asOf: string | undefined;
 }
 
-/** Returns the conversations that the caller may read, in the order of the page. */
+/**
+ * Returns the conversations that the caller may read, in the order of the page. `asOf` is the
+ * moment at which the walk began, or undefined if it begins with this page.
+ */
 export async function readInbox(
   db: Querier,
   principal: Principal,
   filters: InboxFilters,
-  { order, page, asOf }: InboxPage,
+  order: InboxOrder,
+  page: KeysetPage,
+  asOf: string | undefined,
 ): Promise<InboxRows> {
   const values = valuesOf(principal, filters, order === 'activity' && page.search === null);
   // Only conversations in which the caller has a position can be unread.

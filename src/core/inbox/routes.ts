@@ -10,13 +10,8 @@ import { readClock } from './list-store.ts';
 import { markAllRead, markUnread } from './marks.ts';
 import { readInboxSummary } from './summary-store.ts';
 
-export interface ConversationListRoutesOptions {
-  readonly database: Database;
-  readonly engine: Engine;
-}
-
 /** The list of conversations, its counts, and marks that go beyond one message. */
-export function conversationListRoutes({ database, engine }: ConversationListRoutesOptions): Route[] {
+export function conversationListRoutes(database: Database, engine: Engine): Route[] {
   const common = {
     since: '1.2.harbor',
     permission: 'messaging:read',

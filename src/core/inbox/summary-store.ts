@@ -15,7 +15,7 @@ export async function readInboxSummary(db: Querier, principal: Principal): Promi
   const { accountId, actor, customer } = principal;
   const [[row], latest] = await Promise.all([
     db.query(SUMMARIES[scopeOf(principal)], accountId, actor.id, pending.ids, unreadOf(pending)),
-    readInbox(db, principal, { includesDirect: false }, { order: 'activity', page: LATEST, asOf: undefined }),
+    readInbox(db, principal, { includesDirect: false }, 'activity', LATEST, undefined),
   ]);
   const { lanes, ...counts } = row!;
   const shown = customer ? { unread: counts.unread, mine: 0, unassigned: 0, snoozed: 0 } : counts;

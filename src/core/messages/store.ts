@@ -9,6 +9,7 @@ import {
   type BriefRow,
   briefColumns,
   MESSAGE_COLUMNS,
+  type MessageKey,
   type MessageRow,
   messageColumns,
 } from '../resources/message.ts';
@@ -30,10 +31,7 @@ export function readSentMessages(db: Querier, ids: readonly string[]): Promise<M
 }
 
 /** Locks and returns the message's current row. */
-export function lockMessage(
-  tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-): Promise<MessageRow> {
+export function lockMessage(tx: Tx, { id, conversation_id }: MessageKey): Promise<MessageRow> {
   return tx.kysely
     .selectFrom('messages')
     .select(MESSAGE_COLUMNS)
@@ -59,7 +57,7 @@ export function lockWaiting(tx: Tx, conversationId: string): Promise<MessageRow[
 /** Writes columns of a locked message, and marks it as changed for readers that catch up. */
 export function updateMessage(
   tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  { id, conversation_id }: MessageKey,
   change: MessageChange,
 ): Promise<MessageRow> {
   return tx.kysely
@@ -84,10 +82,7 @@ export function ended(result: string, reason: string | null) {
   };
 }
 
-export async function readAttachmentIds(
-  tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-): Promise<string[]> {
+export async function readAttachmentIds(tx: Tx, { id, conversation_id }: MessageKey): Promise<string[]> {
   const rows = await tx.kysely
     .selectFrom('attachments')
     .select('id')
@@ -98,10 +93,7 @@ export async function readAttachmentIds(
 }
 
 /** Deletes the attachments of a message. Returns the keys of its files. */
-export async function deleteAttachments(
-  tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-): Promise<string[]> {
+export async function deleteAttachments(tx: Tx, { id, conversation_id }: MessageKey): Promise<string[]> {
   const deleted = await tx.kysely
     .deleteFrom('attachments')
     .where('conversation_id', '=', conversation_id)
@@ -260,7 +252,7 @@ export async function insertWaiting(
 /** Sets the priority of a message's notifications, which are created after the commit. */
 export async function writePriority(
   tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  { id, conversation_id }: MessageKey,
   priority: Notification['priority'],
 ): Promise<void> {
   await tx.kysely

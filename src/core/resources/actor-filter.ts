@@ -20,13 +20,8 @@ export async function readActorFilter(
   ids: readonly string[],
   words: string = ME,
 ): Promise<string[]> {
-  const named = customer
-    ? undefined
-    : await readNamedActors(
-        db,
-        accountId,
-        ids.filter((id) => id !== ME),
-      );
+  const others = ids.filter((id) => id !== ME);
+  const named = customer ? undefined : await readNamedActors(db, accountId, others);
   return ids.map((id) => {
     if (id === ME) return actor.id;
     const found = named === undefined ? id : named.get(id)?.id;

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import { type ApiError, notFound } from '../../contract/protocol/errors.ts';
+import { notFound } from '../../contract/protocol/errors.ts';
 import type {
   AgentDefinition,
   AgentDefinitionConfig,
@@ -57,9 +57,7 @@ export async function readAgentsById(db: Db, ids: readonly string[]): Promise<Ag
 
 /** Throws ApiError `resource_not_found` (param id). */
 export async function findAgent(db: Db, accountId: string, id: string): Promise<AgentRow> {
-  const row = await ofAccount(db, accountId, id).executeTakeFirst();
-  if (row === undefined) throw agentNotFound();
-  return row;
+  return ofAccount(db, accountId, id).executeTakeFirstOrThrow(agentNotFound);
 }
 
 /**
@@ -67,16 +65,12 @@ export async function findAgent(db: Db, accountId: string, id: string): Promise<
  * hundreds of transactions can hold the lock at once. Throws `resource_not_found` (param id).
  */
 export async function holdAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
-  const row = await ofAccount(tx, accountId, id).forShare().executeTakeFirst();
-  if (row === undefined) throw agentNotFound();
-  return row;
+  return ofAccount(tx, accountId, id).forShare().executeTakeFirstOrThrow(agentNotFound);
 }
 
 /** Returns an agent, locked until `tx` ends. Throws `resource_not_found` (param id). */
 export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<AgentRow> {
-  const row = await ofAccount(tx, accountId, id).forUpdate().executeTakeFirst();
-  if (row === undefined) throw agentNotFound();
-  return row;
+  return ofAccount(tx, accountId, id).forUpdate().executeTakeFirstOrThrow(agentNotFound);
 }
 
 /**
@@ -93,10 +87,8 @@ export async function expandAgents(
 ): Promise<ReadonlyMap<AgentRow, AgentDefinition>> {
   const roleIds = include.includes('role') ? [...new Set(rows.flatMap(({ role_id }) => role_id ?? []))] : [];
   const roles = await readRoles(db, roleIds);
-  const actors = await readActors(
-    db,
-    rows.map(({ actor_id }) => actor_id),
-  );
+  const actorIds = rows.map(({ actor_id }) => actor_id);
+  const actors = await readActors(db, actorIds);
   const configOf = (row: AgentRow): AgentDefinitionConfig | null => {
     if (!include.includes('config') && !include.includes('tools')) return null;
     return presentConfig(row, {
@@ -199,6 +191,4 @@ function ofAccount(db: Db, accountId: string, id: string) {
     .where('account_id', '=', accountId);
 }
 
-function agentNotFound(): ApiError {
-  return notFound('agent', 'id');
-}
+const agentNotFound = () => notFound('agent', 'id');

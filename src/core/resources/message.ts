@@ -53,6 +53,9 @@ export const MESSAGE_COLUMNS = [
 /** A message as a row of Postgres; voids have the status 'void' and are never shown. */
 export type MessageRow = Readonly<Pick<Selectable<Schema['messages']>, (typeof MESSAGE_COLUMNS)[number]>>;
 
+/** Finds a message in the partition of its conversation. */
+export type MessageKey = Pick<MessageRow, 'id' | 'conversation_id'>;
+
 /** Returns `m.id, m.account_id, …` for a table or alias. */
 export function messageColumns(alias: string): string {
   return MESSAGE_COLUMNS.map((column) => `${alias}.${column}`).join(', ');

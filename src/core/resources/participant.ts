@@ -94,9 +94,7 @@ function readsMessages(row: Pick<ShownParticipant, 'type' | 'membership'>): bool
  * Returns the rows with their actors, as the companions show them, in their order, in one query.
  */
 export async function presentParticipants(db: Db, rows: readonly ShownParticipant[]): Promise<Participant[]> {
-  const actors = await readActors(
-    db,
-    rows.flatMap((row) => row.actor_id ?? []),
-  );
+  const actorIds = rows.flatMap((row) => row.actor_id ?? []);
+  const actors = await readActors(db, actorIds);
   return rows.map((row) => presentParticipant(row, actors.get(row.actor_id ?? '') ?? null));
 }

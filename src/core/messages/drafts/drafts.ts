@@ -9,7 +9,7 @@ import { auditMessage } from '../../audit/audit.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import { moveWorkflow } from '../../conversations/workflow.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
+import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resources/message.ts';
 import { requireFinished } from '../editing/edit-rules.ts';
 import { followExternal, requireActive } from '../sending/external-message.ts';
 import { conclude } from '../sending/message-outcome.ts';
@@ -19,8 +19,8 @@ import type { NewMessage } from '../timeline/new-message.ts';
 
 /**
  * Inserts a customer reply that waits for a person's approval (docs/contract.md#drafts). The caller
- * has locked the conversation. `sourceThreadMessageId` is the thread message that the draft answers,
- * `by` the actor that proposes the reply.
+ * has locked the conversation. `sourceThreadMessageId` is the thread message that the draft
+ * answers, `by` the actor that proposes the reply.
  */
 export async function openDraft(
   tx: Tx,
@@ -94,7 +94,7 @@ interface DraftSending<Followed> {
  */
 export async function sendDraft<Followed>(
   lockedWrites: LockedWrites,
-  draft: Pick<MessageRow, 'id' | 'conversation_id'>,
+  draft: MessageKey,
   { move, by, audited, require, follow }: DraftSending<Followed>,
 ): Promise<Followed> {
   const { followed } = await lockedWrites.enter(

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ObjectStore } from '../../attachments/storage.ts';
 import { withdrawUploads } from '../../attachments/uploads.ts';
-import type { MessageRow } from '../../resources/message.ts';
+import type { MessageKey } from '../../resources/message.ts';
 import { newAttachments } from '../sending/compose.ts';
 import { resolveAttachments } from '../sending/resolve.ts';
 import { checkAttachment } from '../sending/send-rules.ts';
@@ -67,7 +67,7 @@ export function readEditedInputs(inputs: NonNullable<EditMessageBody['attachment
  */
 export async function replaceAttachments(
   tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  { id, conversation_id }: MessageKey,
   edited: EditedAttachments,
   held: boolean,
 ): Promise<boolean> {
@@ -97,10 +97,8 @@ export async function replaceAttachments(
   });
   if (rows.length > 0) await tx.query(INSERT, id, conversation_id, JSON.stringify(rows));
   const present = new Set(rows.map(({ s3_key }) => s3_key));
-  await withdrawUploads(
-    tx,
-    removed.flatMap(({ s3_key }) => (s3_key === null || present.has(s3_key) ? [] : s3_key)),
-  );
+  const gone = removed.flatMap(({ s3_key }) => (s3_key === null || present.has(s3_key) ? [] : s3_key));
+  await withdrawUploads(tx, gone);
   return true;
 }
 

@@ -8,7 +8,7 @@ import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/access.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
-import type { MessageRow } from '../../resources/message.ts';
+import type { MessageKey } from '../../resources/message.ts';
 import { requireThere } from '../editing/edit-rules.ts';
 import type { Readable } from '../reading/readable-message.ts';
 import { lockMessage } from '../store.ts';
@@ -62,8 +62,6 @@ export interface PinRow extends PinState {
   readonly message_id: string;
   readonly pinned_at: string;
 }
-
-type MessageKey = Pick<MessageRow, 'id' | 'conversation_id'>;
 
 /** The caller has locked the conversation. */
 export async function readPin(tx: Tx, { id }: MessageKey): Promise<PinState> {

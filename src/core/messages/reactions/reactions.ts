@@ -10,7 +10,7 @@ import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { requireUnblocked } from '../../conversations/access.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { enqueueChanged } from '../../events/changes.ts';
-import { type MessageRow, visibleToCustomers } from '../../resources/message.ts';
+import { type MessageKey, type MessageRow, visibleToCustomers } from '../../resources/message.ts';
 import { REACTION_COLUMNS, type ReactionRow, readReactions } from '../../resources/reaction.ts';
 import type { Readable } from '../reading/readable-message.ts';
 
@@ -25,10 +25,7 @@ interface Standing {
 }
 
 /** Returns false if the message was deleted or purged meanwhile. */
-export async function lockReactions(
-  tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-): Promise<boolean> {
+export async function lockReactions(tx: Tx, { id, conversation_id }: MessageKey): Promise<boolean> {
   const [message] = await tx.query(LOCK_MESSAGE, id, conversation_id);
   if (message !== undefined) await tx.query(LOCK_REACTIONS, id, conversation_id);
   return message !== undefined;
@@ -45,10 +42,7 @@ export async function insertReaction(
 }
 
 /** Removes all reactions of a locked message. */
-export async function removeReactions(
-  tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
-): Promise<void> {
+export async function removeReactions(tx: Tx, { id, conversation_id }: MessageKey): Promise<void> {
   const removed = await tx.query(DELETE_OF_MESSAGE, id);
   if (removed.length > 0) await announce(tx, [id], conversation_id);
 }

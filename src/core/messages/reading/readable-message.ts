@@ -5,11 +5,6 @@ import { mayRead, requirePresent } from '../../conversations/access.ts';
 import type { ConversationDirectory, ConversationFacts } from '../../conversations/directory.ts';
 import { type MessageRow, readMessage, visibleToCustomers } from '../../resources/message.ts';
 
-export interface MessageSources {
-  readonly database: Db;
-  readonly directory: ConversationDirectory;
-}
-
 /** A message with its conversation's facts. */
 export interface Readable {
   readonly row: MessageRow;
@@ -31,7 +26,7 @@ export function seesSchedules(principal: Principal, facts: ConversationFacts): b
  * does not tell another account's message from none.
  */
 export async function readableMessage(
-  { database, directory }: MessageSources,
+  { database, directory }: { readonly database: Db; readonly directory: ConversationDirectory },
   principal: Principal,
   id: string,
 ): Promise<Readable> {

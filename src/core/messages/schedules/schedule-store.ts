@@ -4,7 +4,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
 import { isBlockedByTeam } from '../../resources/actor.ts';
-import { MESSAGE_COLUMNS, type MessageRow } from '../../resources/message.ts';
+import { MESSAGE_COLUMNS, type MessageKey, type MessageRow } from '../../resources/message.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 
 /** A scheduled message that is overdue by this many milliseconds has lost its job. */
@@ -28,7 +28,7 @@ export interface AuthorRow {
 /** Reschedules a locked message with 0 attempts. Returns undefined if its time is the same. */
 export function updateSchedule(
   tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  { id, conversation_id }: MessageKey,
   scheduledAt: string,
 ): Promise<MessageRow | undefined> {
   return tx.kysely

@@ -8,7 +8,7 @@ import { defineTopic } from '../../../platform/db/queue/topic.ts';
 import { shareConversation } from '../../conversations/conversation-store.ts';
 import { requireComing } from '../../conversations/own-state.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
-import type { MessageRow } from '../../resources/message.ts';
+import type { MessageKey, MessageRow } from '../../resources/message.ts';
 import { conclude } from '../sending/message-outcome.ts';
 import { insertWaiting, readMessagesByClientId } from '../store.ts';
 import type { NewMessage } from '../timeline/new-message.ts';
@@ -70,14 +70,14 @@ export async function cancelScheduled(
 /** Schedules the delivery, by default at once, and replaces any earlier job. */
 export function addDelivery(
   tx: Tx,
-  { id, conversation_id }: Pick<MessageRow, 'id' | 'conversation_id'>,
+  { id, conversation_id }: MessageKey,
   when: Pick<JobOptions, 'runAt' | 'afterMs'> = {},
 ): Promise<void> {
   const job = { message_id: id, conversation_id };
   return addJob(tx, SEND_SCHEDULED, job, { key: id, ...when });
 }
 
-export const REMINDED_MESSAGES: RemindedRows<Pick<MessageRow, 'id' | 'conversation_id'>> = {
+export const REMINDED_MESSAGES: RemindedRows<MessageKey> = {
   name: 'scheduled_messages',
   overdue: OVERDUE,
   hasOverdue: HAS_OVERDUE,

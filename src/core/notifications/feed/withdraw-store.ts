@@ -20,8 +20,8 @@ export function withdrawAbout(tx: Tx, conversationId: string, limit: number): Pr
 }
 
 /**
- * Withdraws the notifications of a category for this subject (notify-users.ts), `except` those whose
- * cause became true at that time.
+ * Withdraws the notifications of a category for this subject (notify-users.ts), `except` those
+ * whose cause became true at that time.
  */
 export function withdrawOfSubject(
   tx: Tx,

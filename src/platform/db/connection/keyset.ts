@@ -80,7 +80,9 @@ function withoutBytes<Row extends object>(row: Row): Row {
   return rest as Row;
 }
 
-/** Yields the pages of all rows, each of which `read` reads from behind the key of the one before. */
+/**
+ * Yields the pages of all rows, each of which `read` reads from behind the key of the one before.
+ */
 export async function* pages<Row, Key>(
   size: number,
   first: Key,
