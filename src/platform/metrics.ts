@@ -173,7 +173,7 @@ export function createMetrics() {
     }),
     searchLagSeconds: new Gauge({
       name: 'parley_search_lag_seconds',
-      help: 'Age of the oldest change that is not in the index of the search; 0: there is none',
+      help: 'Age of the oldest change that is not in the index of the search; 0 if every change is',
       registers,
     }),
     searchRoundSeconds: new Histogram({
@@ -260,7 +260,7 @@ export function createMetrics() {
     }),
     mailRefusals: new Counter({
       name: 'parley_mail_refusals_total',
-      help: 'What was refused before a mail was taken in, by transport and reason: signature, limit, recipient, size, other',
+      help: 'Refusals before a mail was taken in, by transport and reason: signature, limit, recipient, size, other',
       labelNames: ['transport', 'reason'],
       registers,
     }),

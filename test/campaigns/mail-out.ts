@@ -100,6 +100,11 @@ async function run(t: Teardown, options: MailOutOptions, random: Random): Promis
     }
   };
   await Promise.all([...Array.from({ length: width }, (_, caller) => work(caller)), chaos()]);
+  // Messages are sent faster than their mails, most of which must meet the faults.
+  await until(() => server.accepted.length >= mails / 2, {
+    what: 'half of the mails to arrive',
+    timeoutMs: FINISH_MS,
+  });
   server.heal();
   await until(async () => (await database.pool.query(UNFINISHED)).rowCount === 0, {
     what: 'every mail to end',
