@@ -125,7 +125,8 @@ for (const queue of QUEUES) {
     await all(later, (row) => row.settle(one, LONG_MS));
     await none(t, 'a later try is later');
     await all(soon, (row) => row.settle(one, 1));
-    // Their tries are due at times of their own, since each row is settled by a statement of its own.
+    // Their tries are due at times of their own, since each row is settled by a statement of its
+    // own.
     const last: Held[] = [];
     await until(async () => last.push(...(await queue.take(other, LONG_MS))) >= soon.length, {
       what: 'the times of the next tries',
