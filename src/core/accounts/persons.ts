@@ -3,7 +3,6 @@ import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import { removeAvatar } from './avatars/avatars.ts';
 
 /** A person as an export shows it: a user, or a customer, which has no role and no row of users. */
 export interface Person {
@@ -35,8 +34,8 @@ export async function lockPerson(tx: Tx, accountId: string, id: string): Promise
 }
 
 /**
- * Replaces the name and addresses of a locked person, removes its role and group memberships, and
- * ends its credentials for good. It stays in conversations. The caller announces it.
+ * Replaces the name and addresses of a locked person, and removes its role and group memberships.
+ * It stays in conversations. The caller removes its credentials and announces it.
  */
 export async function blankPerson(tx: Tx, id: string): Promise<void> {
   await tx.kysely
@@ -58,9 +57,6 @@ export async function blankPerson(tx: Tx, id: string): Promise<void> {
     .set({ email: `${id}@deleted.invalid`, updated_at: sql<string>`later_than(updated_at)` })
     .where('id', '=', id)
     .execute();
-  await removeAvatar(tx, id);
-  await tx.kysely.deleteFrom('refresh_tokens').where('actor_id', '=', id).execute();
-  await tx.kysely.deleteFrom('tickets').where('actor_id', '=', id).execute();
   await tx.query(LEAVE_GROUPS, id);
 }
 

@@ -7,6 +7,7 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import { addJob } from '../../platform/db/queue/queue.ts';
 import { defineTopic } from '../../platform/db/queue/topic.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import type { Holdings } from '../resources/holdings.ts';
 import type { ObjectStore } from './storage.ts';
 
 export type Upload = Pick<
@@ -79,6 +80,11 @@ export async function removeUnreferenced(
   await store.remove(unreferenced);
   await database.query(REMOVE_UPLOADS, unreferenced);
 }
+
+/** Files of rows in other holdings, withdrawn with them (`withdrawUploads`) and removed here. */
+export const uploadHoldings: Holdings = {
+  tables: { stored_bytes: { account: 'last' }, uploads: { exported: 'files' } },
+};
 
 /** A job of the queue: removes files whose messages were deleted (removeUnattached). */
 export const REMOVE_WITHDRAWN = defineTopic<Record<string, never>>('remove_withdrawn_uploads');

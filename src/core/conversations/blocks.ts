@@ -135,14 +135,6 @@ export interface BlockKey {
   readonly blockerId: string | null;
 }
 
-/** Deletes the blocks by a person and of a person, for its erasure. */
-export async function deleteBlocksOf(tx: Tx, actorId: string): Promise<void> {
-  await tx.kysely
-    .deleteFrom('blocks')
-    .where((eb) => eb.or([eb('actor_id', '=', actorId), eb('blocker_id', '=', actorId)]))
-    .execute();
-}
-
 /** Yields the blocks by a person and the team's block of it. Blocks by other users are theirs. */
 export function readBlocksOf(db: Db, actorId: string): AsyncIterable<BlockRow[]> {
   const read = (after: string, size: number) => db.query(READ_BLOCKS_OF, actorId, after, size);

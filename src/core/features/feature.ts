@@ -34,10 +34,10 @@ import type { CommittedMessage } from '../messages/timeline/outgoing.ts';
 import type { Timeline } from '../messages/timeline/timeline.ts';
 import type { WritePath } from '../messages/timeline/write-path.ts';
 import type { SettingsOfUsers } from '../notifications/settings/settings.ts';
+import type { Holdings } from '../resources/holdings.ts';
 import type { MessageWithParts } from '../resources/message.ts';
 import type { NotificationRow } from '../resources/notification.ts';
 import type { AccountEvent, ReadEventData } from './account-event.ts';
-import type { Holdings } from './holdings.ts';
 
 /**
  * Everything that the rest of a node uses of a folder of features/. A node without the feature

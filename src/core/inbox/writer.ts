@@ -6,8 +6,14 @@ import type { InboxChange } from '../../platform/engine/frame.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
+import type { Holdings } from '../resources/holdings.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { activityOf, isUnread, STANDING_COLUMNS, standingOf } from './standing.ts';
+
+/** The writer and triggers remove rows with their conversations. */
+export const inboxHoldings: Holdings = {
+  tables: { conversation_activity: { account: 'content' }, inbox_rows: { account: 'content' } },
+};
 
 export interface InboxWriterOptions {
   readonly database: Database;

@@ -1,12 +1,7 @@
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { SET_CHANGED_IN, setTouched } from '../../platform/db/tables/touched.ts';
-
-/** A purged message, and the moment from which the ids of its notifications are made. */
-export interface PurgedMessage {
-  readonly id: string;
-  readonly at: string;
-}
+import type { PurgedMessage } from '../resources/holdings.ts';
 
 /**
  * Deletes the messages of a conversation up to this number and records the purge, in one statement.
@@ -32,12 +27,6 @@ export function deleteOutside(
   ids: readonly string[],
 ): Promise<PurgedMessage[]> {
   return tx.query(DELETE_OUTSIDE, conversationId, ids);
-}
-
-/** Deletes the other rows of these messages. Returns the keys of their files. */
-export async function deletePartsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {
-  for (const deletion of DELETE_PARTS) await tx.query(deletion, messageIds);
-  return (await tx.query(DELETE_ATTACHMENTS, messageIds)).map(({ s3_key }) => s3_key);
 }
 
 /** Returns the number of the `limit`th or last message; undefined if there is none. */
@@ -154,18 +143,6 @@ const DELETE_OUTSIDE = statement<[conversationId: string, ids: readonly string[]
     WITH released AS (SELECT id FROM conversations WHERE id = $1 AND legal_hold <> 'held' FOR SHARE)
     DELETE FROM messages m USING released r WHERE m.id = ANY($2) AND m.conversation_id = r.id AND m.sequence IS NULL
     RETURNING m.id, moment_of(m) AS at`;
-
-const DELETE_PARTS = ['message_revisions', 'reactions', 'reacted_messages', 'pins', 'thread_reads'].map(
-  (table) =>
-    statement<[messageIds: readonly string[]]>(`delete-${table.replaceAll('_', '-')}-of-messages`)`
-    DELETE FROM ${table} WHERE message_id = ANY($1)`,
-);
-
-const DELETE_ATTACHMENTS = statement<[messageIds: readonly string[]], { s3_key: string }>(
-  'delete-attachments-of-messages',
-)`
-    WITH gone AS (DELETE FROM attachments WHERE message_id = ANY($1) RETURNING s3_key)
-    SELECT s3_key FROM gone WHERE s3_key IS NOT NULL`;
 
 const READ_BATCH_END = statement<[conversationId: string, limit: number], { sequence: number | null }>(
   'read-end-of-purge',

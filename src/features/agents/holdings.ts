@@ -1,5 +1,5 @@
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
-import type { ErasedPerson, Holdings } from '../../core/features/holdings.ts';
+import type { ErasedPerson, Holdings } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import {
@@ -22,12 +22,29 @@ import { clearEndings, withdrawRunTexts } from './runs/removal/withdraw-texts.ts
 import { cancelAllOf, cancelRunsById } from './runs/state/cancel-all.ts';
 import { readOpenRunsOf } from './runs/state/store.ts';
 
+const OF_AGENT = "JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1 AND a.type = 'agent'";
+const OF_DEFINITION = 'JOIN agent_definitions d ON d.id = t.agent_id WHERE d.account_id = $1';
+
 /** The holdings of runs: their quotations of messages, and their files. */
 export const holdings: Holdings = {
-  async purgeMessages(tx, conversationId, messageIds) {
-    const { runs, keys } = await clearRunsOf(tx, conversationId, messageIds);
+  tables: {
+    agent_definitions: { account: 'first' },
+    agent_runs: {
+      account: ['content', OF_AGENT],
+      triggered_by: 'erased',
+      conversation_id: 'purged',
+      trigger_message_id: 'purged',
+      reply_message_id: 'purged',
+      exported: 'agent_runs',
+    },
+    artifacts: { exported: 'artifacts' },
+    agent_occurrences: { account: ['first', OF_DEFINITION] },
+  },
+  async purgeMessages(tx, conversationId, messages) {
+    const ids = messages.map(({ id }) => id);
+    const { runs, keys } = await clearRunsOf(tx, conversationId, ids);
     await withdrawEndings(tx, runs);
-    return keys;
+    return { rows: 0, keys };
   },
   async purgeConversation(tx, conversationId, limit) {
     const { deleted, keys } = await deleteRunsOf(tx, conversationId, limit);
@@ -36,7 +53,7 @@ export const holdings: Holdings = {
   expire: {
     async files(tx, accountId, days, limit) {
       const keys = await deleteOldArtifacts(tx, accountId, days, limit);
-      return { rows: keys.length, runs: 0, keys };
+      return { rows: keys.length, keys };
     },
     async runs(tx, accountId, days, limit) {
       const { deleted, keys } = await deleteEndedRuns(tx, accountId, days, limit);

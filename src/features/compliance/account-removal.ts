@@ -6,13 +6,14 @@ import {
   readConversationIdsOf,
   readHeldIdsOf,
 } from '../../core/conversations/conversation-store.ts';
+import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
-import { installed } from '../../core/features/installed.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { removeJob } from '../../platform/db/queue/queue.ts';
-import { ACCOUNT, AGENTS, emptyTables, hasUploads, RECORDS, withdrawAllUploads } from './account-store.ts';
 import { purgeConversation } from './purge.ts';
+import { removeRowsOfAccount } from './remove-rows.ts';
 
 /** The account has conversations under legal hold: nothing of it is removed. */
 export class HeldConversationsError extends Error {
@@ -58,17 +59,17 @@ export async function removeAccounts(options: AccountRemovalOptions, signal: Abo
 
 async function removeOne(options: AccountRemovalOptions, id: string, signal: AbortSignal): Promise<void> {
   const { database, store, log } = options;
-  await emptyTables(database, AGENTS, id, signal);
-  for (const { holdings } of installed()) {
-    if (await database.transaction(async (tx) => holdings?.endWorkOf?.(tx, id))) return;
+  await removeRowsOfAccount(database, 'first', id, signal);
+  for (const holdings of allHoldings()) {
+    if (await database.transaction(async (tx) => holdings.endWorkOf?.(tx, id))) return;
   }
   if (!(await removeConversations(options, id, signal))) return;
-  await emptyTables(database, RECORDS, id, signal);
-  await withdrawAllUploads(database, id);
+  await removeRowsOfAccount(database, 'content', id, signal);
+  await database.query(WITHDRAW_UPLOADS, id);
   await removeUnattached(database, store);
-  if (signal.aborted || (await hasUploads(database, id))) return;
+  if (signal.aborted || (await database.query(READ_UPLOAD, id)).length > 0) return;
   const { head } = await readHead(database, id);
-  await emptyTables(database, ACCOUNT, id, signal);
+  await removeRowsOfAccount(database, 'last', id, signal);
   if (signal.aborted) return;
   log.warn({ account_id: id, audit_head: head }, 'removed an account');
 }
@@ -107,6 +108,14 @@ async function removeSome(tx: Tx, conversationId: string): Promise<'more' | 'gon
   await deleteEmptyConversation(tx, conversationId);
   return 'gone';
 }
+
+// Their bytes are removed by core/attachments/uploads.ts, and their names at once.
+const WITHDRAW_UPLOADS = statement<[accountId: string]>('withdraw-uploads-of-account')`
+    UPDATE uploads SET withdrawn_at = clock_timestamp(), attached_at = NULL, filename = ''
+    WHERE account_id = $1 AND withdrawn_at IS NULL`;
+
+const READ_UPLOAD = statement<[accountId: string]>('read-upload-of-account')`
+    SELECT FROM uploads WHERE account_id = $1 LIMIT 1`;
 
 const CONVERSATIONS_AT_ONCE = 100;
 const MAX_NAMED = 100;

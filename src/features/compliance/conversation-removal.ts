@@ -14,7 +14,7 @@ import { CONVERSATION_DELETED, type ConversationDeleted } from '../../core/conve
 import { readAllParticipants, touchMembers } from '../../core/conversations/participant-store.ts';
 import { moveWorkflow } from '../../core/conversations/workflow.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
-import { installed } from '../../core/features/installed.ts';
+import { allHoldings } from '../../core/features/all-holdings.ts';
 import { cancelScheduled } from '../../core/messages/schedules/scheduled.ts';
 import { conclude } from '../../core/messages/sending/message-outcome.ts';
 import { lockWaiting } from '../../core/messages/store.ts';
@@ -87,7 +87,7 @@ export async function afterDeleted(
   database: Database,
   { conversation_id: id, account_id, by }: ConversationDeleted,
 ): Promise<void> {
-  for (const { holdings } of installed()) await holdings?.endWorkIn?.(database, { id, account_id, by });
+  for (const holdings of allHoldings()) await holdings.endWorkIn?.(database, { id, account_id, by });
   for (let isMore = true; isMore; ) {
     const withdrawn = await database.transaction((tx) => withdrawSome(tx, id));
     isMore = withdrawn === WITHDRAWN_AT_ONCE;

@@ -2,18 +2,18 @@ import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Erasure } from '../../contract/protocol/resources/erasure.ts';
 import { lockAccount } from '../../core/accounts/accounts.ts';
-import { blankPerson, lockPerson } from '../../core/accounts/persons.ts';
+import { lockPerson } from '../../core/accounts/persons.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { requireAnotherAdmin } from '../../core/accounts/user-changes.ts';
+import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { audit } from '../../core/audit/audit.ts';
-import { deleteBlocksOf } from '../../core/conversations/blocks.ts';
 import { readHeldConversationsOf } from '../../core/conversations/participant-store.ts';
-import { installed } from '../../core/features/installed.ts';
-import { forgetSettings } from '../../core/notifications/settings/settings.ts';
+import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { addComplianceJob, type ComplianceJobRow, endExportsOf } from './jobs/job-store.ts';
+import { removeRowsOf } from './remove-rows.ts';
 import { withoutPerson } from './without-person.ts';
 
 export interface ErasureOptions {
@@ -50,10 +50,10 @@ export async function eraseUser(
     held_conversations: held,
     names: [...new Set(known.flatMap((name) => name || []))],
   };
-  await blankPerson(tx, id);
-  await forgetSettings(tx, { id, accountId });
-  for (const { holdings } of installed()) await holdings?.forgetPerson?.(tx, id);
-  await deleteBlocksOf(tx, id);
+  for (const holdings of allHoldings()) {
+    await withdrawUploads(tx, await removeRowsOf(tx, holdings, 'person', [id]));
+    await holdings.blankPerson?.(tx, person);
+  }
   await endExportsOf(tx, [id]);
   await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
   const jobId = newId('erasure');

@@ -1,13 +1,11 @@
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
-import { userIds } from '../../core/accounts/persons.ts';
-import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { audit, eventsNaming } from '../../core/audit/audit.ts';
 import { blankDetails } from '../../core/audit/retention.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
 import { lockConversationOf } from '../../core/conversations/conversation-store.ts';
 import { muteErased, readMembershipsOf } from '../../core/conversations/participant-store.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
-import { installed } from '../../core/features/installed.ts';
+import { allHoldings } from '../../core/features/all-holdings.ts';
 import { rejectDraft } from '../../core/messages/drafts/drafts.ts';
 import { withdrawContent, withdrawOutside } from '../../core/messages/editing/withdraw-content.ts';
 import { MESSAGE_EDITED } from '../../core/messages/outbox-topics.ts';
@@ -20,7 +18,6 @@ import {
   conversationsOfAuthor,
   replaceNameInSystemEvents,
 } from '../../core/messages/whole-store.ts';
-import { deleteFeed, eraseFromFeed } from '../../core/notifications/feed/erase-store.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
 import { rewriteStoredAnswers } from '../../platform/access/stored-answers.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -74,11 +71,11 @@ export class Eraser {
       if (await this.#eraseIn(conversationId, job, patterns, signal)) held.push(conversationId);
     }
     progress(conversations.length, total);
-    await this.#eraseFromFeeds(job, patterns, signal);
     const texts = names.filter(({ length }) => length >= SEARCHED_LENGTH);
     const { messages } = job.options as unknown as ErasureOptions;
-    const person = { accountId, id, names, texts, removesMessages: messages === 'remove', signal };
-    for (const { holdings } of installed()) await holdings?.erasePerson?.(database, person);
+    const title = patterns?.title ?? null;
+    const person = { accountId, id, names, texts, title, removesMessages: messages === 'remove', signal };
+    for (const holdings of allHoldings()) await holdings.erasePerson?.(database, person);
     await this.#eraseFromAudit(job, texts, signal);
     await database.transaction(async (tx) => {
       await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
@@ -179,36 +176,6 @@ export class Eraser {
     return false;
   }
 
-  async #eraseFromFeeds(
-    { account_id, subject_id }: ComplianceJobRow,
-    patterns: Patterns,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const database = this.#database;
-    for (let deleted = FEED_AT_ONCE; deleted === FEED_AT_ONCE; ) {
-      signal.throwIfAborted();
-      deleted = await database.transaction((tx) => deleteFeed(tx, subject_id, FEED_AT_ONCE));
-    }
-    const common = { senderId: subject_id, name: patterns?.title ?? null, replacement: ERASED_NAME };
-    for await (const recipients of userIds(database, account_id)) {
-      for (const recipientId of recipients) {
-        for (let after: string | null = ''; after !== null; ) {
-          signal.throwIfAborted();
-          const from: string = after;
-          after = await database.transaction(async (tx) => {
-            const { last, changed } = await eraseFromFeed(tx, { ...common, recipientId, after: from });
-            await enqueueChanged(
-              tx,
-              changed.map((id) => ({ event: 'notification.updated', id, stream: recipientId })),
-            );
-            if (changed.length > 0) await enqueueRightsChanged(tx, changed);
-            return last;
-          });
-        }
-      }
-    }
-  }
-
   /** Audit details contain no names except in titles and topics that people wrote. */
   async #eraseFromAudit(
     { account_id }: ComplianceJobRow,
@@ -252,6 +219,5 @@ async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Pr
 
 const NUMBERS_AT_ONCE = 5_000;
 const MESSAGES_AT_ONCE = 20;
-const FEED_AT_ONCE = 500;
 /** A shorter name would be found within other words. */
 const SEARCHED_LENGTH = 3;

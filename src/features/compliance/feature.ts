@@ -18,6 +18,12 @@ import { removalRoutes } from './removal-routes.ts';
 import { RetentionSweep } from './sweep.ts';
 
 export const compliance: Feature = {
+  holdings: {
+    tables: {
+      retention_policies: { account: 'last' },
+      compliance_jobs: { account: 'content', file: 's3_key' },
+    },
+  },
   accountRemoval: { check: requireUnheld, begin: beginAccountRemoval },
   verifyExport: verifyArchive,
   open: ({ config, database, watch, store, signingKey, directory, engine, metrics, log, disposer }) => ({

@@ -1,17 +1,16 @@
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { enqueuePurged } from '../../core/conversations/outbox-topics.ts';
-import { installed } from '../../core/features/installed.ts';
+import { allHoldings } from '../../core/features/all-holdings.ts';
 import {
   deleteOutside,
-  deletePartsOf,
   deletePrefix,
-  type PurgedMessage,
   readBatchEnd,
   readOutsideIds,
 } from '../../core/messages/purge-store.ts';
-import { deleteNotificationsAbout, deleteNotificationsOf } from '../../core/notifications/feed/store.ts';
+import type { PurgedMessage, RemovedRows } from '../../core/resources/holdings.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { removeRowsOf } from './remove-rows.ts';
 
 /** The numbers of rows and files that a purge removed. */
 export interface Purged {
@@ -67,15 +66,20 @@ export async function purgeConversation(
   if (through !== undefined) return { purged: sent, more: true };
   const outside = await readOutsideIds(tx, conversationId, PURGE_BATCH);
   if (outside.length > 0) return { purged: await purgeOutside(tx, conversationId, outside), more: true };
-  for (const { holdings } of installed()) {
-    const removed = await holdings?.purgeConversation?.(tx, conversationId, PURGE_BATCH);
-    if (removed === undefined || removed.rows === 0) continue;
-    const { runs, keys } = removed;
-    await withdrawUploads(tx, keys);
-    return { purged: { ...NOTHING_PURGED, runs, files: keys.length }, more: true };
+  for (const holdings of allHoldings()) {
+    const removed = await holdings.purgeConversation?.(tx, conversationId, PURGE_BATCH);
+    if (removed !== undefined && removed.rows > 0) return { purged: await noted(tx, removed), more: true };
   }
-  const notifications = await deleteNotificationsAbout(tx, conversationId);
-  return { purged: { ...NOTHING_PURGED, notifications }, more: false };
+  return { purged: NOTHING_PURGED, more: false };
+}
+
+/** Withdraws the files of removed rows. */
+export async function noted(
+  tx: Tx,
+  { runs = 0, notifications = 0, keys = [] }: RemovedRows,
+): Promise<Purged> {
+  await withdrawUploads(tx, keys);
+  return { messages: 0, files: keys.length, notifications, runs };
 }
 
 export function addPurged(one: Purged, other: Purged): Purged {
@@ -94,13 +98,13 @@ async function purgePartsOf(
 ): Promise<Purged> {
   if (messages.length === 0) return NOTHING_PURGED;
   const ids = messages.map(({ id }) => id);
-  const keys: string[] = [];
-  for (const { holdings } of installed()) {
-    keys.push(...((await holdings?.purgeMessages?.(tx, conversationId, ids)) ?? []));
-  }
-  keys.push(...(await deletePartsOf(tx, ids)));
-  await withdrawUploads(tx, keys);
   await forgetAnswers(tx, ids);
-  const notifications = await deleteNotificationsOf(tx, conversationId, messages);
-  return { messages: messages.length, files: keys.length, notifications, runs: 0 };
+  let purged: Purged = { ...NOTHING_PURGED, messages: messages.length };
+  for (const holdings of allHoldings()) {
+    const keys = await removeRowsOf(tx, holdings, 'message', ids);
+    purged = addPurged(purged, await noted(tx, { rows: 0, keys }));
+    const removed = await holdings.purgeMessages?.(tx, conversationId, messages);
+    if (removed !== undefined) purged = addPurged(purged, await noted(tx, removed));
+  }
+  return purged;
 }

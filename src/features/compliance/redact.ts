@@ -3,13 +3,13 @@ import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { lockAgainstHold } from '../../core/conversations/conversation-store.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
-import type { Copies, WithdrawnTexts } from '../../core/features/holdings.ts';
-import { installed } from '../../core/features/installed.ts';
+import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { EditRequest } from '../../core/messages/editing/edit-message.ts';
 import { checkRedact } from '../../core/messages/editing/edit-rules.ts';
 import { withdrawContent } from '../../core/messages/editing/withdraw-content.ts';
 import { lockMessage, readAttachmentIds } from '../../core/messages/store.ts';
 import { withdrawOfMessage } from '../../core/notifications/feed/withdraw-store.ts';
+import type { Copies, WithdrawnTexts } from '../../core/resources/holdings.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
 import { withoutContent } from '../../core/resources/without-content.ts';
 import type { Principal } from '../../platform/access/principal.ts';
@@ -42,7 +42,7 @@ export async function redactMessage(
   const by = principal.actor.id;
   const attachmentIds = current.has_attachments ? await readAttachmentIds(tx, current) : [];
   const copies: Copies[] = [];
-  for (const { holdings } of installed()) copies.push((await holdings?.copiesOf?.(tx, id)) ?? NO_COPIES);
+  for (const holdings of allHoldings()) copies.push((await holdings.copiesOf?.(tx, id)) ?? NO_COPIES);
   const copyIds = copies.flatMap(({ ids }) => ids);
   const tombstone = await withdrawContent(tx, current, { by, reason });
   const previewIds = await withdrawPreviews(tx, current);
@@ -51,8 +51,8 @@ export async function redactMessage(
   const texts = storedFormsOf([current.body, current.subject, ...copies.flatMap(({ texts }) => texts)]);
   const content = { accountId, conversationId, ids, since: current.created_at };
   const withdrawn: WithdrawnTexts[] = [];
-  for (const { holdings } of installed()) {
-    withdrawn.push((await holdings?.withdrawTexts?.(tx, content, texts)) ?? NOTHING_WITHDRAWN);
+  for (const holdings of allHoldings()) {
+    withdrawn.push((await holdings.withdrawTexts?.(tx, content, texts)) ?? NOTHING_WITHDRAWN);
   }
   const notificationIds = withdrawn.flatMap((one) => one.notificationIds);
 
@@ -99,14 +99,14 @@ export async function finishRedaction(database: Database, removed: RemovedConten
   await database.transaction(async (tx) => {
     await removeFromAnswers(tx, removed);
     let isUnderWay = false;
-    for (const { holdings } of installed()) {
-      if (await holdings?.endReaders?.(tx, removed.by, removed.open_runs)) isUnderWay = true;
+    for (const holdings of allHoldings()) {
+      if (await holdings.endReaders?.(tx, removed.by, removed.open_runs)) isUnderWay = true;
     }
     if (isUnderWay) await addJob(tx, FINISH_REDACTION, removed, { runAt: later(RUNS_END_MS) });
   });
   await database.transaction(async (tx) => {
-    for (const { holdings } of installed()) {
-      const changed = (await holdings?.withdrawReaders?.(tx, removed.open_runs)) ?? [];
+    for (const holdings of allHoldings()) {
+      const changed = (await holdings.withdrawReaders?.(tx, removed.open_runs)) ?? [];
       if (changed.length > 0) await enqueueRightsChanged(tx, changed);
     }
   });

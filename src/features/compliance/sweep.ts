@@ -6,8 +6,7 @@ import { readAuditAge } from '../../core/audit/chain-store.ts';
 import { purgeAudit } from '../../core/audit/retention.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
-import type { Expiring } from '../../core/features/holdings.ts';
-import { installed } from '../../core/features/installed.ts';
+import { allHoldings } from '../../core/features/all-holdings.ts';
 import {
   type ConversationAges,
   markFilesRemoved,
@@ -15,14 +14,22 @@ import {
   readDueEnd,
   readEndedIds,
 } from '../../core/messages/purge-store.ts';
-import { deleteOldNotifications, readNotificationAge } from '../../core/notifications/feed/store.ts';
+import type { Expiring } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
-import { addPurged, NOTHING_PURGED, PURGE_BATCH, type Purged, purgeOutside, purgePrefix } from './purge.ts';
+import {
+  addPurged,
+  NOTHING_PURGED,
+  noted,
+  PURGE_BATCH,
+  type Purged,
+  purgeOutside,
+  purgePrefix,
+} from './purge.ts';
 import { noteSwept, type PolicyRow, readPolicies } from './retention-policy.ts';
 
 export interface SweepOptions {
@@ -156,31 +163,24 @@ class Round {
   }
 
   async run(): Promise<void> {
-    const { account_id: accountId, notifications_days, runs_days, files_days } = this.#policy;
+    const { notifications_days, runs_days, files_days } = this.#policy;
     for await (const page of this.#pages()) {
       for (const conversation of page) await this.#sweepConversation(conversation);
     }
     await this.#expire('files', files_days);
-    if (notifications_days !== null) {
-      await this.#repeat(async (tx) => ({
-        ...NOTHING_PURGED,
-        notifications: await deleteOldNotifications(tx, accountId, notifications_days, PURGE_BATCH),
-      }));
-    }
+    await this.#expire('notifications', notifications_days);
     await this.#expire('runs', runs_days);
     this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;
   }
 
   async #expire(kind: Expiring, days: number | null): Promise<void> {
     if (days === null) return;
-    for (const { holdings } of installed()) {
-      const expire = holdings?.expire?.[kind];
+    for (const holdings of allHoldings()) {
+      const expire = holdings.expire?.[kind];
       if (expire === undefined) continue;
-      await this.#repeat(async (tx) => {
-        const { runs, keys } = await expire(tx, this.#policy.account_id, days, PURGE_BATCH);
-        await withdrawUploads(tx, keys);
-        return { ...NOTHING_PURGED, runs, files: keys.length };
-      });
+      await this.#repeat(async (tx) =>
+        noted(tx, await expire(tx, this.#policy.account_id, days, PURGE_BATCH)),
+      );
     }
   }
 
@@ -246,7 +246,7 @@ class Round {
     const removed = await markFilesRemoved(tx, conversationId, days, PURGE_BATCH);
     if (removed === undefined) return false;
     const { keys, messageIds, more } = removed;
-    for (const { holdings } of installed()) await holdings?.forgetFiles?.(tx, keys);
+    for (const holdings of allHoldings()) await holdings.forgetFiles?.(tx, keys);
     await withdrawUploads(tx, keys);
     await enqueueChanged(
       tx,
@@ -308,12 +308,11 @@ async function readPast(
       last = page.length < CONVERSATIONS_AT_ONCE ? undefined : page.at(-1);
     } while (last !== undefined);
   }
-  if (notifications_days !== null) {
-    note('notifications', await readNotificationAge(database, accountId), notifications_days);
-  }
-  if (runs_days !== null || files_days !== null) {
-    for (const { holdings } of installed()) {
-      const { runs = null, files = null } = (await holdings?.readAges?.(database, accountId)) ?? {};
+  if (notifications_days !== null || runs_days !== null || files_days !== null) {
+    for (const holdings of allHoldings()) {
+      const ages = (await holdings.readAges?.(database, accountId)) ?? {};
+      const { notifications = null, runs = null, files = null } = ages;
+      note('notifications', notifications, notifications_days);
       note('runs', runs, runs_days);
       note('files', files, files_days);
     }

@@ -1,23 +1,33 @@
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
-import type { ErasedPerson, ExportFiles, Holdings } from '../../core/features/holdings.ts';
+import type { ErasedPerson, ExportFiles, Holdings } from '../../core/resources/holdings.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { type MailRow, presentEmail, readMailOfMessage, readMailsOfConversation } from './mail-store.ts';
 import { eraseFromCopies, eraseFromThreads, erasePersonFromMails, mailsOfPerson } from './person-store.ts';
-import { deleteMailsOf, deleteMailsOfConversation, readSourceAge, removeOldSources } from './purge-store.ts';
+import { deleteMailsOfConversation, readSourceAge, removeOldSources } from './purge-store.ts';
 
 /** Personal data in mails: copies of messages, names and addresses, and their sources. */
 export const holdings: Holdings = {
-  purgeMessages: (tx, _conversationId, messageIds) => deleteMailsOf(tx, messageIds),
+  tables: {
+    inboxes: { account: 'last' },
+    mails: {
+      account: 'content',
+      message_id: 'removed',
+      conversation_id: 'purged',
+      actor_id: 'erased',
+      file: 'source_key',
+      exported: 'emails',
+    },
+  },
   async purgeConversation(tx, conversationId, limit) {
     const { deleted, keys } = await deleteMailsOfConversation(tx, conversationId, limit);
-    return { rows: deleted, runs: 0, keys };
+    return { rows: deleted, keys };
   },
   expire: {
     async files(tx, accountId, days, limit) {
       const keys = await removeOldSources(tx, accountId, days, limit);
-      return { rows: keys.length, runs: 0, keys };
+      return { rows: keys.length, keys };
     },
   },
   readAges: async (db, accountId) => ({ files: await readSourceAge(db, accountId) }),

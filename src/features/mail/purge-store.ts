@@ -1,11 +1,6 @@
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 
-/** Deletes the mails of purged messages, and returns the keys of their sources. */
-export async function deleteMailsOf(tx: Tx, messageIds: readonly string[]): Promise<string[]> {
-  return keysOf(await tx.query(DELETE_OF_MESSAGES, messageIds));
-}
-
 /** The result of a deletion of mails. */
 export interface DeletedMails {
   readonly deleted: number;
@@ -58,9 +53,6 @@ interface SourceRow {
 function keysOf(rows: readonly SourceRow[]): string[] {
   return rows.flatMap(({ source_key }) => source_key ?? []);
 }
-
-const DELETE_OF_MESSAGES = statement<[messageIds: readonly string[]], SourceRow>('delete-mails-of-messages')`
-    DELETE FROM mails WHERE message_id = ANY($1) RETURNING source_key`;
 
 const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number], SourceRow>(
   'delete-mails-of-conversation',

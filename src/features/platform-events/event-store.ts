@@ -1,7 +1,7 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import { PLATFORM_EVENT_LIMITS } from '../../contract/protocol/resources/platform-event.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import { type KeysetPage, keysetList, pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { PlatformEventRow } from './platform-event.ts';
 
@@ -48,17 +48,13 @@ export function readEventPage(
   return OF_ACCOUNT.readPage(db, [accountId, type ?? null, resourceId ?? null], page);
 }
 
-export async function* readEventsRaisedBy(
+export function readEventsRaisedBy(
   db: Db,
   accountId: string,
   actorId: string,
 ): AsyncIterable<PlatformEventRow[]> {
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_RAISED_BY, accountId, actorId, after, PAGE);
-    if (rows.length > 0) yield rows;
-    if (rows.length < PAGE) return;
-    after = rows.at(-1)!.id;
-  }
+  const read = (after: string, size: number) => db.query(READ_RAISED_BY, accountId, actorId, after, size);
+  return pages(PAGE, '', read, ({ id }) => id);
 }
 
 /**

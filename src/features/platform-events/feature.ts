@@ -2,7 +2,7 @@ import { PlatformEvent } from '../../contract/protocol/resources/platform-event.
 import { parseTraceparent } from '../../contract/protocol/traceparent.ts';
 import type { EventData } from '../../core/features/account-event.ts';
 import type { Feature } from '../../core/features/feature.ts';
-import type { ErasedPerson, Holdings } from '../../core/features/holdings.ts';
+import type { ErasedPerson, Holdings } from '../../core/resources/holdings.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
@@ -12,6 +12,7 @@ import { PLATFORM_EVENT } from './outbox-topics.ts';
 import { type PlatformEventRow, presentEvent } from './platform-event.ts';
 
 const holdings: Holdings = {
+  tables: { platform_events: { account: 'content', created_by: 'erased', exported: 'events' } },
   erasePerson: eraseFromEvents,
   exportsOfPerson: {
     async *events(db, _files, { account_id, id }) {

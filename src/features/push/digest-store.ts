@@ -82,10 +82,6 @@ export function readDigested(db: Db, { actor_id, notification_ids }: DigestRow):
   return db.query(READ_DIGESTED, actor_id, notification_ids);
 }
 
-export async function deleteDigestOf(tx: Tx, userId: string): Promise<void> {
-  await tx.query(DELETE_DIGEST, userId);
-}
-
 /**
  * Removes from a digest what its mail contained. Later additions get another id, for a mail of
  * their own; without any, the digest is deleted.
@@ -169,8 +165,6 @@ const READ_DIGESTED = statement<[userId: string, ids: readonly string[]], Notifi
     FROM notifications n LEFT JOIN messages m ON m.id = n.message_id
     WHERE n.recipient_id = $1 AND n.id = ANY($2) AND n.status = 'unseen' AND m.deleted_at IS NULL
     ORDER BY n.id DESC`;
-
-const DELETE_DIGEST = statement<[userId: string]>('delete-digest')`DELETE FROM digests WHERE actor_id = $1`;
 
 // Ids that the mail contained may have become part of `more` in the meantime.
 const SETTLE = statement<

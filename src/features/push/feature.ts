@@ -1,19 +1,21 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
-import { deleteDigestOf, readDigest, readDigests, settleDigest } from './digest-store.ts';
+import { readDigest, readDigests, settleDigest } from './digest-store.ts';
 import { Digests, writeDigestMail } from './digests.ts';
 import { Pushes } from './pushes.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
-import { deleteOfDeactivated, deleteSubscriptionsOf, readSubscriptionsOf } from './subscription-store.ts';
+import { deleteOfDeactivated, readSubscriptionsOf } from './subscription-store.ts';
 import { Vapid } from './vapid.ts';
 import { workerRoutes } from './worker-routes.ts';
 
+const OF_USER = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
+
 export const push: Feature = {
   holdings: {
-    async forgetPerson(tx, userId) {
-      await deleteSubscriptionsOf(tx, userId);
-      await deleteDigestOf(tx, userId);
+    tables: {
+      push_subscriptions: { account: 'content', actor_id: 'removed', exported: 'push_subscriptions' },
+      digests: { account: ['content', OF_USER], actor_id: 'removed' },
     },
     exportsOfPerson: { push_subscriptions: (db, _files, { id }) => readSubscriptionsOf(db, id) },
   },

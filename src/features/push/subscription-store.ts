@@ -54,10 +54,6 @@ export async function endSubscription(db: Querier, id: string): Promise<boolean>
   return (await db.query(END, id)).length > 0;
 }
 
-export async function deleteSubscriptionsOf(tx: Tx, actorId: string): Promise<void> {
-  await tx.query(DELETE_OF_ACTOR, actorId);
-}
-
 /** Deletes the subscriptions of those actors that were deactivated. */
 export async function deleteOfDeactivated(db: Querier, actorIds: readonly string[]): Promise<void> {
   await db.query(DELETE_OF_DEACTIVATED, actorIds);
@@ -137,9 +133,6 @@ const DELETE_OWN = statement<[actorId: string, id: string], SubscriptionRow>('de
 
 const END = statement<[id: string]>('end-push-subscription')`
     DELETE FROM push_subscriptions WHERE id = $1 RETURNING 1`;
-
-const DELETE_OF_ACTOR = statement<[actorId: string]>('delete-push-subscriptions-of-actor')`
-    DELETE FROM push_subscriptions WHERE actor_id = $1`;
 
 const DELETE_OF_DEACTIVATED = statement<[actorIds: readonly string[]]>(
   'delete-push-subscriptions-of-deactivated',

@@ -4,6 +4,7 @@ import { searchRoutes } from './search-routes.ts';
 
 export const search: Feature = {
   setting: 'feature_search',
+  holdings: { tables: { search_blocks: { account: 'content' } } },
   open: ({ database, watch, store, directory, metrics, log, disposer }) => ({
     join() {
       disposer.add('search index', new Indexer({ database, watch, metrics, log }), (it) => it.close());

@@ -14,11 +14,19 @@ import { Replays } from './replays.ts';
 import { WEBHOOK_TIMES, type WebhookTimes } from './times.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
+const OF_WEBHOOK = 'JOIN webhooks w ON w.id = t.webhook_id WHERE w.account_id = $1';
+
 export const webhooks: Feature = webhooksBy(WEBHOOK_TIMES);
 
 /** Campaigns pass shorter times. */
 export function webhooksBy(times: WebhookTimes): Feature {
   return {
+    holdings: {
+      tables: {
+        webhooks: { account: 'content' },
+        webhook_deliveries: { account: ['content', OF_WEBHOOK] },
+      },
+    },
     open({ config, database, watch, store, rights, directory, guard, metrics, log, disposer }) {
       const listeners = { found: { webhooks: new Map() as ListeningWebhooks } };
       const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());

@@ -2,6 +2,7 @@ import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { Since } from '../../events/event-source.ts';
+import type { PurgedMessage } from '../../resources/holdings.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../resources/notification.ts';
 import { IS_MEMBER } from '../../resources/participant.ts';
 import type { NotificationKey } from './notify-users.ts';
@@ -26,9 +27,8 @@ export async function clearBodies(tx: Tx, causes: readonly NotificationCause[]):
 export async function deleteNotificationsOf(
   tx: Tx,
   conversationId: string,
-  messages: readonly { readonly id: string; readonly at: string }[],
+  messages: readonly PurgedMessage[],
 ): Promise<number> {
-  if (messages.length === 0) return 0;
   const [row] = await tx.query(DELETE_OF_MESSAGES, JSON.stringify(messages), conversationId);
   return row!.deleted;
 }

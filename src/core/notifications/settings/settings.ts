@@ -146,24 +146,16 @@ export async function setSettings(
     hours ? JSON.stringify(hours) : null,
     digest_after_minutes,
   );
-  await announceSettings(tx, user);
+  await announceSettings(tx, { id: user.id, account_id: user.accountId });
   return present(row);
 }
 
-/** Resets the settings of a user to the defaults, for its erasure. */
-export async function forgetSettings(
+/** Makes every node read the settings of a user again. */
+export function announceSettings(
   tx: Tx,
-  user: { readonly id: string; readonly accountId: string },
+  { id, account_id }: { readonly id: string; readonly account_id: string },
 ): Promise<void> {
-  await tx.query(DELETE_SETTINGS, user.id);
-  await announceSettings(tx, user);
-}
-
-function announceSettings(
-  tx: Tx,
-  { id, accountId }: { readonly id: string; readonly accountId: string },
-): Promise<void> {
-  return enqueueRightsChanged(tx, [settingsSubject(id), settingsSubject(accountId)]);
+  return enqueueRightsChanged(tx, [settingsSubject(id), settingsSubject(account_id)]);
 }
 
 /**
@@ -225,9 +217,6 @@ const WRITE_SETTINGS = statement<
       do_not_disturb = excluded.do_not_disturb, digest_after_minutes = excluded.digest_after_minutes,
       updated_at = later_than(s.updated_at)
     RETURNING ${COLUMNS}`;
-
-const DELETE_SETTINGS = statement<[userId: string]>('delete-notification-settings')`
-    DELETE FROM notification_settings WHERE actor_id = $1`;
 
 const FIND_OFF_SOCKETS = statement<[accountId: string]>('find-account-off-sockets')`
     SELECT FROM notification_settings WHERE account_id = $1 AND off_sockets LIMIT 1`;

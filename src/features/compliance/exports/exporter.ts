@@ -7,6 +7,7 @@ import { addRemoval, insertOwnFile } from '../../../core/attachments/uploads.ts'
 import { audit } from '../../../core/audit/audit.ts';
 import type { SigningKey } from '../../../core/audit/signing-key.ts';
 import { findConversation } from '../../../core/conversations/conversation-store.ts';
+import { allHoldings } from '../../../core/features/all-holdings.ts';
 import type { Timeline } from '../../../core/messages/timeline/timeline.ts';
 import { readHead } from '../../../core/messages/timeline/timeline-store.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
@@ -15,9 +16,7 @@ import { type ComplianceJobRow, endJob, setFile } from '../jobs/job-store.ts';
 import type { JobContext, JobWork } from '../jobs/runner.ts';
 import { ArchiveWriter } from './archive.ts';
 import { Contents } from './contents.ts';
-import { addConversation } from './conversation-contents.ts';
 import { EXPORT_TYPE, exportName, MANIFEST_PATH, type Manifest } from './manifest.ts';
-import { addPerson } from './person-contents.ts';
 
 export interface ExporterOptions {
   readonly database: Database;
@@ -146,12 +145,20 @@ async function addSubject(
   if (kind === 'user_export') {
     const person = await findPerson(tx, accountId, id);
     if (person === undefined) throw new Error('the person is gone');
-    await addPerson(tx, contents, person);
+    for (const { exportsOfPerson = {} } of allHoldings()) {
+      for (const [noun, read] of Object.entries(exportsOfPerson)) {
+        await contents.add(noun, read(tx, contents, person));
+      }
+    }
     return null;
   }
   const conversation = await findConversation(tx, accountId, id);
   if (conversation === undefined) throw new Error('the conversation is gone');
-  await addConversation(tx, contents, conversation);
+  for (const { exportsOfConversation = {} } of allHoldings()) {
+    for (const [noun, read] of Object.entries(exportsOfConversation)) {
+      await contents.add(noun, read(tx, contents, conversation));
+    }
+  }
   return conversation.legal_hold;
 }
 

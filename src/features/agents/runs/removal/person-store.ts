@@ -2,6 +2,7 @@
 
 import { presentRun, RUN_COLUMNS, type ShownRun } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
+import { pages } from '../../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../../platform/db/tables/touched.ts';
 
@@ -18,22 +19,14 @@ export interface ArtifactOfPerson {
 
 /** Yields the runs that the actor started, or that a message of it started. */
 export async function* readRunsStartedBy(db: Db, actorId: string): AsyncIterable<object[]> {
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_RUNS, actorId, after, PAGE);
-    if (rows.length > 0) yield rows.map((row) => presentRun(row));
-    if (rows.length < PAGE) return;
-    after = rows.at(-1)!.id;
-  }
+  const read = (after: string, size: number) => db.query(READ_RUNS, actorId, after, size);
+  for await (const rows of pages(PAGE, '', read, ({ id }) => id)) yield rows.map((row) => presentRun(row));
 }
 
 /** Yields the files of these runs. */
-export async function* readArtifactsOf(db: Db, actorId: string): AsyncIterable<ArtifactOfPerson[]> {
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_ARTIFACTS, actorId, after, PAGE);
-    if (rows.length > 0) yield rows;
-    if (rows.length < PAGE) return;
-    after = rows.at(-1)!.id;
-  }
+export function readArtifactsOf(db: Db, actorId: string): AsyncIterable<ArtifactOfPerson[]> {
+  const read = (after: string, size: number) => db.query(READ_ARTIFACTS, actorId, after, size);
+  return pages(PAGE, '', read, ({ id }) => id);
 }
 
 /** A run that may contain data of a person. */
@@ -48,19 +41,15 @@ export interface RunOfErased {
  * participated, whose calls name it, or that an event started whose report has its id or one of
  * `texts`, except in conversations under legal hold.
  */
-export async function* readRunsAbout(
+export function readRunsAbout(
   db: Db,
   accountId: string,
   actorId: string,
   texts: readonly string[],
 ): AsyncIterable<RunOfErased[]> {
   const named = [actorId, ...texts.map((text) => JSON.stringify(text).slice(1, -1))];
-  for (let after = ''; ; ) {
-    const rows = await db.query(READ_ABOUT, accountId, actorId, after, PAGE, named);
-    if (rows.length > 0) yield rows;
-    if (rows.length < PAGE) return;
-    after = rows.at(-1)!.id;
-  }
+  const read = (after: string, size: number) => db.query(READ_ABOUT, accountId, actorId, after, size, named);
+  return pages(PAGE, '', read, ({ id }) => id);
 }
 
 /** Clears the inputs of runs, except of chats, whose inputs are ids. */

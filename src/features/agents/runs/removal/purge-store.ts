@@ -21,7 +21,6 @@ export async function clearRunsOf(
   conversationId: string,
   messageIds: readonly string[],
 ): Promise<{ runs: RunEnding[]; keys: string[] }> {
-  if (messageIds.length === 0) return { runs: [], keys: [] };
   await tx.query(CLEAR_NAMING, conversationId, messageIds);
   const runs = await tx.query(CLEAR_RUNS, conversationId, messageIds);
   if (runs.length === 0) return { runs, keys: [] };

@@ -1,19 +1,21 @@
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
-import type { Downloads, StoredFile } from '../resources/attachment.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import type { Downloads, StoredFile } from './attachment.ts';
+import type { ConversationRow } from './conversation.ts';
 
 /**
- * What a feature stores about conversations, messages, persons and accounts: how it is removed and
- * exported. Retention, redaction, erasure and removal walk the holdings of all features; each
- * function runs in the transaction of its caller and bounds its own work.
+ * What a slice stores about conversations, messages, persons and accounts: how it goes and how it
+ * is exported. Retention, redaction, erasure and removal walk the holdings of all slices
+ * (core/features/all-holdings.ts); each function runs in the transaction of its caller and bounds
+ * its own work. test/compliance/holdings.test.ts compares them with the schema.
  */
 export interface Holdings {
-  /**
-   * Removes what belongs to deleted messages. Returns the keys of the files that are now
-   * unreferenced.
-   */
-  purgeMessages?(tx: Tx, conversationId: string, messageIds: readonly string[]): Promise<readonly string[]>;
-  /** Removes up to `limit` rows of a conversation that is removed as a whole. */
+  /** In an order in which no table refers to a later one. */
+  readonly tables: { readonly [Table in keyof Schema]?: HeldTable<keyof Schema[Table]> };
+  /** Purges what belongs to deleted messages and is not removed with them. */
+  purgeMessages?(tx: Tx, conversationId: string, messages: readonly PurgedMessage[]): Promise<RemovedRows>;
+  /** Purges up to `limit` rows of a conversation that is removed as a whole. */
   purgeConversation?(tx: Tx, conversationId: string, limit: number): Promise<RemovedRows>;
   /** Removes up to `limit` rows of an account that are older than its policy. */
   readonly expire?: Readonly<Partial<Record<Expiring, Expire>>>;
@@ -33,25 +35,57 @@ export interface Holdings {
   endReaders?(tx: Tx, by: string, ids: readonly string[]): Promise<boolean>;
   /** Removes everything that ended work wrote. Returns the notifications that changed. */
   withdrawReaders?(tx: Tx, ids: readonly string[]): Promise<readonly string[]>;
-  /** Removes what belongs to this person alone, with its profile. */
-  forgetPerson?(tx: Tx, userId: string): Promise<void>;
-  /** Removes the data of a person from everything else, in transactions that can be repeated. */
+  /** Blanks the profile of a person, whose rows that are `removed` with it are gone. */
+  blankPerson?(tx: Tx, person: { readonly id: string; readonly account_id: string }): Promise<void>;
+  /** Erases a person from everything else, in transactions that can be repeated. */
   erasePerson?(database: Database, person: ErasedPerson): Promise<void>;
-  /** The lines of exports, by the noun of their file. */
-  readonly exportsOfPerson?: Readonly<Record<string, ExportLines<ExportedPerson>>>;
-  readonly exportsOfConversation?: Readonly<Record<string, ExportLines<{ readonly id: string }>>>;
+  /** What exports contain, by the noun of its file. */
+  readonly exportsOfPerson?: Readonly<Record<string, Exported<ExportedPerson>>>;
+  readonly exportsOfConversation?: Readonly<Record<string, Exported<ConversationRow>>>;
 }
 
-export type Expiring = 'files' | 'runs';
+/** A table, with how its rows go with what their columns name. */
+export type HeldTable<Column extends PropertyKey = string> = {
+  /** When they are removed with their account; absent if they go with rows of another table. */
+  readonly account?: Stage | readonly [Stage, rows: string];
+  /** The column with the key of a file that goes with the row. */
+  readonly file?: Column;
+  /** The noun of the file of exports that shows them. */
+  readonly exported?: string;
+} & { readonly [Name in Column]?: Going };
+
+/**
+ * When rows of an account are removed: `first` if they start work, with the `content` of its
+ * conversations, or `last`, with what others refer to. A tuple adds the SQL behind the table `t`
+ * that finds the rows, unless their own `account_id` does.
+ */
+export type Stage = 'first' | 'content' | 'last';
+
+/**
+ * How a row goes with the message, the conversation or the person that a column names:
+ * - `removed`: features/compliance/remove-rows.ts deletes it;
+ * - `purged`: `purgeMessages` or `purgeConversation` deletes or blanks it;
+ * - `erased`: `blankPerson` or `erasePerson` deletes or blanks it.
+ */
+export type Going = 'removed' | 'purged' | 'erased';
+
+/** A purged message, and the moment from which the ids of its notifications are made. */
+export interface PurgedMessage {
+  readonly id: string;
+  readonly at: string;
+}
+
+export type Expiring = 'files' | 'notifications' | 'runs';
 
 export type Expire = (tx: Tx, accountId: string, days: number, limit: number) => Promise<RemovedRows>;
 
 export interface RemovedRows {
   readonly rows: number;
-  /** How many of `rows` are runs. */
-  readonly runs: number;
+  /** How many of `rows` are runs or notifications. */
+  readonly runs?: number;
+  readonly notifications?: number;
   /** The keys of the files that are now unreferenced. */
-  readonly keys: readonly string[];
+  readonly keys?: readonly string[];
 }
 
 export interface DeletedConversation {
@@ -92,6 +126,8 @@ export interface ErasedPerson {
   readonly names: readonly string[];
   /** The names that are long enough to be found within texts. */
   readonly texts: readonly string[];
+  /** Finds the names in titles that Parley wrote, in Postgres; null without names. */
+  readonly title: string | null;
   /** Whether the messages that the person wrote are removed as well. */
   readonly removesMessages: boolean;
   readonly signal: AbortSignal;
@@ -104,15 +140,21 @@ export interface ExportedPerson {
   readonly email: string | null;
 }
 
-export type ExportLines<About> = (
+/** Returns the lines of a file in pages, or its only document. */
+export type Exported<About> = (
   db: Db,
   files: ExportFiles,
   about: About,
-) => AsyncIterable<readonly object[]>;
+) => AsyncIterable<readonly object[]> | Promise<object>;
 
 export interface ExportFiles {
   /** Replaces the store of files where resources are presented. */
   readonly downloads: Downloads;
+  /** The number of lines of each noun, and of what they contain. */
+  readonly counts: Record<string, number>;
   /** Adds the file to the archive. Returns its path there. */
   refer(file: Pick<StoredFile, 'key'>): string;
+  /** Announces `more` steps. */
+  expect(more: number): void;
+  step(done: number): void;
 }

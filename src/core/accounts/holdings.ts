@@ -1,0 +1,31 @@
+import type { Holdings } from '../resources/holdings.ts';
+import { readAvatarKey } from './avatars/avatars.ts';
+import { blankPerson } from './persons.ts';
+
+const OF_GROUP = 'JOIN messaging_groups g ON g.id = t.group_id WHERE g.account_id = $1';
+const OF_ACTOR = 'JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1';
+
+export const accountHoldings: Holdings = {
+  tables: {
+    accounts: { account: ['last', 'WHERE t.id = $1'] },
+    roles: { account: 'last', exported: 'profile' },
+    actors: { account: 'last', exported: 'profile' },
+    entities: { account: 'last' },
+    messaging_groups: { account: 'last' },
+    group_members: { account: ['last', OF_GROUP], actor_id: 'erased' },
+    users: { account: 'last', exported: 'profile' },
+    api_keys: { account: 'last' },
+    presences: { account: ['last', OF_ACTOR] },
+    tickets: { account: 'last', actor_id: 'removed' },
+    refresh_tokens: { account: ['last', OF_ACTOR], actor_id: 'removed' },
+    avatars: { account: 'content', actor_id: 'removed', file: 's3_key', exported: 'profile' },
+    idempotency_keys: { account: 'content' },
+  },
+  blankPerson: (tx, { id }) => blankPerson(tx, id),
+  exportsOfPerson: {
+    async profile(db, files, { account_id: _, ...profile }) {
+      const key = await readAvatarKey(db, profile.id);
+      return { ...profile, avatar_url: key === undefined ? null : files.refer({ key }) };
+    },
+  },
+};

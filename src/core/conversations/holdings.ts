@@ -1,0 +1,35 @@
+import type { Holdings } from '../resources/holdings.ts';
+import { presentParticipants } from '../resources/participant.ts';
+import { readBlocksOf } from './blocks.ts';
+import { readAllParticipants, readMembershipsOf } from './participant-store.ts';
+
+/** The row of a conversation goes once nothing else is in it (deleteEmptyConversation). */
+export const conversationHoldings: Holdings = {
+  tables: { conversations: { exported: 'conversation' } },
+  exportsOfPerson: { memberships: (db, _files, { id }) => readMembershipsOf(db, id) },
+  exportsOfConversation: {
+    async conversation(_db, _files, { changed_in: _, lane_behind: __, direct_key: ___, ...shown }) {
+      return shown;
+    },
+  },
+};
+
+/** Who is in a conversation, and who is kept from writing; exported behind the messages. */
+export const memberHoldings: Holdings = {
+  tables: {
+    participants: { exported: 'participants' },
+    blocks: { account: 'last', actor_id: 'removed', blocker_id: 'removed', exported: 'blocks' },
+  },
+  exportsOfPerson: { blocks: (db, _files, { id }) => readBlocksOf(db, id) },
+  exportsOfConversation: {
+    async *participants(db, _files, { id }) {
+      const rows = await readAllParticipants(db, id);
+      const shown = await presentParticipants(db, rows);
+      yield shown.map((participant, index) => ({
+        ...participant,
+        created_at: rows[index]!.created_at,
+        updated_at: rows[index]!.updated_at,
+      }));
+    },
+  },
+};

@@ -1,0 +1,82 @@
+import type { Db } from '../../platform/db/connection/handle.ts';
+import { readActors } from '../resources/actor.ts';
+import { type Downloads, readAttachments } from '../resources/attachment.ts';
+import type { ExportFiles, Holdings } from '../resources/holdings.ts';
+import { type MessageRow, presentForTeam } from '../resources/message.ts';
+import { presentRevision } from './editing/revision-store.ts';
+import {
+  allMessages,
+  allMessagesOf,
+  allReactionsOf,
+  conversationsOfAuthor,
+  countMessages,
+  reactionsByMessage,
+  revisionsByMessage,
+} from './whole-store.ts';
+
+/** Messages are purged and erased by features/compliance/, under the lock of a hold. */
+export const messageHoldings: Holdings = {
+  tables: {
+    messages: { exported: 'messages' },
+    message_revisions: { message_id: 'removed', exported: 'messages' },
+    attachments: { message_id: 'removed', file: 's3_key', exported: 'messages' },
+    reactions: { message_id: 'removed', exported: 'reactions' },
+    reacted_messages: { message_id: 'removed' },
+    pins: { message_id: 'removed' },
+    thread_reads: { message_id: 'removed' },
+  },
+  exportsOfPerson: {
+    messages: (db, files, { account_id, id }) => shown(db, files, messagesOf(db, files, account_id, id)),
+    reactions: (db, _files, { id }) => allReactionsOf(db, id),
+  },
+  exportsOfConversation: {
+    async *messages(db, files, { id }) {
+      files.expect(await countMessages(db, id));
+      yield* shown(db, files, allMessages(db, id));
+    },
+  },
+};
+
+async function* messagesOf(db: Db, files: ExportFiles, accountId: string, authorId: string) {
+  for await (const conversations of conversationsOfAuthor(db, accountId, authorId)) {
+    files.expect(conversations.reduce((sum, { messages }) => sum + messages, 0));
+    for (const { id } of conversations) yield* allMessagesOf(db, id, authorId);
+  }
+}
+
+/** Yields messages with revisions, reactions and attachments, whose `url` is the archive path. */
+async function* shown(db: Db, files: ExportFiles, pages: AsyncIterable<readonly MessageRow[]>) {
+  files.counts.revisions = 0;
+  for await (const rows of pages) {
+    const messages = await withEverything(db, files.downloads, rows);
+    for (const { revisions } of messages) files.counts.revisions += revisions.length;
+    yield messages;
+    files.step(rows.length);
+  }
+}
+
+/** Returns resources of the newest version as the team sees them, with all optional fields. */
+async function withEverything(db: Db, downloads: Downloads, rows: readonly MessageRow[]) {
+  const ids = rows.map(({ id }) => id);
+  const actorIds = rows.flatMap((row) => [row.sender_id ?? [], row.author_id ?? []].flat());
+  const actors = await readActors(db, [...new Set(actorIds)]);
+  const withFiles = rows.flatMap((row) => (row.has_attachments ? row.id : []));
+  const attachments = await readAttachments(db, downloads, withFiles);
+  const revisions = await revisionsByMessage(db, ids);
+  const reactions = await reactionsByMessage(db, ids);
+  return rows.map((row) => ({
+    ...presentForTeam(row, {
+      sender: actors.get(row.sender_id ?? '') ?? null,
+      author: actors.get(row.author_id ?? '') ?? null,
+      attachments: attachments.get(row.id) ?? [],
+    }),
+    conversation_id: row.conversation_id,
+    client_message_id: row.client_message_id,
+    reply_to_id: row.reply_to_id,
+    agent_run_id: row.agent_run_id,
+    mentions: row.mentions,
+    outcome: row.outcome,
+    revisions: (revisions.get(row.id) ?? []).map(presentRevision),
+    reactions: (reactions.get(row.id) ?? []).map(({ message_id: _, ...reaction }) => reaction),
+  }));
+}

@@ -1,0 +1,59 @@
+import { allHoldings } from '../../core/features/all-holdings.ts';
+import type { HeldTable, Holdings, Stage } from '../../core/resources/holdings.ts';
+import type { Database } from '../../platform/db/connection/database.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+
+/** Removes the rows that go with these messages or persons. Returns the keys of their files. */
+export async function removeRowsOf(
+  tx: Tx,
+  holdings: Holdings,
+  subject: 'message' | 'person',
+  ids: readonly string[],
+): Promise<string[]> {
+  const keys: string[] = [];
+  for (const [table, { file, ...held }] of tablesOf(holdings)) {
+    for (const [column, going] of Object.entries(held)) {
+      if (going !== 'removed' || (column === 'message_id') !== (subject === 'message')) continue;
+      const removed = await tx.query(removalBy(table, column, file), ids);
+      keys.push(...removed.flatMap(({ key }) => key ?? []));
+    }
+  }
+  return keys;
+}
+
+/**
+ * Removes the rows of an account that go at this stage, the last table first and `REMOVED_AT_ONCE`
+ * a transaction, until there are none.
+ */
+export async function removeRowsOfAccount(
+  database: Database,
+  stage: Stage,
+  accountId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const [table, { account }] of allHoldings().flatMap(tablesOf).reverse()) {
+    const [at, rows = 'WHERE t.account_id = $1'] = [account ?? []].flat();
+    if (at !== stage) continue;
+    for (let isMore = true; isMore && !signal.aborted; ) {
+      const removed = await database.query(removalOfAccount(table, rows), accountId, REMOVED_AT_ONCE);
+      isMore = removed.length === REMOVED_AT_ONCE;
+    }
+  }
+}
+
+const REMOVED_AT_ONCE = 2_000;
+
+function tablesOf({ tables }: Holdings): [table: string, held: HeldTable][] {
+  return Object.entries(tables as Readonly<Record<string, HeldTable>>);
+}
+
+function removalBy(table: string, column: string, file = 'NULL') {
+  return statement<[ids: readonly string[]], { key: string | null }>(`remove-by-${column}-from-${table}`)`
+    DELETE FROM ${table} WHERE ${column} = ANY($1) RETURNING ${file} AS key`;
+}
+
+function removalOfAccount(table: string, rows: string) {
+  return statement<[accountId: string, limit: number], object>(`remove-account-from-${table}`)`
+    DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT t.ctid FROM ${table} t ${rows} LIMIT $2)) RETURNING 1`;
+}
