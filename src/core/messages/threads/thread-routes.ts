@@ -13,8 +13,7 @@ import { type BriefRow, briefColumns } from '../../resources/message.ts';
 import { isReplyTo, readThreads } from '../../resources/thread.ts';
 import { readableMessage } from '../reading/readable-message.ts';
 import type { MessageRoutesOptions } from '../route-options.ts';
-import type { Timeline } from '../timeline/timeline.ts';
-import { SETTLE_WINDOW } from '../timeline/timeline-store.ts';
+import { readHead } from '../timeline/timeline-store.ts';
 
 export function threadRoutes({ database, files, directory, timeline }: MessageRoutesOptions): Route[] {
   const sources = { database, directory };
@@ -33,7 +32,12 @@ export function threadRoutes({ database, files, directory, timeline }: MessageRo
       async handle({ principal, params, query, url }) {
         const page = readPage(REPLIES, query, { message: params.id });
         const { row } = await readableMessage(sources, principal, params.id!);
-        if (page.after === null) await settle(timeline, row.conversation_id);
+        if (page.after === null) {
+          // Waits for sends in progress, so that no reply appears later between two that were listed.
+          const { conversation_id: conversationId } = row;
+          const { head: upTo, floor: after } = await readHead(database, conversationId);
+          await timeline.settle({ conversationId, after, upTo });
+        }
         const brief = await REPLY_PAGES.readPage(database, [row.id, principal.customer], page);
         const rows = await withLargeBodies(database, brief);
         const shown = await expandMessages(database, files, principal, rows, query['include[]'] ?? []);
@@ -68,12 +72,6 @@ export function threadRoutes({ database, files, directory, timeline }: MessageRo
       },
     }),
   ];
-}
-
-/** Waits for sends in progress, so that no reply appears later between two that were listed. */
-async function settle(timeline: Timeline, conversationId: string): Promise<void> {
-  const upTo = await timeline.head(conversationId);
-  await timeline.settle({ conversationId, after: Math.max(0, upTo - SETTLE_WINDOW), upTo });
 }
 
 const REPLIES = defineList('replies', ['integer']);

@@ -15,9 +15,10 @@ import {
   type CommittedMessage,
   MAX_NUMBERINGS,
   type Outgoing,
+  takeNumbers,
   type WriteOptions,
 } from './outgoing.ts';
-import { readHeads, type SequenceNumber } from './timeline-store.ts';
+import type { SequenceNumber } from './timeline-store.ts';
 
 /** The message that enters the timeline, chosen by `decide` under the lock. */
 export type Entry = NewEntry | WaitingEntry;
@@ -105,13 +106,24 @@ export class LockedWrites {
    * called with the result of `decide`, only for a written message. Rejects with ApiError
    * `service_unavailable` if Postgres or the counters are unavailable.
    */
-  async enter<E extends Entry | Withheld, Followed>(
+  enter<E extends Entry | Withheld, Followed>(
     conversationId: string,
     decide: Decide<E>,
     follow?: Follow<E, Followed>,
   ): Promise<Entered<E, Followed>> {
-    if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
-    return this.#attempt(conversationId, (attempt) => attempt.enter(decide, follow));
+    return this.#commit(conversationId, async (tx, conversation, numbers) => {
+      const entry: Entry | Withheld = await decide(tx, conversation);
+      if (entry.kind === 'withheld') return { result: entry as Entered<E, Followed> };
+      const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
+      if (known !== undefined) return { result: { row: known, resent: true } as Entered<E, Followed> };
+      const committed =
+        entry.kind === 'new'
+          ? await this.#writeNew(tx, entry.outgoing, numbers)
+          : await this.#writeWaiting(tx, conversation, { status: entry.status, entries: [entry] }, numbers);
+      const [message] = committed.messages;
+      const followed = (await follow?.(tx, message!, entry as Exclude<E, Withheld>)) as Followed;
+      return { result: { row: message!.row, resent: false, followed }, committed };
+    });
   }
 
   /**
@@ -119,100 +131,50 @@ export class LockedWrites {
    * the plan after the commit. `decide` and `follow` are as above, but `follow` is called even if
    * none enters. Rejects like `enter`; then nothing of the plan was done.
    */
-  async enterWaiting<Plan extends WaitingPlan>(
+  enterWaiting<Plan extends WaitingPlan>(
     conversationId: string,
     decide: (tx: Tx, conversation: ConversationRow) => Promise<Plan>,
     follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<void>,
   ): Promise<{ readonly plan: Plan; readonly rows: readonly MessageRow[] }> {
-    if (!this.#options.maySend()) throw unavailable('This node does not hold its lock on the database.');
-    return this.#attempt(conversationId, (attempt) => attempt.enterWaiting(decide, follow));
-  }
-
-  #attempt<Result>(
-    conversationId: string,
-    run: (attempt: WriteAttempt) => Promise<Result | undefined>,
-  ): Promise<Result> {
-    return this.#turns.run(conversationId, async () => {
-      for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
-        const result = await run(new WriteAttempt(this.#options, conversationId, numbering > 1));
-        if (result !== undefined) return result;
-      }
-      throw unavailable('No free sequence number was found.');
-    });
-  }
-}
-
-/** One transaction. Numbers that it took without using them are voided. */
-class WriteAttempt {
-  readonly #options: LockedWritesOptions;
-  readonly #conversationId: string;
-  /** Whether the counter is behind Postgres and is raised first. */
-  readonly #collided: boolean;
-  #taken: readonly SequenceNumber[] = [];
-
-  constructor(options: LockedWritesOptions, conversationId: string, collided: boolean) {
-    this.#options = options;
-    this.#conversationId = conversationId;
-    this.#collided = collided;
-  }
-
-  /** Returns undefined if the number was taken by another message. */
-  enter<E extends Entry | Withheld, Followed>(
-    decide: Decide<E>,
-    follow: Follow<E, Followed> | undefined,
-  ): Promise<Entered<E, Followed> | undefined> {
-    return this.#commit(async (tx, conversation) => {
-      const entry: Entry | Withheld = await decide(tx, conversation);
-      if (entry.kind === 'withheld') return { result: entry as Entered<E, Followed> };
-      const known = entry.kind === 'new' ? await findOriginal(tx, entry.outgoing) : undefined;
-      if (known !== undefined) return { result: { row: known, resent: true } as Entered<E, Followed> };
-      const committed =
-        entry.kind === 'new'
-          ? await this.#writeNew(tx, entry.outgoing)
-          : await this.#writeWaiting(tx, conversation, { status: entry.status, entries: [entry] });
-      const [message] = committed.messages;
-      const followed = (await follow?.(tx, message!, entry as Exclude<E, Withheld>)) as Followed;
-      return { result: { row: message!.row, resent: false, followed }, committed };
-    });
-  }
-
-  /** Returns undefined if one of the numbers was taken by another message. */
-  enterWaiting<Plan extends WaitingPlan>(
-    decide: (tx: Tx, conversation: ConversationRow) => Promise<Plan>,
-    follow: (tx: Tx, written: readonly CommittedMessage[], plan: Plan) => Promise<void>,
-  ): Promise<{ plan: Plan; rows: readonly MessageRow[] } | undefined> {
-    return this.#commit(async (tx, conversation) => {
+    return this.#commit(conversationId, async (tx, conversation, numbers) => {
       const plan = await decide(tx, conversation);
       const committed =
-        plan.entries.length === 0 ? undefined : await this.#writeWaiting(tx, conversation, plan);
+        plan.entries.length === 0 ? undefined : await this.#writeWaiting(tx, conversation, plan, numbers);
       const messages = committed?.messages ?? [];
       await follow(tx, messages, plan);
       return { result: { plan, rows: messages.map(({ row }) => row) }, committed };
     });
   }
 
-  async #commit<Result>(
-    work: (tx: Tx, conversation: ConversationRow) => Promise<Worked<Result>>,
-  ): Promise<Result | undefined> {
-    const { database, onCommitted, metrics } = this.#options;
-    try {
-      const { result, committed } = await database.transaction(async (tx) =>
-        work(tx, await lockConversation(tx, this.#conversationId)),
-      );
-      if (committed !== undefined) {
-        metrics.sends.inc(committed.messages.length);
-        void onCommitted(committed);
+  async #commit<Result>(conversationId: string, work: Work<Result>): Promise<Result> {
+    const { database, maySend, metrics, onCommitted, timeline } = this.#options;
+    if (!maySend()) throw unavailable('This node does not hold its lock on the database.');
+    return this.#turns.run(conversationId, async () => {
+      for (let numbering = 1; numbering <= MAX_NUMBERINGS; numbering++) {
+        const numbers: Numbers = { conversationId, isBehind: numbering > 1, taken: [] };
+        try {
+          const { result, committed } = await database.transaction(async (tx) =>
+            work(tx, await lockConversation(tx, conversationId), numbers),
+          );
+          if (committed !== undefined) {
+            metrics.sends.inc(committed.messages.length);
+            void onCommitted(committed);
+          }
+          return result;
+        } catch (error) {
+          // A hole would delay every reader by a second; a used number stays as it is. If this
+          // fails, readers settle the number.
+          if (numbers.taken.length > 0) timeline.void(numbers.taken).catch(() => {});
+          const isTaken = error instanceof NumberTaken || isUniqueViolation(error, 'messages_sequence');
+          if (!isTaken) throw asUnavailable(error);
+        }
       }
-      return result;
-    } catch (error) {
-      this.#voidUnused();
-      if (error instanceof NumberTaken || isUniqueViolation(error, 'messages_sequence')) return undefined;
-      throw asUnavailable(error);
-    }
+      throw unavailable('No free sequence number was found.');
+    });
   }
 
-  async #writeNew(tx: Tx, outgoing: Outgoing): Promise<Committed> {
-    const numbered = { message: outgoing.message, sequence: await this.#takeNumbers(tx, 1) };
+  async #writeNew(tx: Tx, outgoing: Outgoing, numbers: Numbers): Promise<Committed> {
+    const numbered = { message: outgoing.message, sequence: await this.#takeNumbers(tx, numbers, 1) };
     const [inserted] = await insertMessages(tx, [numbered]);
     if (inserted === undefined) throw new NumberTaken();
     return { outboxId: inserted.outboxId, messages: [asCommitted(outgoing, numbered, inserted)] };
@@ -222,9 +184,10 @@ class WriteAttempt {
     tx: Tx,
     { audience, roster_version: rosterVersion }: ConversationRow,
     { status, entries: messages }: WaitingPlan,
+    numbers: Numbers,
   ): Promise<Committed> {
-    const conversationId = this.#conversationId;
-    const firstSequence = await this.#takeNumbers(tx, messages.length);
+    const { conversationId } = numbers;
+    const firstSequence = await this.#takeNumbers(tx, numbers, messages.length);
     const entered = await enterTimeline(tx, { conversationId, firstSequence, status, messages });
     const [first] = entered;
     if (first === undefined || entered.length < messages.length) throw new NumberTaken();
@@ -237,36 +200,28 @@ class WriteAttempt {
   }
 
   /** Returns the first of `count` consecutive numbers. */
-  async #takeNumbers(tx: Tx, count: number): Promise<number> {
-    const { engine } = this.#options;
-    const conversationId = this.#conversationId;
-    const claim = { stream: conversationId, count };
-    const head = async () => {
-      const heads = await readHeads(tx, [conversationId]);
-      return heads.get(conversationId) ?? 0;
-    };
-    const [first] = await engine.reserve([this.#collided ? { ...claim, floor: await head() } : claim]);
-    const [seeded] = first === null ? await engine.reserve([{ ...claim, floor: await head() }]) : [first];
-    if (seeded === null || seeded === undefined) throw unavailable('No sequence number could be reserved.');
-    this.#taken = Array.from({ length: count }, (_, n) => ({ conversationId, sequence: seeded + n }));
-    return seeded;
-  }
-
-  /**
-   * A hole would delay every reader by a second; a used number stays as it is. If this fails,
-   * readers settle the number.
-   */
-  #voidUnused(): void {
-    if (this.#taken.length === 0) return;
-    this.#options.timeline.void(this.#taken).catch(() => {});
+  async #takeNumbers(tx: Tx, { conversationId, isBehind, taken }: Numbers, count: number): Promise<number> {
+    const claims = [{ stream: conversationId, count }];
+    const [first] = await takeNumbers(this.#options.engine, tx, claims, isBehind);
+    for (let n = 0; n < count; n++) taken.push({ conversationId, sequence: first! + n });
+    return first!;
   }
 }
 
-/** The result of an attempt, and the rows that it wrote into the timeline. */
-interface Worked<Result> {
-  readonly result: Result;
-  readonly committed?: Committed | undefined;
+/** The numbers of one transaction. Those that it took without using them are voided. */
+interface Numbers {
+  readonly conversationId: string;
+  /** Whether the counter is behind Postgres and is raised first. */
+  readonly isBehind: boolean;
+  readonly taken: SequenceNumber[];
 }
+
+/** Returns its result, and the rows that it wrote into the timeline. */
+type Work<Result> = (
+  tx: Tx,
+  conversation: ConversationRow,
+  numbers: Numbers,
+) => Promise<{ readonly result: Result; readonly committed?: Committed | undefined }>;
 
 /** Rolls the transaction back to retry with another number. */
 class NumberTaken extends Error {}

@@ -4,8 +4,9 @@ import type { Attachment } from '../../../contract/protocol/resources/attachment
 import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
+import type { Querier } from '../../../platform/db/connection/handle.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import { type Engine, EngineUnavailableError } from '../../../platform/engine/engine.ts';
+import { type Engine, EngineUnavailableError, type NumberRequest } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { ConversationFacts } from '../../conversations/directory.ts';
 import { presentAttachment } from '../../resources/attachment.ts';
@@ -15,6 +16,7 @@ import type { InsertedMessage, NumberedMessage } from './insert-store.ts';
 import type { NewMessage } from './new-message.ts';
 import { asNotifications } from './planned-notifications.ts';
 import type { Timeline } from './timeline.ts';
+import { readHeads } from './timeline-store.ts';
 
 /** A message to write, with facts for its event that the sender has read already. */
 export interface Outgoing {
@@ -72,6 +74,32 @@ export interface WriteOptions {
  * is replaced, but after so many conflicts the counter itself is wrong.
  */
 export const MAX_NUMBERINGS = 6;
+
+/**
+ * Returns for each claim the first of `count` consecutive numbers. With `isBehind`, the counters
+ * are behind Postgres (wiped, restored, rewound) and are raised first; absent ones always are.
+ */
+export async function takeNumbers(
+  engine: Engine,
+  db: Querier,
+  claims: readonly NumberRequest[],
+  isBehind: boolean,
+): Promise<number[]> {
+  const raising = async (some: readonly NumberRequest[]) => {
+    const ids = some.map(({ stream }) => stream);
+    const heads = await readHeads(db, ids);
+    return some.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! }));
+  };
+  const firsts = await engine.reserve(isBehind ? await raising(claims) : claims);
+  if (firsts.includes(null)) {
+    const seeded = await engine.reserve(await raising(claims.filter((_, index) => firsts[index] === null)));
+    for (const [index, first] of firsts.entries()) firsts[index] = first ?? seeded.shift()!;
+  }
+  return firsts.map((first) => {
+    if (first === null) throw new EngineUnavailableError('a counter kept vanishing');
+    return first;
+  });
+}
 
 /** Combines a message with the result of its insert. */
 export function asCommitted(

@@ -58,12 +58,10 @@ export interface TimelineRange {
   readonly forCustomer: boolean;
 }
 
-export interface SettledHead {
+export interface TimelineHead {
   readonly head: number;
+  /** The number below the lowest hole of the last SETTLE_WINDOW numbers. */
   readonly settled: number;
-}
-
-export interface TimelineHead extends SettledHead {
   /** The number of the last message up to `settled`: numbers after it are voids. */
   readonly visible: number;
   /** Ids of the texts being written: drafts, and messages up to `settled`. */
@@ -89,35 +87,6 @@ export async function readHead(
 ): Promise<{ head: number; floor: number }> {
   const [row] = await db.query(READ_HEAD, conversationId);
   return row!;
-}
-
-/** Returns where conversations stand, without those that have no row. */
-export function readStandings(
-  db: Querier,
-  conversationIds: readonly string[],
-): Promise<(TimelineHead & { id: string })[]> {
-  return db.query(READ_STANDINGS, conversationIds);
-}
-
-/**
- * Returns the number of the last message up to the bound of each conversation, of those that
- * customers may see or of all. `place` is the position in the arguments, from 1.
- */
-export function readVisibleHeads(
-  db: Querier,
-  conversationIds: readonly string[],
-  upTo: readonly number[],
-  forCustomer: boolean,
-): Promise<{ place: number; head: number }[]> {
-  return db.query(READ_VISIBLE_HEADS, conversationIds, upTo, forCustomer);
-}
-
-/** Returns the rows of a range in order, voids included. */
-export function readRange(
-  db: Querier,
-  { conversationId, after, upTo }: SequenceRange,
-): Promise<MessageRow[]> {
-  return db.query(READ_STRETCH, conversationId, after, upTo);
 }
 
 /** The key of a message on a page. */
@@ -177,14 +146,6 @@ export function readSentById(
   return db.query(READ_SENT_BY_ID, conversationId, ids, forCustomer);
 }
 
-/** The numbers of a range that have no row and are not settled. */
-export function readHoles(
-  db: Querier,
-  { conversationId, after, upTo }: SequenceRange,
-): Promise<{ sequence: number }[]> {
-  return db.query(READ_HOLES, conversationId, after, upTo);
-}
-
 /** Writes a void at each of these numbers without a row. Returns the numbers that it wrote. */
 export function insertVoids(db: Querier, numbers: readonly SequenceNumber[]): Promise<VoidedNumber[]> {
   return db.query(
@@ -235,7 +196,8 @@ const READ_HEADS = statement<[conversationIds: readonly string[]], { conversatio
 )`
     SELECT c.id AS conversation_id, h.head FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`;
 
-const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>(
+/** Where conversations stand, without those that have no row. */
+export const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>(
   'read-standings',
 )`
     SELECT c.id, newest.head, counted.settled, greatest(${purgedThrough('c.id')}, (
@@ -248,7 +210,11 @@ const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineH
     ) AS writing
     FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`;
 
-const READ_VISIBLE_HEADS = statement<
+/**
+ * The number of the last message up to the bound of each conversation, of those that customers may
+ * see or of all. `place` is the position in the arguments, from 1.
+ */
+export const READ_VISIBLE_HEADS = statement<
   [conversationIds: readonly string[], upTo: readonly number[], forCustomer: boolean],
   { place: number; head: number }
 >('read-visible-heads')`
@@ -260,15 +226,18 @@ const READ_VISIBLE_HEADS = statement<
       )) AS head
     FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place)`;
 
-const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>(
-  'read-holes',
-)`
+/** The numbers of a range that have no row and are not settled. */
+export const READ_HOLES = statement<
+  [conversationId: string, after: number, upTo: number],
+  { sequence: number }
+>('read-holes')`
     SELECT n AS sequence
     FROM ${headOf('$1')} h, generate_series(greatest($2::bigint, h.floor) + 1, least($3::bigint, h.head)) AS n
     WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
     ORDER BY n`;
 
-const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>(
+/** The rows of a range in order, voids included. */
+export const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>(
   'read-stretch',
 )`
     SELECT ${messageColumns('m')} FROM messages m

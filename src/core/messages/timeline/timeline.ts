@@ -5,14 +5,13 @@ import type { Metrics } from '../../../platform/metrics.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import {
   insertVoids,
+  READ_HOLES,
+  READ_STANDINGS,
+  READ_STRETCH,
+  READ_VISIBLE_HEADS,
   readHead,
-  readHoles,
-  readRange,
-  readStandings,
-  readVisibleHeads,
   type SequenceNumber,
   type SequenceRange,
-  type SettledHead,
   type TimelineHead,
 } from './timeline-store.ts';
 
@@ -36,26 +35,11 @@ export class Timeline {
   }
 
   /**
-   * Returns the highest number that was ever used; 0 if there is none. Numbers below it may still
-   * be unsettled.
+   * Returns for each conversation, in their order, the highest number that was ever used, the
+   * number up to which nothing can change any more, and the open texts. Does not wait for holes.
    */
-  async head(conversationId: string): Promise<number> {
-    return (await readHead(this.#database, conversationId)).head;
-  }
-
-  /**
-   * Returns the head, and the number up to which nothing can change any more: below the lowest hole
-   * of the last SETTLE_WINDOW numbers. Does not wait for holes.
-   */
-  async settledHead(conversationId: string): Promise<SettledHead> {
-    const [standing] = await this.standings([conversationId]);
-    const { head, settled } = standing!;
-    return { head, settled };
-  }
-
-  /** Like `settledHead` for several conversations, in their order, with their open texts. */
   async standings(conversationIds: readonly string[]): Promise<TimelineHead[]> {
-    const rows = await readStandings(this.#database, [...new Set(conversationIds)]);
+    const rows = await this.#database.query(READ_STANDINGS, [...new Set(conversationIds)]);
     const byId = new Map(rows.map(({ id, ...standing }) => [id, standing]));
     return conversationIds.map((id) => byId.get(id) ?? { head: 0, settled: 0, visible: 0, writing: [] });
   }
@@ -68,8 +52,8 @@ export class Timeline {
     asks: readonly { readonly conversationId: string; readonly upTo: number }[],
     forCustomer: boolean,
   ): Promise<number[]> {
-    const rows = await readVisibleHeads(
-      this.#database,
+    const rows = await this.#database.query(
+      READ_VISIBLE_HEADS,
       asks.map(({ conversationId }) => conversationId),
       asks.map(({ upTo }) => upTo),
       forCustomer,
@@ -85,14 +69,15 @@ export class Timeline {
    * when the caller first saw the hole), unless an owner's transaction is still open.
    */
   async read(stretch: SequenceRange, seenAtMs = performance.now()): Promise<MessageRow[]> {
+    const { conversationId, after, upTo } = stretch;
     for (let waited = false; ; waited = true) {
-      const rows = await readRange(this.#database, stretch);
+      const rows = await this.#database.query(READ_STRETCH, conversationId, after, upTo);
       const holes = await this.#unsettled(stretch, rows);
       if (holes.length === 0) {
         if (waited) this.#metrics.settles.inc();
         return rows.filter((row) => row.status !== 'void');
       }
-      await this.#waitOrVoid(stretch.conversationId, holes, seenAtMs);
+      await this.#waitOrVoid(conversationId, holes, seenAtMs);
     }
   }
 
@@ -100,19 +85,16 @@ export class Timeline {
    * Waits until every number of a range is a row or a void, for callers that read it in another
    * order. Returns true if it had to wait.
    */
-  async settle(range: SequenceRange): Promise<boolean> {
+  async settle({ conversationId, after, upTo }: SequenceRange): Promise<boolean> {
     const seenAtMs = performance.now();
     for (let waited = false; ; waited = true) {
-      const rows = await readHoles(this.#database, range);
+      const rows = await this.#database.query(READ_HOLES, conversationId, after, upTo);
       if (rows.length === 0) {
         if (waited) this.#metrics.settles.inc();
         return waited;
       }
-      await this.#waitOrVoid(
-        range.conversationId,
-        rows.map((row) => row.sequence),
-        seenAtMs,
-      );
+      const holes = rows.map(({ sequence }) => sequence);
+      await this.#waitOrVoid(conversationId, holes, seenAtMs);
     }
   }
 

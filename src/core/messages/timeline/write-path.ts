@@ -2,7 +2,6 @@ import { unavailable } from '../../../contract/protocol/errors.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { PipelinedConnection } from '../../../platform/db/connection/pipelined-connection.ts';
 import { isUnavailable } from '../../../platform/db/connection/unavailable.ts';
-import { EngineUnavailableError } from '../../../platform/engine/engine.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { directBlocked } from '../../conversations/access.ts';
 import { readBlockedIds } from '../../conversations/blocks.ts';
@@ -17,11 +16,12 @@ import {
   type CommittedMessage,
   MAX_NUMBERINGS,
   type Outgoing,
+  takeNumbers,
   type WriteOptions,
 } from './outgoing.ts';
 import { type NotificationPlan, type PlanNotifications, sizeOf } from './planned-notifications.ts';
 import { keyOf, Resends } from './resends.ts';
-import { readHeads, type SequenceNumber } from './timeline-store.ts';
+import type { SequenceNumber } from './timeline-store.ts';
 
 export interface WritePathOptions extends WriteOptions {
   readonly log: Logger;
@@ -309,36 +309,16 @@ export class WritePath {
   }
 
   /** Assigns each entry the next number of its conversation, in the order of the entries. */
-  async #number(entries: readonly Pending[], numbers: TakenNumbers, collided: boolean): Promise<void> {
+  async #number(entries: readonly Pending[], numbers: TakenNumbers, isBehind: boolean): Promise<void> {
     const byConversation = Map.groupBy(entries, (entry) => entry.outgoing.message.conversation_id);
     const claims = [...byConversation].map(([stream, { length: count }]) => ({ stream, count }));
-    // After a collision, the counter is behind Postgres (wiped, restored, rewound) and is raised
-    // first.
-    const floors = collided ? await this.#heads(claims.map(({ stream }) => stream)) : undefined;
-    const firsts = await this.#options.engine.reserve(
-      floors === undefined ? claims : claims.map((claim) => ({ ...claim, floor: floors.get(claim.stream)! })),
-    );
-    const unseeded = claims.filter((_, index) => firsts[index] === null);
-    if (unseeded.length > 0) {
-      const heads = await this.#heads(unseeded.map(({ stream }) => stream));
-      const seeded = await this.#options.engine.reserve(
-        unseeded.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! })),
-      );
-      for (const [index, { stream }] of unseeded.entries()) {
-        firsts[claims.findIndex((claim) => claim.stream === stream)] = seeded[index]!;
-      }
-    }
+    const { engine, database } = this.#options;
+    const firsts = await takeNumbers(engine, database.pipeline, claims, isBehind);
     for (const [index, { stream }] of claims.entries()) {
-      const first = firsts[index];
-      if (first === null || first === undefined) throw new EngineUnavailableError('a counter kept vanishing');
       for (const [offset, entry] of byConversation.get(stream)!.entries()) {
-        entry.number = numbers.take(stream, first + offset);
+        entry.number = numbers.take(stream, firsts[index]! + offset);
       }
     }
-  }
-
-  #heads(conversationIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    return readHeads(this.#options.database.pipeline, conversationIds);
   }
 
   /**
