@@ -17,16 +17,11 @@ export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>
   return [
     defineRoute({
       name: 'block_actor',
-      method: 'POST',
       path: '/v1/messaging/actors/:id/actions/block',
       summary: 'Block a customer for the team, or a user for yourself',
-      since: '1.2.harbor',
-      permission: 'messaging:update',
-      own: { permission: 'messaging:read', of: 'users in your direct messages' },
-      agents: false,
+      ...CHANGE,
       status: 201,
       mayExist: true,
-      response: Block,
       async change(tx, { principal, params, afterCommit }) {
         const blocked = await blockActor(tx, principal, params.id!);
         afterCommit(() => announce(blocked));
@@ -35,15 +30,10 @@ export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>
     }),
     defineRoute({
       name: 'unblock_actor',
-      method: 'POST',
       path: '/v1/messaging/actors/:id/actions/unblock',
       summary: 'End the block of a customer or a user',
-      since: '1.2.harbor',
-      permission: 'messaging:update',
-      own: { permission: 'messaging:read', of: 'users in your direct messages' },
-      agents: false,
+      ...CHANGE,
       status: 200,
-      response: Block,
       async change(tx, { principal, params, afterCommit }) {
         const blocked = await unblockActor(tx, principal, params.id!);
         afterCommit(() => announce(blocked));
@@ -75,6 +65,15 @@ export function blockRoutes(database: Database, rights: Pick<Rights, 'announce'>
     }),
   ];
 }
+
+const CHANGE = {
+  method: 'POST',
+  since: '1.2.harbor',
+  permission: 'messaging:update',
+  own: { permission: 'messaging:read', of: 'users in your direct messages' },
+  agents: false,
+  response: Block,
+} as const;
 
 const LIST = defineList('blocks', ['time', 'text']);
 

@@ -4,7 +4,6 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { readActors } from '../resources/actor.ts';
 import { type MailboxRow, readMailboxOf } from '../resources/mailbox.ts';
-import type { NewConversation } from './conversation-store.ts';
 import type { ConversationFacts } from './directory.ts';
 import type { RosterEntry } from './roster.ts';
 
@@ -12,49 +11,37 @@ import type { RosterEntry } from './roster.ts';
  * Returns whether the conversation is a case with an inbox. Mail to the inbox becomes messages of
  * the case, and replies can be sent as mail.
  */
-export function isBridged({
-  audience,
-  mailboxId,
-}: Pick<ConversationFacts, 'audience' | 'mailboxId'>): boolean {
+export function isBridged({ audience, mailboxId }: BridgeFacts): boolean {
   return audience === 'customer' && mailboxId !== null;
 }
 
+type BridgeFacts = Pick<ConversationFacts, 'audience' | 'mailboxId'>;
+
 /** Returns the channel of a reply to the customer that states none. */
-export function replyChannel(facts: Pick<ConversationFacts, 'audience' | 'mailboxId'>): Channel {
+export function replyChannel(facts: BridgeFacts): Channel {
   return isBridged(facts) ? 'email' : 'message';
 }
 
-/** The fields and participants that a new case takes from its inbox. */
-export interface Bridge {
-  readonly columns: Required<Pick<NewConversation, 'mailboxId' | 'assigneeId'>>;
-  /** In addition to those of the body: the assignee, who could not read the case otherwise. */
-  readonly participants: readonly RosterEntry[];
-}
-
 /**
- * Returns the bridge of a case created with `inbox_id`. `listed` are the participants of the body,
- * in its order. Throws ApiError unless the inbox exists and mail can reach every customer.
+ * Returns the assignee of a case created with `inbox_id`, or undefined if there is none. `listed`
+ * are the participants of the body, in its order. Throws ApiError unless the inbox exists and mail
+ * can reach every customer.
  */
-export async function bridgeOf(
+export async function assigneeOfBridge(
   tx: Tx,
-  {
-    accountId,
-    mailboxId,
-    listed,
-  }: {
-    readonly accountId: string;
-    readonly mailboxId: string;
-    readonly listed: readonly RosterEntry[];
-  },
-): Promise<Bridge> {
+  accountId: string,
+  mailboxId: string,
+  listed: readonly RosterEntry[],
+): Promise<MailboxAssignee | undefined> {
   const inbox = await readMailboxOf(tx, accountId, mailboxId);
   if (inbox === undefined) throw notFound('inbox', 'inbox_id');
-  await requireAddresses(tx, listed);
-  const assignee = await assigneeOfMailbox(tx, inbox);
-  return {
-    columns: { mailboxId, assigneeId: assignee?.id ?? null },
-    participants: assignee?.type === 'user' ? [{ type: 'user', actorId: assignee.id }] : [],
-  };
+  const customers = listed.filter(({ type }) => type === 'customer').map(({ actorId }) => actorId);
+  const actors = await readActors(tx, customers);
+  const index = listed.findIndex(({ type, actorId }) => type === 'customer' && !actors.get(actorId)?.handle);
+  if (index >= 0) {
+    throw invalid(`participants[${index}]`, 'The customer has no email address, so no mail can reach it.');
+  }
+  return assigneeOfMailbox(tx, inbox);
 }
 
 export interface MailboxAssignee {
@@ -75,13 +62,3 @@ export async function assigneeOfMailbox(
 const READ_ASSIGNEE = statement<[id: string], MailboxAssignee>('read-assignee-of-inbox')`
     SELECT id, type FROM actors
     WHERE id = $1 AND deactivated_at IS NULL AND (type = 'group' OR (type = 'user' AND NOT customer))`;
-
-/** Throws `validation_failed` with the param of the first customer without an address. */
-async function requireAddresses(tx: Tx, listed: readonly RosterEntry[]): Promise<void> {
-  const customers = listed.filter(({ type }) => type === 'customer').map(({ actorId }) => actorId);
-  const actors = await readActors(tx, customers);
-  const index = listed.findIndex(({ type, actorId }) => type === 'customer' && !actors.get(actorId)?.handle);
-  if (index >= 0) {
-    throw invalid(`participants[${index}]`, 'The customer has no email address, so no mail can reach it.');
-  }
-}

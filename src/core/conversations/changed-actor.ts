@@ -13,16 +13,14 @@ export async function showChangedActor(
   database: Database,
   { actor_id: actorId }: ActorChanged,
 ): Promise<void> {
-  for (let after: string | undefined = ''; after !== undefined; ) {
+  let after: string | undefined = '';
+  while (after !== undefined) {
     const last: string = after;
     after = await database.transaction(async (tx) => {
       const rows = await tx.query(TOUCH, actorId, last, AT_ONCE);
       await enqueueRowsChanged(tx, 'participant.updated', rows);
-      if (rows.length < AT_ONCE) return undefined;
-      return rows
-        .map(({ conversation_id }) => conversation_id)
-        .sort()
-        .at(-1);
+      const ids = rows.map(({ conversation_id }) => conversation_id).sort();
+      return ids.length < AT_ONCE ? undefined : ids.at(-1);
     });
   }
 }

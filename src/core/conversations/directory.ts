@@ -12,7 +12,8 @@ import type { Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { CUSTOMER_SERVICE } from '../accounts/groups.ts';
 import { ACTOR_JSON, isBlockedByTeam } from '../resources/actor.ts';
-import { IS_MEMBER } from '../resources/participant.ts';
+import type { ConversationRow } from '../resources/conversation.ts';
+import { IS_MEMBER, type ShownParticipant } from '../resources/participant.ts';
 
 /** The cached facts of a conversation that each send, subscription and notification needs. */
 export interface ConversationFacts {
@@ -106,9 +107,9 @@ export class ConversationDirectory {
     rosterVersion: number,
   ): ConversationFacts | undefined | Promise<ConversationFacts | undefined> {
     const facts = this.#cache.get(conversationId);
-    if (facts instanceof Promise)
-      return facts.then((read) => this.#renewed(conversationId, read, rosterVersion));
-    return this.#renewed(conversationId, facts, rosterVersion);
+    return facts instanceof Promise
+      ? facts.then((read) => this.#renewed(conversationId, read, rosterVersion))
+      : this.#renewed(conversationId, facts, rosterVersion);
   }
 
   #renewed(
@@ -129,33 +130,37 @@ function subjectsOf(facts: ConversationFacts | undefined, id: string): string[] 
   return subjects;
 }
 
-interface DirectoryRow {
-  id: string;
-  account_id: string;
-  type: ConversationType;
-  audience: ConversationAudience;
-  status: 'active' | 'archived';
-  title: string | null;
-  deleted_at: string | null;
-  is_blocked: boolean;
-  persona: ActorFields | null;
-  inbox_id: string | null;
-  roster_version: number;
-  purged_through: number;
-}
+type DirectoryRow = Pick<
+  ConversationRow,
+  | 'id'
+  | 'account_id'
+  | 'type'
+  | 'audience'
+  | 'status'
+  | 'title'
+  | 'deleted_at'
+  | 'is_blocked'
+  | 'inbox_id'
+  | 'roster_version'
+  | 'purged_through'
+> & { persona: ActorFields | null };
 
-interface MemberRow extends ActorFields {
+interface MemberRow
+  extends ActorFields,
+    Pick<
+      ShownParticipant,
+      | 'role'
+      | 'notifications'
+      | 'muted_until'
+      | 'membership'
+      | 'agent_trigger_policy'
+      | 'agent_trigger_keywords'
+    > {
   conversation_id: string;
   participant_id: string;
   participant_type: Participant['type'];
-  role: Participant['role'];
-  notifications: Participant['notifications'];
-  muted_until: string | null;
-  membership: Participant['membership'];
   deactivated: boolean;
   blocked: boolean;
-  agent_trigger_policy: Participant['agent_trigger_policy'];
-  agent_trigger_keywords: readonly string[];
   agent_id: string | null;
   agent_slug: string | null;
 }
@@ -195,31 +200,23 @@ function toFacts(row: DirectoryRow, members: readonly MemberRow[]): Conversation
 }
 
 function toMember(row: MemberRow): Member {
+  const { notifications, muted_until: until } = row;
+  const muteEndsMs = until === null ? Infinity : Date.parse(until);
   return {
     participantId: row.participant_id,
     type: row.participant_type,
     role: row.role,
-    mutedUntilMs: mutedUntilMs(row),
+    mutedUntilMs: notifications === 'muted' ? muteEndsMs : 0,
     deactivated: row.deactivated,
     blocked: row.blocked,
     actor: presentActor(row),
   };
 }
 
-function mutedUntilMs({ notifications, muted_until }: MemberRow): number {
-  if (notifications !== 'muted') return 0;
-  return muted_until === null ? Infinity : Date.parse(muted_until);
-}
-
 function toAgents(row: MemberRow): AgentMember[] {
-  const {
-    id: actorId,
-    agent_id: id,
-    agent_slug: slug,
-    agent_trigger_policy: policy,
-    agent_trigger_keywords: keywords,
-  } = row;
-  return policy === null ? [] : [{ actorId, id, slug, policy, keywords }];
+  const { agent_trigger_policy: policy, agent_trigger_keywords: keywords } = row;
+  if (policy === null) return [];
+  return [{ actorId: row.id, id: row.agent_id, slug: row.agent_slug, policy, keywords }];
 }
 
 const READ_CONVERSATIONS = statement<[ids: readonly string[], personaName: string], DirectoryRow>(

@@ -19,7 +19,7 @@ import { readHeadOfReader } from './conversation-store.ts';
 import type { ConversationDirectory } from './directory.ts';
 import { lockOwnParticipant } from './locked-conversation.ts';
 import { CONVERSATION_READ } from './outbox-topics.ts';
-import { writeParticipant, writeReadPosition, writeSnooze } from './participant-store.ts';
+import { writeOwnState, writeParticipant } from './participant-store.ts';
 
 /**
  * Hides the conversation from the caller's list, or shows it again; the caller stays a member. The
@@ -82,7 +82,7 @@ export async function snooze(
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   const after = await readHeadOfReader(tx, conversationId, false);
-  await writeSnooze(tx, own.id, { until: until ?? 'infinity', after });
+  await writeOwnState(tx, own.id, { snoozed_until: until ?? 'infinity', snoozed_after: after });
   return conversation;
 }
 
@@ -93,7 +93,9 @@ export async function unsnooze(
   conversationId: string,
 ): Promise<ConversationRow> {
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
-  if (own.snoozed_until !== null) await writeSnooze(tx, own.id, null);
+  if (own.snoozed_until !== null) {
+    await writeOwnState(tx, own.id, { snoozed_until: null, snoozed_after: null });
+  }
   return conversation;
 }
 
@@ -126,7 +128,7 @@ export async function markRead(
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   if (sequence <= own.read_sequence) return { conversation, movedAt: undefined };
   await requireThere(tx, principal, conversationId, sequence);
-  const movedAt = await writeReadPosition(tx, own.id, sequence);
+  const movedAt = await writeOwnState(tx, own.id, { read_sequence: sequence });
   if (own.type === 'user') {
     await enqueue(tx, CONVERSATION_READ, {
       conversation_id: conversationId,

@@ -143,16 +143,12 @@ export function participantRoutes(
     }),
     defineRoute({
       name: 'mark_conversation_read',
-      method: 'POST',
       path: '/v1/messaging/conversations/:id/actions/mark-read',
       summary: "Move the caller's read position forward",
       since: '1.1.harbor',
-      permission: 'messaging:read',
+      ...OWN_STATE,
       customers: true,
-      query: ConversationQuery,
       body: MarkReadBody,
-      status: 200,
-      response: Conversation,
       async change(tx, { principal, params, query, body, afterCommit }) {
         const id = params.id!;
         const { conversation, movedAt } = await markRead(tx, principal, id, body.sequence);
@@ -165,17 +161,13 @@ export function participantRoutes(
     ...(['hide', 'unhide'] as const).map((move) =>
       defineRoute({
         name: `${move}_conversation`,
-        method: 'POST',
         path: `/v1/messaging/conversations/:id/actions/${move}`,
         summary:
           move === 'hide'
             ? "Hide a conversation from the caller's list"
             : "Show a hidden conversation in the caller's list again",
         since: '1.1.harbor',
-        permission: 'messaging:read',
-        query: ConversationQuery,
-        status: 200,
-        response: Conversation,
+        ...OWN_STATE,
         async change(tx, { principal, params, query, afterCommit }) {
           const row = await setHidden(tx, principal, params.id!, move);
           // Before the answer, so that a message sent after it shows the conversation again.
@@ -186,15 +178,11 @@ export function participantRoutes(
     ),
     defineRoute({
       name: 'snooze_conversation',
-      method: 'POST',
       path: '/v1/messaging/conversations/:id/actions/snooze',
       summary: 'Snooze a conversation for the caller, until a time or the next message',
       since: '1.2.harbor',
-      permission: 'messaging:read',
-      query: ConversationQuery,
+      ...OWN_STATE,
       body: SnoozeBody,
-      status: 200,
-      response: Conversation,
       rules: ({ body: { until } }) => (until ? requireComing(database, until, 'until') : undefined),
       async change(tx, { principal, params, query, body }) {
         const row = await snooze(tx, principal, params.id!, body.until ?? null);
@@ -203,14 +191,10 @@ export function participantRoutes(
     }),
     defineRoute({
       name: 'unsnooze_conversation',
-      method: 'POST',
       path: '/v1/messaging/conversations/:id/actions/unsnooze',
       summary: "End the caller's snooze of a conversation",
       since: '1.2.harbor',
-      permission: 'messaging:read',
-      query: ConversationQuery,
-      status: 200,
-      response: Conversation,
+      ...OWN_STATE,
       async change(tx, { principal, params, query }) {
         const row = await unsnooze(tx, principal, params.id!);
         return show(tx, principal, row, query['include[]']);
@@ -235,6 +219,14 @@ export function participantRoutes(
     }),
   ];
 }
+
+const OWN_STATE = {
+  method: 'POST',
+  permission: 'messaging:read',
+  query: ConversationQuery,
+  status: 200,
+  response: Conversation,
+} as const;
 
 const LIST = defineList('participants', ['time', 'text']);
 

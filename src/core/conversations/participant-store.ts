@@ -1,6 +1,5 @@
-import type { Updateable } from 'kysely';
+import { sql, type Updateable } from 'kysely';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { ActorType } from '../../contract/protocol/resources/actor.ts';
 import type { Participant } from '../../contract/protocol/resources/participant.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
@@ -60,10 +59,7 @@ export function writeParticipant(
 ): Promise<ParticipantRow> {
   return tx.kysely
     .updateTable('participants')
-    .set({
-      ...change,
-      ...touched(),
-    })
+    .set({ ...change, ...touched() })
     .where('id', '=', participantId)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -164,29 +160,21 @@ export async function isReader(tx: Tx, actorId: string, conversationId: string):
 }
 
 /**
- * Snoozes the conversation for a participant; null ends the snooze. No event follows, because other
- * readers do not see it.
+ * Writes what no other reader sees, so no event follows: the snooze or the read position. Returns
+ * the time by Postgres' clock.
  */
-export async function writeSnooze(
+export async function writeOwnState(
   tx: Tx,
   participantId: string,
-  snooze: { readonly until: string; readonly after: number } | null,
-): Promise<void> {
-  await tx.kysely
+  state: Pick<ParticipantChange, 'snoozed_until' | 'snoozed_after' | 'read_sequence'>,
+): Promise<string> {
+  const { at } = await tx.kysely
     .updateTable('participants')
-    .set({ snoozed_until: snooze?.until ?? null, snoozed_after: snooze?.after ?? null })
+    .set(state)
     .where('id', '=', participantId)
-    .execute();
-}
-
-/** Moves a read position. Returns the time by Postgres' clock. */
-export async function writeReadPosition(
-  tx: Tx,
-  participantId: string,
-  sequence: number,
-): Promise<string | undefined> {
-  const [moved] = await tx.query(MOVE_POSITION, participantId, sequence);
-  return moved?.at;
+    .returning(sql<string>`clock_timestamp()`.as('at'))
+    .executeTakeFirstOrThrow();
+  return at;
 }
 
 /**
@@ -209,44 +197,8 @@ export async function readAdminsOutside(
   tx: Tx,
   { id, account_id }: Pick<ConversationRow, 'id' | 'account_id'>,
 ): Promise<readonly string[]> {
-  const rows = await tx.kysely
-    .selectFrom('actors')
-    .innerJoin('roles', 'roles.id', 'actors.role_id')
-    .select('actors.id')
-    .where('actors.account_id', '=', account_id)
-    .where('actors.type', '=', 'user')
-    .where('actors.deactivated_at', 'is', null)
-    .where('roles.type', '=', 'admin')
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('participants')
-            .select('participants.id')
-            .where('participants.conversation_id', '=', id)
-            .whereRef('participants.actor_id', '=', 'actors.id'),
-        ),
-      ),
-    )
-    .orderBy('actors.id')
-    .execute();
+  const rows = await tx.query(READ_ADMINS_OUTSIDE, account_id, id);
   return rows.map((row) => row.id);
-}
-
-/** Returns the active users and agents of a group in its order, without customers. */
-export function readGroupMembers(
-  tx: Tx,
-  groupId: string,
-): Promise<{ readonly id: string; readonly type: ActorType }[]> {
-  return tx.kysely
-    .selectFrom('group_members')
-    .innerJoin('actors', 'actors.id', 'group_members.actor_id')
-    .select(['actors.id', 'actors.type'])
-    .where('group_members.group_id', '=', groupId)
-    .where('actors.type', 'in', ['user', 'agent'])
-    .where('actors.customer', '=', false)
-    .where('actors.deactivated_at', 'is', null)
-    .orderBy('group_members.position')
-    .execute();
 }
 
 /**
@@ -269,6 +221,14 @@ export const PARTICIPANTS = keysetList<
   order: 'oldest_first',
 });
 
+const READ_ADMINS_OUTSIDE = statement<[accountId: string, conversationId: string], { id: string }>(
+  'read-admins-outside',
+)`
+    SELECT a.id FROM actors a JOIN roles r ON r.id = a.role_id
+    WHERE a.account_id = $1 AND a.type = 'user' AND a.deactivated_at IS NULL AND r.type = 'admin'
+      AND NOT EXISTS (SELECT FROM participants p WHERE p.conversation_id = $2 AND p.actor_id = a.id)
+    ORDER BY a.id`;
+
 const READ_PARTICIPANT = statement<
   [conversationId: string, actorId: string | null, participantId: string],
   ShownParticipant
@@ -282,9 +242,3 @@ const FIND_READER = statement<[actorId: string, conversationId: string]>('find-r
       LEFT JOIN participants p
         ON p.actor_id = a.id AND p.conversation_id = $2 AND p.${IS_MEMBER}
     WHERE a.id = $1 AND (r.type = 'admin' OR p.id IS NOT NULL)`;
-
-// No event is published, because other readers do not see the position.
-const MOVE_POSITION = statement<[participantId: string, sequence: number], { at: string }>(
-  'move-read-position',
-)`
-    UPDATE participants SET read_sequence = $2 WHERE id = $1 RETURNING clock_timestamp() AS at`;

@@ -89,7 +89,9 @@ export async function changeParticipant(
   const { role, notifications, muted_until, ...others } = body;
   const isOwnState = isOwn && role === undefined && Object.keys(others).length === 0;
   if (!isOwnState) requirePermission(principal, 'messaging:update');
-  if (role !== undefined) refuseDirectRole(conversation, 'role');
+  if (role !== undefined && conversation.type === 'direct_message') {
+    throw invalid('role', 'A direct message has no roles: both of its users are members.');
+  }
   if (!isOwn) requireManager(principal, own);
   const set: ParticipantChange = {};
   if (role !== undefined && role !== participant.role) {
@@ -192,21 +194,11 @@ export async function removeEverywhere(
   await enqueueChanged(tx, changes);
 }
 
-/** Throws `validation_failed` for a direct message, in which both users have the role member. */
-export function refuseDirectRole({ type }: Pick<ConversationRow, 'type'>, param: string): void {
-  if (type !== 'direct_message') return;
-  throw invalid(param, 'A direct message has no roles: both of its users are members.');
-}
-
 /** Throws `resource_not_found` (param participant_id) if the participant is not a member. */
-export async function findMember(
-  tx: Tx,
-  conversationId: string,
-  participantId: string,
-): Promise<ParticipantRow> {
-  const participant = await membersOf(tx, conversationId).where('id', '=', participantId).executeTakeFirst();
-  if (participant !== undefined) return participant;
-  throw notFound('participant', 'participant_id');
+function findMember(tx: Tx, conversationId: string, participantId: string): Promise<ParticipantRow> {
+  return membersOf(tx, conversationId)
+    .where('id', '=', participantId)
+    .executeTakeFirstOrThrow(() => notFound('participant', 'participant_id'));
 }
 
 /** Inserts a row, or reactivates the former one with the new settings. */

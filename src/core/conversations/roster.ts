@@ -9,9 +9,10 @@ import {
 import type { ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
 import type { ParticipantInput } from '../../contract/protocol/resources/participant.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { createCustomer, findCustomer } from '../accounts/actors.ts';
 import { type NamedActor, readNamedActors } from '../resources/actor.ts';
-import { type NewParticipant, readGroupMembers } from './participant-store.ts';
+import type { NewParticipant } from './participant-store.ts';
 
 /** A future participant whose actor was checked. */
 export interface RosterEntry extends NewParticipant {
@@ -55,11 +56,18 @@ export async function readRoster(
   return entries;
 }
 
-/** Returns the active members of a group as participants, in the group's order. */
+/** Returns the active users and agents of a group, without customers, in the group's order. */
 export async function readGroupRoster(tx: Tx, groupId: string): Promise<RosterEntry[]> {
-  const members = await readGroupMembers(tx, groupId);
-  return members.map(({ id, type }) => ({ type: type === 'agent' ? 'agent' : 'user', actorId: id }));
+  const members = await tx.query(READ_GROUP_MEMBERS, groupId);
+  return members.map(({ id, type }) => ({ type, actorId: id }));
 }
+
+const READ_GROUP_MEMBERS = statement<[groupId: string], { id: string; type: 'user' | 'agent' }>(
+  'read-members-of-group',
+)`
+    SELECT a.id, a.type FROM group_members m JOIN actors a ON a.id = m.actor_id
+    WHERE m.group_id = $1 AND a.type IN ('user', 'agent') AND NOT a.customer AND a.deactivated_at IS NULL
+    ORDER BY m.position`;
 
 /**
  * Checks an agent's trigger (docs/contract.md#participants): keywords belong to the policy

@@ -8,7 +8,7 @@ import { enqueueChanged } from '../events/changes.ts';
 import type { ConversationRow } from '../resources/conversation.ts';
 import { directBlocked } from './access.ts';
 import { isPairBlocked, lockPair } from './blocks.ts';
-import { bridgeOf } from './bridge.ts';
+import { assigneeOfBridge } from './bridge.ts';
 import {
   type CreatedConversation,
   createUnlessThere,
@@ -74,23 +74,22 @@ type DirectBody = CreateConversationBody & { readonly type: 'direct_message' };
 async function groupInput(tx: Tx, principal: Principal, body: GroupBody): Promise<NewConversation> {
   const { accountId } = principal;
   const audience = body.audience ?? 'internal';
-  if (body.group_id !== undefined) await requireGroup(tx, accountId, body.group_id);
+  const { group_id: groupId = null, inbox_id: mailboxId = null } = body;
+  if (groupId !== null && !(await hasGroup(tx, accountId, groupId))) throw notFound('group', 'group_id');
   const listed = await readRoster(tx, { accountId, audience }, body.participants ?? [], prefixOf);
-  const copied = body.group_id === undefined ? [] : await readGroupRoster(tx, body.group_id);
-  const bridge =
-    body.inbox_id === undefined
-      ? undefined
-      : await bridgeOf(tx, { accountId, mailboxId: body.inbox_id, listed });
+  const copied = groupId === null ? [] : await readGroupRoster(tx, groupId);
+  const assignee = mailboxId === null ? undefined : await assigneeOfBridge(tx, accountId, mailboxId, listed);
+  // A user that is assigned takes part, since it could not read the case otherwise.
+  const assigned = assignee?.type === 'user' ? [{ type: assignee.type, actorId: assignee.id }] : [];
   return {
-    ...bridge?.columns,
     accountId,
     type: 'group',
     audience,
     title: body.title ?? null,
-    groupId: body.group_id ?? null,
-    participants: withOwner(
-      withCreator(principal, uniqueActors([...listed, ...copied, ...(bridge?.participants ?? [])])),
-    ),
+    groupId,
+    mailboxId,
+    assigneeId: assignee?.id ?? null,
+    participants: withOwner(withCreator(principal, uniqueActors([...listed, ...copied, ...assigned]))),
   };
 }
 
@@ -162,14 +161,7 @@ function withOwner(entries: readonly RosterEntry[]): RosterEntry[] {
 
 /** Keeps the first entry of each actor: the body's settings override those of a roster. */
 function uniqueActors(entries: readonly RosterEntry[]): RosterEntry[] {
-  const byActor = new Map<string, RosterEntry>();
-  for (const entry of entries) if (!byActor.has(entry.actorId)) byActor.set(entry.actorId, entry);
-  return [...byActor.values()];
-}
-
-async function requireGroup(tx: Tx, accountId: string, id: string): Promise<void> {
-  if (await hasGroup(tx, accountId, id)) return;
-  throw notFound('group', 'group_id');
+  return [...Map.groupBy(entries, ({ actorId }) => actorId).values()].map(([first]) => first!);
 }
 
 /** Makes the existing direct message active again and visible in the caller's list. */

@@ -5,7 +5,7 @@ import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { lockOwnParticipant } from '../conversations/locked-conversation.ts';
 import { CONVERSATIONS_READ, type ConversationRead } from '../conversations/outbox-topics.ts';
 import { type MarkedRead, requireThere } from '../conversations/own-state.ts';
-import { writeReadPosition } from '../conversations/participant-store.ts';
+import { writeOwnState } from '../conversations/participant-store.ts';
 import { IS_MEMBER } from '../resources/participant.ts';
 import { readPending, unreadOf } from './pending-store.ts';
 
@@ -22,7 +22,7 @@ export async function markUnread(
   const { conversation, own } = await lockOwnParticipant(tx, principal, conversationId);
   await requireThere(tx, principal, conversationId, sequence);
   if (sequence > own.read_sequence) return { conversation, movedAt: undefined };
-  return { conversation, movedAt: await writeReadPosition(tx, own.id, sequence - 1) };
+  return { conversation, movedAt: await writeOwnState(tx, own.id, { read_sequence: sequence - 1 }) };
 }
 
 /**
