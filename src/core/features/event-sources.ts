@@ -7,8 +7,8 @@ import {
 } from '../conversations/events.ts';
 import type { EventSource } from '../events/event-source.ts';
 import { messageEvents, unsentEvents } from '../messages/events.ts';
-import { pinEvents } from '../messages/pins/pin-events.ts';
-import { reactionEvents } from '../messages/reactions/reaction-events.ts';
+import { pinEvents } from '../messages/pins/pin.ts';
+import { reactionEvents } from '../messages/reactions/reactions.ts';
 import { notificationEvents } from '../notifications/feed/events.ts';
 import { installed } from './installed.ts';
 

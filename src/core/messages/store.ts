@@ -1,5 +1,4 @@
-import { sql, type UpdateObject } from 'kysely';
-import type { Notification } from '../../contract/protocol/resources/notification.ts';
+import { type Insertable, sql, type UpdateObject } from 'kysely';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -62,10 +61,7 @@ export function updateMessage(
 ): Promise<MessageRow> {
   return tx.kysely
     .updateTable('messages')
-    .set({
-      ...change,
-      ...touched(),
-    })
+    .set({ ...change, ...touched() })
     .where('id', '=', id)
     .where('conversation_id', '=', conversation_id)
     .returning(MESSAGE_COLUMNS)
@@ -200,15 +196,6 @@ const ENTER_TIMELINE = statement<
     )
     SELECT ${messageColumns('m')}, event.id AS outbox_id FROM entered m, event ORDER BY m.sequence`;
 
-/** The kind of a message outside the timeline. */
-export type Waiting =
-  | { readonly status: 'draft'; readonly sourceThreadMessageId: string | null }
-  | {
-      readonly status: 'scheduled';
-      /** RFC 3339. */
-      readonly scheduledAt: string;
-    };
-
 /**
  * Inserts a message that has no number yet, with its attachments. Returns undefined if its author
  * has a message with the same client_message_id in the conversation.
@@ -216,15 +203,13 @@ export type Waiting =
 export async function insertWaiting(
   tx: Tx,
   { attachments, ...message }: NewMessage,
-  waiting: Waiting,
+  waiting: Pick<Insertable<Schema['messages']>, 'status' | 'scheduled_at' | 'source_thread_message_id'>,
 ): Promise<MessageRow | undefined> {
   const row = await tx.kysely
     .insertInto('messages')
     .values({
       ...message,
-      status: waiting.status,
-      scheduled_at: waiting.status === 'scheduled' ? waiting.scheduledAt : null,
-      source_thread_message_id: waiting.status === 'draft' ? waiting.sourceThreadMessageId : null,
+      ...waiting,
       has_attachments: attachments.length > 0,
       // Both columns get the same time, because a row counts as changed once they differ.
       created_at: sql<string>`now()`,
@@ -247,18 +232,4 @@ export async function insertWaiting(
     )
     .execute();
   return row;
-}
-
-/** Sets the priority of a message's notifications, which are created after the commit. */
-export async function writePriority(
-  tx: Tx,
-  { id, conversation_id }: MessageKey,
-  priority: Notification['priority'],
-): Promise<void> {
-  await tx.kysely
-    .updateTable('messages')
-    .set({ priority })
-    .where('id', '=', id)
-    .where('conversation_id', '=', conversation_id)
-    .execute();
 }

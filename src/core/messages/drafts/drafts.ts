@@ -31,7 +31,10 @@ export async function openDraft(
   await supersedeOlder(tx, message, sourceThreadMessageId);
   const status = transition(MESSAGE_MOVES, 'draft', 'none');
   // A draft has no client_message_id, so no row with the same one can exist.
-  const row = (await insertWaiting(tx, message, { status, sourceThreadMessageId }))!;
+  const row = (await insertWaiting(tx, message, {
+    status,
+    source_thread_message_id: sourceThreadMessageId,
+  }))!;
   await enqueueRowsChanged(tx, 'draft.created', [row]);
   await moveWorkflow(tx, caseOf(row), 'draft_opened', by);
   return row;

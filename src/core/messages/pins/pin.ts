@@ -1,13 +1,17 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { PIN_LIMITS } from '../../../contract/protocol/resources/pin.ts';
+import type { MessagePinned } from '../../../contract/protocol/socket/event-data.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
+import { partOf } from '../../../platform/engine/frame.ts';
+import type { DomainEvent } from '../../../platform/engine/publish.ts';
 import { conversationGone, requireUnblocked, requireWriter } from '../../conversations/access.ts';
 import { lockConversation } from '../../conversations/conversation-store.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
+import { eventSource } from '../../events/event-source.ts';
 import type { MessageKey } from '../../resources/message.ts';
 import { requireThere } from '../editing/edit-rules.ts';
 import type { Readable } from '../reading/readable-message.ts';
@@ -110,3 +114,51 @@ export const PINS = keysetList<[conversationId: string], PinRow>({
     ['p.message_id', 'text'],
   ],
 });
+
+/** `message.pinned`, for the team: whether a message is pinned. */
+export const pinEvents = eventSource({
+  events: ['message.pinned'],
+  async read({ database }, changes) {
+    const ids = [...new Set(changes.map(({ id }) => id))];
+    return (await database.query(READ_PINS, ids)).map(pinEvent);
+  },
+  changed: {
+    conversation: {
+      arm: { part: 'pins', rows: 'pins p WHERE p.conversation_id = s.id AND p.changed_in >= $3::xid8' },
+      async since({ database }, conversationIds, since) {
+        return (await database.query(READ_CHANGED, conversationIds, since.xid)).map(pinEvent);
+      },
+    },
+  },
+});
+
+interface ChangedPin extends MessagePinned {
+  readonly conversation_id: string;
+  readonly sequence: number;
+  readonly at: string;
+}
+
+function pinEvent({ conversation_id, sequence, at, ...data }: ChangedPin): DomainEvent {
+  return {
+    event: 'message.pinned',
+    stream: conversation_id,
+    conversationId: conversation_id,
+    sequence,
+    resource: partOf(data.message_id, 'pin'),
+    at,
+    team: data,
+    customer: undefined,
+  };
+}
+
+const CHANGED_PINS = `
+    SELECT p.message_id, p.pinned_by, p.pinned_at, p.conversation_id, m.sequence, p.updated_at AS at
+    FROM pins p JOIN messages m ON m.id = p.message_id AND m.conversation_id = p.conversation_id AND m.status = 'sent'`;
+
+const READ_PINS = statement<[messageIds: readonly string[]], ChangedPin>('read-changed-pins-by-message')`
+    ${CHANGED_PINS} WHERE p.message_id = ANY($1) ORDER BY p.updated_at`;
+
+const READ_CHANGED = statement<[conversationIds: readonly string[], sinceXid: string], ChangedPin>(
+  'read-changed-pins',
+)`
+    ${CHANGED_PINS} WHERE p.conversation_id = ANY($1) AND p.changed_in >= $2::xid8 ORDER BY p.updated_at`;

@@ -32,10 +32,12 @@ export async function readableMessage(
 ): Promise<Readable> {
   const row = await readMessage(database, id);
   const facts = row && (await directory.facts(row.conversation_id));
-  if (facts !== undefined && isVisible(principal, row!, facts)) requirePresent(principal, facts);
-  const visible = facts !== undefined && mayRead(principal, facts) && isVisible(principal, row!, facts);
-  if (!visible) throw notFound('message', 'id');
-  return { row: row!, facts };
+  if (row === undefined || facts === undefined || !isVisible(principal, row, facts)) {
+    throw notFound('message', 'id');
+  }
+  requirePresent(principal, facts);
+  if (!mayRead(principal, facts)) throw notFound('message', 'id');
+  return { row, facts };
 }
 
 function isVisible(principal: Principal, row: MessageRow, facts: ConversationFacts): boolean {

@@ -9,15 +9,25 @@ import type { AuthorRow } from './schedule-store.ts';
 /**
  * Repeats the checks of a send when a scheduled message is due
  * (docs/contract.md#scheduled-messages). There is no credential at that time, so the author's
- * current rights count (`readAuthors`), undefined if there is no such actor. Throws the error of
- * the refused send. `conversation` is locked. Participants that the message mentions or replies to
- * may have left meanwhile, which does not stop it.
+ * current rights count (`readAuthors`), undefined if there is no such actor. Returns the error of
+ * the refused send, or undefined. `conversation` is locked. Participants that the message mentions
+ * or replies to may have left meanwhile, which does not stop it.
  */
-export function requireAuthor(
+export function refusalOf(...checked: Parameters<typeof requireAuthor>): ApiError | undefined {
+  try {
+    requireAuthor(...checked);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+}
+
+function requireAuthor(
   author: AuthorRow | undefined,
   message: Pick<MessageRow, 'visibility'>,
   conversation: Pick<ConversationRow, 'status' | 'deleted_at' | 'is_blocked'>,
-): asserts author is AuthorRow {
+): void {
   if (author === undefined || author.has_left) {
     throw new ApiError('invalid_credentials', 'The author was deactivated, or its key is no longer valid.');
   }

@@ -18,7 +18,7 @@ import type { LockedWrites, WaitingPlan } from '../timeline/locked-write.ts';
 import { asUnavailable, type CommittedMessage } from '../timeline/outgoing.ts';
 import { type AuthorRow, countAttempts, readAuthors, type ScheduledJob } from './schedule-store.ts';
 import { addDelivery } from './scheduled.ts';
-import { requireAuthor } from './scheduled-author.ts';
+import { refusalOf } from './scheduled-author.ts';
 
 export interface ScheduledDeliveryOptions {
   readonly database: Database;
@@ -141,7 +141,7 @@ export class ScheduledDelivery {
       }
       const reason = isSame(blamed, row)
         ? blamed.reason
-        : refusalOf(authors.get(row.author_id!), row, conversation);
+        : refusalOf(authors.get(row.author_id!), row, conversation)?.condition;
       if (reason !== undefined) this.#refuse(plan, row, reason);
       else if (plan.next === undefined) plan.entries.push({ id: row.id, senderId: row.sender_id });
     }
@@ -244,21 +244,6 @@ function isPutOff({ attempts, waits_ms }: DueRow): boolean {
 
 function isSame(refusal: Refusal | undefined, { id, attempts }: DueRow): refusal is Refusal {
   return refusal?.id === id && refusal.attempts === attempts;
-}
-
-/** Returns the condition of the author's refusal, or undefined if the message may be sent. */
-function refusalOf(
-  author: AuthorRow | undefined,
-  message: MessageRow,
-  conversation: ConversationRow,
-): string | undefined {
-  try {
-    requireAuthor(author, message, conversation);
-    return undefined;
-  } catch (error) {
-    if (error instanceof ApiError) return error.condition;
-    throw error;
-  }
 }
 
 function secondsBetween(from: string, to: string): number {

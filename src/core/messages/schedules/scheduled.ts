@@ -28,7 +28,11 @@ export async function scheduleMessage(tx: Tx, message: NewMessage, scheduledAt: 
   await shareConversation(tx, message.conversation_id);
   await requireComing(tx, scheduledAt, 'scheduled_at');
   const status = transition(MESSAGE_MOVES, 'schedule', 'none');
-  const row = await insertWaiting(tx, { ...message, kind: 'scheduled' }, { status, scheduledAt });
+  const row = await insertWaiting(
+    tx,
+    { ...message, kind: 'scheduled' },
+    { status, scheduled_at: scheduledAt },
+  );
   if (row === undefined) return findOriginal(tx, message);
   await addDelivery(tx, row, { runAt: scheduledAt });
   await enqueueRowsChanged(tx, 'scheduled.updated', [row]);

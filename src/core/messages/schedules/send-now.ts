@@ -5,7 +5,6 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { removeJob } from '../../../platform/db/queue/queue.ts';
 import { auditMessage } from '../../audit/audit.ts';
 import { enqueueRowsChanged } from '../../events/changes.ts';
-import type { ConversationRow } from '../../resources/conversation.ts';
 import type { MessageRow } from '../../resources/message.ts';
 import type { EditRequest } from '../editing/edit-message.ts';
 import { requireAuthority } from '../editing/edit-rules.ts';
@@ -13,8 +12,8 @@ import { followExternal } from '../sending/external-message.ts';
 import { requireApprovedSender } from '../sending/send-rules.ts';
 import { lockMessage } from '../store.ts';
 import type { LockedWrites } from '../timeline/locked-write.ts';
-import { type AuthorRow, readAuthors } from './schedule-store.ts';
-import { requireAuthor } from './scheduled-author.ts';
+import { readAuthors } from './schedule-store.ts';
+import { refusalOf } from './scheduled-author.ts';
 
 /**
  * Sends a scheduled message before its time, ahead of due ones of its conversation. The
@@ -36,7 +35,13 @@ export async function sendNow<Followed>(
       const status = 'scheduled';
       transition(MESSAGE_MOVES, 'send_now', current.status);
       const authors = await readAuthors(tx, [current.author_id], conversation.id);
-      const author = requireSendable(authors.get(current.author_id!), current, conversation);
+      const author = authors.get(current.author_id!);
+      const refusal = refusalOf(author, current, conversation);
+      if (refusal?.condition === 'resource_conflict') throw refusal;
+      if (refusal !== undefined) {
+        // Missing rights are the author's and not the caller's, so the error is a conflict.
+        throw new ApiError('resource_conflict', `The message cannot be sent. ${refusal.message}`);
+      }
       return { kind: 'waiting', id: row.id, status, senderId: current.sender_id, author };
     },
     async (tx, written, { author }) => {
@@ -44,7 +49,7 @@ export async function sendNow<Followed>(
       await removeJob(tx, sent.id);
       await enqueueRowsChanged(tx, 'scheduled.updated', [sent]);
       if (sent.visibility === 'external') {
-        if (author.customer) await followExternal(tx, written, 'customer_wrote', null);
+        if (author!.customer) await followExternal(tx, written, 'customer_wrote', null);
         else await followExternal(tx, written, 'reply_sent', principal.actor.id);
       }
       await auditMessage(tx, principal.actor.id, sent, 'scheduled.sent_now');
@@ -52,22 +57,4 @@ export async function sendNow<Followed>(
     },
   );
   return followed;
-}
-
-/**
- * Checks the author's rights as a delivery does. Missing rights are not the caller's, so the error
- * is a conflict.
- */
-function requireSendable(
-  author: AuthorRow | undefined,
-  message: MessageRow,
-  conversation: ConversationRow,
-): AuthorRow {
-  try {
-    requireAuthor(author, message, conversation);
-    return author;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.condition === 'resource_conflict') throw error;
-    throw new ApiError('resource_conflict', `The message cannot be sent. ${error.message}`);
-  }
 }

@@ -5,12 +5,12 @@ import { CreateAlertBody } from '../../../contract/protocol/resources/notificati
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 import type { TraceContext } from '../../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { type Answered, defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
 import { readableConversation, requireSender } from '../../conversations/access.ts';
 import { systemConversation } from '../../conversations/system-conversation.ts';
 import { expandMessage } from '../../resources/expanded-message.ts';
 import type { MessageRoutesOptions } from '../route-options.ts';
-import { writePriority } from '../store.ts';
 import { TEXT_ALONE } from '../timeline/new-message.ts';
 import type { Outgoing } from '../timeline/outgoing.ts';
 import { requireActive } from './external-message.ts';
@@ -63,12 +63,17 @@ export async function raiseAlert<Answer extends object>(
       return { kind: 'new', outgoing };
     },
     async (tx, written) => {
-      if (body.priority !== undefined) await writePriority(tx, written.row, body.priority);
+      const { id, conversation_id } = written.row;
+      if (body.priority !== undefined) await tx.query(WRITE_PRIORITY, id, conversation_id, body.priority);
       return answer(written.row, tx);
     },
   );
   return followed ?? answer(row);
 }
+
+// The notifications, which get the priority, are created after the commit.
+const WRITE_PRIORITY = statement<[id: string, conversationId: string, priority: string]>('write-priority')`
+    UPDATE messages SET priority = $3 WHERE id = $1 AND conversation_id = $2`;
 
 interface Place {
   readonly id: string;

@@ -33,7 +33,8 @@ export function threadRoutes({ database, files, directory, timeline }: MessageRo
         const page = readPage(REPLIES, query, { message: params.id });
         const { row } = await readableMessage(sources, principal, params.id!);
         if (page.after === null) {
-          // Waits for sends in progress, so that no reply appears later between two that were listed.
+          // Waits for sends in progress, so that no reply appears later between two that were
+          // listed.
           const { conversation_id: conversationId } = row;
           const { head: upTo, floor: after } = await readHead(database, conversationId);
           await timeline.settle({ conversationId, after, upTo });

@@ -8,13 +8,7 @@ import {
   type RowKey,
   rowKey,
 } from '../../resources/encoded-rows.ts';
-import {
-  type BriefRow,
-  briefColumns,
-  type MessageRow,
-  messageColumns,
-  type TimelineRow,
-} from '../../resources/message.ts';
+import { type BriefRow, briefColumns, messageColumns, type TimelineRow } from '../../resources/message.ts';
 
 /**
  * Numbers further below a conversation's highest are settled by definition: the write path never
@@ -162,7 +156,7 @@ interface VoidedNumber {
 }
 
 /** SQL: the number up to which messages were purged; 0 if the conversation does not exist. */
-function purgedThrough(conversationId: string): string {
+export function purgedThrough(conversationId: string): string {
   return `coalesce((SELECT purged_through FROM conversations WHERE id = ${conversationId}), 0)`;
 }
 
@@ -195,54 +189,6 @@ const READ_HEADS = statement<[conversationIds: readonly string[]], { conversatio
   'read-heads',
 )`
     SELECT c.id AS conversation_id, h.head FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} h`;
-
-/** Where conversations stand, without those that have no row. */
-export const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>(
-  'read-standings',
-)`
-    SELECT c.id, newest.head, counted.settled, greatest(${purgedThrough('c.id')}, (
-        SELECT v.sequence FROM messages v
-        WHERE v.conversation_id = c.id AND v.sequence <= counted.settled AND v.status = 'sent'
-        ORDER BY v.sequence DESC LIMIT 1
-      )) AS visible, ARRAY(
-      SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
-        AND coalesce(w.sequence, 0) <= counted.settled
-    ) AS writing
-    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`;
-
-/**
- * The number of the last message up to the bound of each conversation, of those that customers may
- * see or of all. `place` is the position in the arguments, from 1.
- */
-export const READ_VISIBLE_HEADS = statement<
-  [conversationIds: readonly string[], upTo: readonly number[], forCustomer: boolean],
-  { place: number; head: number }
->('read-visible-heads')`
-    SELECT c.place, greatest(${purgedThrough('c.id')}, (
-        SELECT sequence FROM messages
-        WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent'
-          AND (NOT $3::boolean OR visibility <> 'internal')
-        ORDER BY sequence DESC LIMIT 1
-      )) AS head
-    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place)`;
-
-/** The numbers of a range that have no row and are not settled. */
-export const READ_HOLES = statement<
-  [conversationId: string, after: number, upTo: number],
-  { sequence: number }
->('read-holes')`
-    SELECT n AS sequence
-    FROM ${headOf('$1')} h, generate_series(greatest($2::bigint, h.floor) + 1, least($3::bigint, h.head)) AS n
-    WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
-    ORDER BY n`;
-
-/** The rows of a range in order, voids included. */
-export const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>(
-  'read-stretch',
-)`
-    SELECT ${messageColumns('m')} FROM messages m
-    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
-    ORDER BY m.sequence`;
 
 type SentParams = [
   conversationId: string,

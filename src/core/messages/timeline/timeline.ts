@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/connection/database.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Engine } from '../../../platform/engine/engine.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
-import type { MessageRow } from '../../resources/message.ts';
+import { type MessageRow, messageColumns } from '../../resources/message.ts';
 import {
+  headOf,
   insertVoids,
-  READ_HOLES,
-  READ_STANDINGS,
-  READ_STRETCH,
-  READ_VISIBLE_HEADS,
+  purgedThrough,
   readHead,
   type SequenceNumber,
   type SequenceRange,
+  settledAfter,
   type TimelineHead,
 } from './timeline-store.ts';
 
@@ -144,3 +144,50 @@ export class Timeline {
  * which is cancelled by then.
  */
 const HOPELESS_MS = 15_000;
+
+/** Where conversations stand, without those that have no row. */
+const READ_STANDINGS = statement<[conversationIds: readonly string[]], TimelineHead & { id: string }>(
+  'read-standings',
+)`
+    SELECT c.id, newest.head, counted.settled, greatest(${purgedThrough('c.id')}, (
+        SELECT v.sequence FROM messages v
+        WHERE v.conversation_id = c.id AND v.sequence <= counted.settled AND v.status = 'sent'
+        ORDER BY v.sequence DESC LIMIT 1
+      )) AS visible, ARRAY(
+      SELECT w.id FROM messages w WHERE w.conversation_id = c.id AND w.streaming_state = 'streaming'
+        AND coalesce(w.sequence, 0) <= counted.settled
+    ) AS writing
+    FROM unnest($1::text[]) AS c(id), LATERAL ${headOf('c.id')} newest, LATERAL ${settledAfter('c.id', 'newest.floor')} counted`;
+
+/**
+ * The number of the last message up to the bound of each conversation, of those that customers may
+ * see or of all. `place` is the position in the arguments, from 1.
+ */
+const READ_VISIBLE_HEADS = statement<
+  [conversationIds: readonly string[], upTo: readonly number[], forCustomer: boolean],
+  { place: number; head: number }
+>('read-visible-heads')`
+    SELECT c.place, greatest(${purgedThrough('c.id')}, (
+        SELECT sequence FROM messages
+        WHERE conversation_id = c.id AND sequence <= c.up_to AND status = 'sent'
+          AND (NOT $3::boolean OR visibility <> 'internal')
+        ORDER BY sequence DESC LIMIT 1
+      )) AS head
+    FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS c(id, up_to, place)`;
+
+/** The numbers of a range that have no row and are not settled. */
+const READ_HOLES = statement<[conversationId: string, after: number, upTo: number], { sequence: number }>(
+  'read-holes',
+)`
+    SELECT n AS sequence
+    FROM ${headOf('$1')} h, generate_series(greatest($2::bigint, h.floor) + 1, least($3::bigint, h.head)) AS n
+    WHERE NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = $1 AND m.sequence = n)
+    ORDER BY n`;
+
+/** The rows of a range in order, voids included. */
+const READ_STRETCH = statement<[conversationId: string, after: number, upTo: number], MessageRow>(
+  'read-stretch',
+)`
+    SELECT ${messageColumns('m')} FROM messages m
+    WHERE m.conversation_id = $1 AND m.sequence > $2 AND m.sequence <= $3
+    ORDER BY m.sequence`;
