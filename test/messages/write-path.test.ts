@@ -1,10 +1,48 @@
+import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
+import { takeNumbers } from '../../src/core/messages/timeline/outgoing.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Querier } from '../../src/platform/db/connection/handle.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { addConversation, createGround, log, numbers, openWritePath, outgoing } from '../support/timeline.ts';
 import { until } from '../support/until.ts';
+
+t.test(
+  'calls that find a counter absent take their numbers in their order, and before later calls',
+  async (t) => {
+    const { database, conversationId } = await createGround(t);
+    const engine = new MemoryEngine();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const late: Querier = {
+      query: async (statement, ...values) => {
+        await released;
+        return database.pipeline.query(statement, ...values);
+      },
+    };
+    const take = (db: Querier) => takeNumbers(engine, db, [{ stream: conversationId, count: 2 }], false);
+    const first = take(database.pipeline);
+    const second = take(late);
+    t.strictSame(await first, [1]);
+    // The insert of the first message comes before any later flush.
+    await setImmediate();
+    const third = take(database.pipeline);
+    release();
+    t.strictSame([await second, await third], [[3], [5]]);
+  },
+);
+
+t.test('a counter is raised although the call before failed to', async (t) => {
+  const { database, conversationId } = await createGround(t);
+  const engine = new MemoryEngine();
+  const broken: Querier = { query: () => Promise.reject(new Error('no connection')) };
+  const take = (db: Querier) => takeNumbers(engine, db, [{ stream: conversationId, count: 2 }], false);
+  const first = take(broken);
+  const second = take(database.pipeline);
+  await t.rejects(first, /no connection/);
+  t.strictSame(await second, [1]);
+});
 
 t.test('messages get consecutive numbers in the order in which they came', async (t) => {
   const ground = await createGround(t);

@@ -84,21 +84,54 @@ export async function takeNumbers(
   db: Querier,
   claims: readonly NumberRequest[],
   isBehind: boolean,
-): Promise<number[]> {
-  const raising = async (some: readonly NumberRequest[]) => {
-    const ids = some.map(({ stream }) => stream);
-    const heads = await readHeads(db, ids);
-    return some.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! }));
+): Promise<readonly number[]> {
+  const firsts = await engine.reserve(isBehind ? await withFloors(db, claims) : claims);
+  return areTaken(firsts) ? firsts : takeAbsent(engine, db, claims, firsts);
+}
+
+/**
+ * Takes the numbers whose counters were absent. Calls that found the same counters absent wait for
+ * the first one to raise them, and take theirs at once: each reading the heads by itself would let
+ * a later call, which finds the counter, take its numbers before theirs.
+ */
+async function takeAbsent(
+  engine: Engine,
+  db: Querier,
+  claims: readonly NumberRequest[],
+  taken: readonly (number | null)[],
+): Promise<readonly number[]> {
+  let firsts = taken;
+  const take = async (raise: boolean) => {
+    const absent = claims.filter((_, index) => firsts[index] === null);
+    const more = [...(await engine.reserve(raise ? await withFloors(db, absent) : absent))];
+    firsts = firsts.map((first) => first ?? more.shift()!);
   };
-  const firsts = await engine.reserve(isBehind ? await raising(claims) : claims);
-  if (firsts.includes(null)) {
-    const seeded = await engine.reserve(await raising(claims.filter((_, index) => firsts[index] === null)));
-    for (const [index, first] of firsts.entries()) firsts[index] = first ?? seeded.shift()!;
+  for (let raise = raises.get(engine); raise !== undefined; raise = raises.get(engine)) {
+    await raise;
+    await take(false);
+    if (areTaken(firsts)) return firsts;
   }
-  return firsts.map((first) => {
-    if (first === null) throw new EngineUnavailableError('a counter kept vanishing');
-    return first;
-  });
+  const raise = take(true);
+  const ended = raise.catch(() => {}).finally(() => raises.delete(engine));
+  raises.set(engine, ended);
+  await raise;
+  if (!areTaken(firsts)) throw new EngineUnavailableError('a counter kept vanishing');
+  return firsts;
+}
+
+/** The call of `takeAbsent` that is raising counters. */
+const raises = new WeakMap<Engine, Promise<unknown>>();
+
+function areTaken(firsts: readonly (number | null)[]): firsts is readonly number[] {
+  return !firsts.includes(null);
+}
+
+async function withFloors(db: Querier, claims: readonly NumberRequest[]): Promise<NumberRequest[]> {
+  const heads = await readHeads(
+    db,
+    claims.map(({ stream }) => stream),
+  );
+  return claims.map((claim) => ({ ...claim, floor: heads.get(claim.stream)! }));
 }
 
 /** Combines a message with the result of its insert. */
