@@ -86,6 +86,8 @@ async function start(
     run: () => noteFeatures(database, list),
     onError: (error) => log.warn({ err: error }, 'writing which features are there failed'),
   });
+  // A loop begins with a pause, in which notes of a feature that is back would still be dropped.
+  noting.wake();
   disposer.add('features that are there', noting, (it) => it.close());
   const messaging = await openMessaging(part, { maxBatch, features }, data, access);
   // Set below: the tools of agents are derived from this table, which contains their own routes.

@@ -5,13 +5,14 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { pino } from 'pino';
 import t from 'tap';
 import { noteFeatures } from '../../src/app/feature-settings.ts';
 import { FEATURES } from '../../src/app/features.ts';
 import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES } from '../../src/app/left-out.ts';
 import type { Feature } from '../../src/core/features/feature.ts';
+import { beginAccountRemoval } from '../../src/features/compliance/account-removal.ts';
 import { openDatabase } from '../../src/platform/db/connection/database.ts';
 import type { Route } from '../../src/platform/http/pipeline/route.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -28,6 +29,8 @@ const HANDLED: Readonly<Record<string, { outbox: readonly string[]; jobs: readon
   'platform-events': { outbox: ['platform_events.raised'], jobs: [] },
   compliance: { outbox: [], jobs: ['compliance_job', 'finish_redaction'] },
 };
+type Sent = Readonly<Record<'agent_run' | 'agent_run_id' | 'email_status' | 'cc', unknown>>;
+const HEADERS = { 'Service-Version': '1.2.harbor' };
 const JOBS = 'graphile_worker._private_jobs';
 
 t.strictSame(
@@ -59,10 +62,11 @@ for (const folder of FOLDERS) {
 
     const { conversations } = app.demo;
     const path = `/v1/messaging/conversations/${conversations.group}/messages`;
-    const sent = await app.call<{ sequence: number }>('POST', path, {
-      body: { body: 'ahoy', client_message_id: randomUUID() },
-    });
+    const body = { body: 'ahoy', client_message_id: randomUUID() };
+    const sent = await app.call<Sent>('POST', path, { body, headers: HEADERS });
     t.equal(sent.status, 201);
+    const { agent_run, agent_run_id, email_status, cc } = sent.body;
+    t.strictSame([agent_run, agent_run_id, email_status, cc], [null, null, null, null]);
 
     const topics = HANDLED[folder] ?? { outbox: [], jobs: [] };
     for (const topic of [...topics.outbox, ...topics.outbox]) {
@@ -90,12 +94,31 @@ for (const folder of FOLDERS) {
   });
 }
 
+t.test('an account with rows of a feature that is left out is not removed', async (t) => {
+  const { url } = await createTestDatabase(t);
+  const env = { DATABASE_URL: url };
+  await t.test('a node with webhooks', async (t) => {
+    const app = await startTestApp(t, env);
+    const body = { url: 'https://hooks.example.com/in', event_types: ['message.created'] };
+    t.equal((await app.call('POST', '/v1/webhooks', { body, headers: HEADERS })).status, 201);
+  });
+  const { features } = await without('webhooks');
+  const { demo } = await startTestApp(t, env, undefined, { features });
+  const database = await openDatabase({ url, log: createLog('silent') });
+  t.teardown(() => database.close());
+  const remove = () => database.transaction((tx) => beginAccountRemoval(tx, demo.account_id));
+  await t.rejects(remove(), /has rows in webhooks, which no feature of this build removes/);
+  await database.pool.query('DELETE FROM webhooks');
+  t.equal((await remove()).id, demo.account_id);
+});
+
 t.test('search that was left out leaves no notes, and finds all once it is back', async (t) => {
   const { url } = await createTestDatabase(t);
   const env = { DATABASE_URL: url };
   let conversationId = '';
-  const pool = new pg.Pool({ connectionString: url });
-  t.teardown(() => pool.end());
+  const database = await openDatabase({ url, log: createLog('silent') });
+  t.teardown(() => database.close());
+  const { pool } = database;
   const setting = async () =>
     (await pool.query(`SELECT value FROM settings WHERE name = 'feature_search'`)).rows[0]?.value;
 
@@ -118,8 +141,6 @@ t.test('search that was left out leaves no notes, and finds all once it is back'
     await pool.query(
       `UPDATE settings SET created_at = created_at - interval '4 min' WHERE name = 'feature_search'`,
     );
-    const database = await openDatabase({ url, log: createLog('silent') });
-    t.teardown(() => database.close());
     await noteFeatures(database, features);
     t.equal(await setting(), 'left out');
     await pool.query('DELETE FROM search_changes');

@@ -191,7 +191,9 @@ export interface WaitingDigest {
 }
 
 export interface AccountRemoval {
-  /** Throws if a conversation of the account is under legal hold. */
+  /**
+   * Throws if the account cannot be removed: a legal hold, or rows of a feature that is missing.
+   */
   check(tx: Tx, accountId: string): Promise<void>;
   /** Throws as `check` does. */
   begin(tx: Tx, accountId: string): Promise<AccountRow>;

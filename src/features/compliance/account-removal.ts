@@ -24,21 +24,36 @@ export class HeldConversationsError extends Error {
   }
 }
 
+/** The account has rows that only a feature which this build lacks can remove. */
+export class MissingFeatureError extends Error {
+  constructor(accountId: string, tables: readonly string[]) {
+    super(
+      `The account ${accountId} has rows in ${tables.join(', ')}, which no feature of this build removes, so it is not deleted. Run this command of a build with the feature.`,
+    );
+  }
+}
+
 /**
  * Begins to remove an account (docs/operations.md#deleting-an-account): after the commit its
  * credentials end on every node and its rows are removed. Repeating it changes nothing. Throws
- * HeldConversationsError.
+ * HeldConversationsError and MissingFeatureError.
  */
 export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRow> {
   const account = await beginRemoval(tx, id);
-  await requireUnheld(tx, id);
+  await requireRemovable(tx, id);
   return account;
 }
 
-/** Throws HeldConversationsError. */
-export async function requireUnheld(tx: Tx, id: string): Promise<void> {
+/** Throws HeldConversationsError and MissingFeatureError. */
+export async function requireRemovable(tx: Tx, id: string): Promise<void> {
   const held = await readHeldIdsOf(tx, id, MAX_NAMED);
   if (held.length > 0) throw new HeldConversationsError(id, held);
+  const removed = allHoldings().flatMap(({ tables }) => Object.keys(tables));
+  const tables: string[] = [];
+  for (const { name, rows } of await tx.query(READ_REFERRING, removed)) {
+    if ((await tx.query(composeReadRow(name, rows), id)).length > 0) tables.push(name);
+  }
+  if (tables.length > 0) throw new MissingFeatureError(id, tables);
 }
 
 export type AccountRemovalOptions = Pick<NodeParts, 'database' | 'store' | 'log'>;
@@ -116,6 +131,24 @@ const WITHDRAW_UPLOADS = statement<[accountId: string]>('withdraw-uploads-of-acc
 
 const READ_UPLOAD = statement<[accountId: string]>('read-upload-of-account')`
     SELECT FROM uploads WHERE account_id = $1 LIMIT 1`;
+
+/** Tables whose rows keep an account, and do not go with rows of another table. */
+const READ_REFERRING = statement<[except: readonly string[]], { name: string; rows: string }>(
+  'read-tables-referring-to-accounts',
+)`
+    SELECT DISTINCT ON (name) k.conrelid::regclass::text AS name,
+      CASE k.confrelid WHEN 'accounts'::regclass THEN format('%I = $1', a.attname)
+        ELSE format('%I IN (SELECT id FROM actors WHERE account_id = $1)', a.attname) END AS rows
+    FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+    WHERE k.contype = 'f' AND k.confrelid IN ('accounts'::regclass, 'actors'::regclass)
+      AND k.conrelid::regclass::text <> ALL($1)
+      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = k.conrelid AND c.confdeltype = 'c')
+    ORDER BY name, k.confrelid = 'accounts'::regclass DESC`;
+
+function composeReadRow(table: string, rows: string) {
+  return statement<[accountId: string], object>(`read-row-of-account-in-${table}`)`
+    SELECT FROM ${table} WHERE ${rows} LIMIT 1`;
+}
 
 const CONVERSATIONS_AT_ONCE = 100;
 const MAX_NAMED = 100;

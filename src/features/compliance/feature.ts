@@ -2,7 +2,7 @@ import type { Feature } from '../../core/features/feature.ts';
 import { readMessage } from '../../core/resources/message.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import { beginAccountRemoval, removeAccounts, requireUnheld } from './account-removal.ts';
+import { beginAccountRemoval, removeAccounts, requireRemovable } from './account-removal.ts';
 import { afterDeleted } from './conversation-removal.ts';
 import { Eraser } from './eraser.ts';
 import { erasureRoutes } from './erasure-routes.ts';
@@ -24,7 +24,7 @@ export const compliance: Feature = {
       compliance_jobs: { account: 'content', file: 's3_key' },
     },
   },
-  accountRemoval: { check: requireUnheld, begin: beginAccountRemoval },
+  accountRemoval: { check: requireRemovable, begin: beginAccountRemoval },
   verifyExport: verifyArchive,
   open: ({ config, database, watch, store, signingKey, directory, engine, metrics, log, disposer }) => ({
     effects: {
