@@ -283,12 +283,13 @@ t.test("an agent's actions start other agents with its depth, and never itself",
   await sendMessage(made.id, 'done', { token });
   accepted(await app.call('PATCH', pathOf(made.id), { body: { title: 'Quarterdeck' }, token }));
   const runs = await settledRuns({ agent_id: watcher.id });
+  // The events of a conversation and of its messages start runs in no order.
   t.strictSame(
-    runs.map(({ input, depth, root_id }) => [(input as { event: string }).event, depth, root_id]),
+    runs.map(({ input, depth, root_id }) => [(input as { event: string }).event, depth, root_id]).sort(),
     [
       ['conversation.created', 2, run.id],
-      ['message.created', 2, run.id],
       ['conversation.updated', 2, run.id],
+      ['message.created', 2, run.id],
     ],
   );
   t.strictSame(await runsOf({ agent_id: doing.id, trigger_type: 'event' }), []);

@@ -49,6 +49,7 @@ t.test('certificates are read again, twice, and bad files change nothing', async
   node.child.kill('SIGTERM');
   const { code } = await node.ended;
   t.equal(code, 0);
+  await until(() => sockets.every(({ closeCode }) => closeCode() !== undefined), { what: 'closed sockets' });
   t.ok(
     sockets.every(({ closeCode }) => closeCode() === 4000),
     'all of them are sent away',
