@@ -1,11 +1,13 @@
 import t from 'tap';
 import { JobWorker } from '../../src/app/jobs/job-worker.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
+import type { Tx } from '../../src/platform/db/connection/handle.ts';
 import { statement } from '../../src/platform/db/connection/statement.ts';
 import { migrate } from '../../src/platform/db/migration/migrate.ts';
 import { DueWatch } from '../../src/platform/db/queue/due-watch.ts';
 import { addJob, purgeJobs, removeJob } from '../../src/platform/db/queue/queue.ts';
 import { defineTopic, handle } from '../../src/platform/db/queue/topic.ts';
+import type { Logger } from '../../src/platform/log.ts';
 import { createTestDatabase, startPostgres } from '../support/postgres.ts';
 import type { Teardown } from '../support/teardown.ts';
 import { log, NO_WATCH } from '../support/timeline.ts';
@@ -150,42 +152,60 @@ t.test('closing waits for a limited time, and then releases the jobs to other no
   t.match(job, { locked_at: null, attempts: 1 });
 });
 
-// The library's worker ends with an unhandled rejection if it cannot mark a job as done, and stops
-// waiting for jobs if its first query fails.
+// The library's worker ends with an unhandled rejection if it cannot mark a job as done, stops
+// waiting for jobs if its first query fails, and never ends if several such failures overlap.
 t.test('Postgres unavailable: the worker continues when it is back', async (t) => {
   const postgres = await startPostgres(t);
   const database = await open(t, postgres.url);
   await migrate(database, log);
   const done: string[] = [];
+  let begun = 0;
+  let failures = 0;
+  const { promise: killed, resolve: onKilled } = Promise.withResolvers<void>();
   const task = async ({ note }: Note) => {
-    if (note === 'fatal') await postgres.kill();
+    const index = FATAL.indexOf(note);
+    if (index !== -1) {
+      begun++;
+      if (begun === FATAL.length) onKilled(postgres.kill());
+      await killed;
+      // Each is marked as done once this has failed for the one before it.
+      await until(() => failures >= index, { what: `failure ${index}` });
+    }
     done.push(note);
   };
+  const counting = Object.assign(Object.create(log) as Logger, {
+    error(_about: unknown, message: string) {
+      if (message.startsWith('Failed to complete jobs')) failures++;
+    },
+  });
   await postgres.stop();
-  work(t, database, task);
+  work(t, database, task, counting);
   await postgres.start();
   await perform('begun while it was away');
-  await perform('fatal');
+  await perform(...FATAL);
   await postgres.start();
   await perform('afterwards');
 
-  async function perform(note: string): Promise<void> {
+  async function perform(...notes: string[]): Promise<void> {
+    const add = async (tx: Tx) => {
+      for (const note of notes) await addJob(tx, NOTE, { note });
+    };
     await until(
       () =>
-        database
-          .transaction((tx) => addJob(tx, NOTE, { note }))
-          .then(
-            () => true,
-            () => false,
-          ),
-      {
-        what: 'Postgres',
-      },
+        database.transaction(add).then(
+          () => true,
+          () => false,
+        ),
+      { what: 'Postgres' },
     );
     // A worker that misses what wakes it looks again after a minute (POLL_EVERY_MS).
-    await until(() => done.includes(note), { what: note, timeoutMs: 2 * PATIENCE_MS });
+    const isDone = () => notes.every((note) => done.includes(note));
+    await until(isDone, { what: notes.join(), timeoutMs: 2 * PATIENCE_MS });
   }
 });
+
+/** As many as run at once. */
+const FATAL = ['first', 'second', 'third', 'fourth'];
 
 async function open(t: Teardown, url: string): Promise<Database> {
   const database = await openDatabase({ url, log });
@@ -193,9 +213,14 @@ async function open(t: Teardown, url: string): Promise<Database> {
   return database;
 }
 
-function work(t: Teardown, database: Database, note: (payload: Note) => Promise<void>): JobWorker {
+function work(
+  t: Teardown,
+  database: Database,
+  note: (payload: Note) => Promise<void>,
+  workerLog = log,
+): JobWorker {
   const watch = new DueWatch({ database, log });
-  const worker = new JobWorker({ database, watch, handlers: [handle(NOTE, note)], log });
+  const worker = new JobWorker({ database, watch, handlers: [handle(NOTE, note)], log: workerLog });
   watch.start();
   t.teardown(async () => {
     await watch.close();

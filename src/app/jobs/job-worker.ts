@@ -122,8 +122,12 @@ export class JobWorker {
       if (isStopping) return;
       isStopping = true;
       timer.close();
-      void stopPool(pool, patienceMs).then(stopped.resolve);
+      void stopPool(pool, patienceMs);
     };
+    // The pool also ends by itself, and never resolves if several jobs could not be marked as done.
+    events.once('pool:gracefulShutdown', () => {
+      void settles(pool.promise, patienceMs + RELEASE_MS).then(() => stopped.resolve());
+    });
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
     let hasAsked = false;
