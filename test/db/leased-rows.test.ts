@@ -221,7 +221,7 @@ async function jobs() {
   const ids = Array.from({ length: COUNT }, () => newId('export'));
   await one.transaction(async (tx) => {
     for (const id of ids) {
-      const about = { accountId, subjectId: authorId, requestedBy: authorId } as const;
+      const about = { account_id: accountId, subject_id: authorId, requested_by: authorId } as const;
       await addComplianceJob(tx, { id, kind: 'user_export', ...about });
     }
   });

@@ -15,28 +15,10 @@ import { removeJob } from '../../platform/db/queue/queue.ts';
 import { purgeConversation } from './purge.ts';
 import { removeRowsOfAccount } from './remove-rows.ts';
 
-/** The account has conversations under legal hold: nothing of it is removed. */
-export class HeldConversationsError extends Error {
-  constructor(accountId: string, ids: readonly string[]) {
-    super(
-      `The account ${accountId} has conversations under legal hold, so it is not deleted. Release them first: ${ids.join(', ')}${ids.length === MAX_NAMED ? ', and perhaps more' : ''}`,
-    );
-  }
-}
-
-/** The account has rows that only a feature which this build lacks can remove. */
-export class MissingFeatureError extends Error {
-  constructor(accountId: string, tables: readonly string[]) {
-    super(
-      `The account ${accountId} has rows in ${tables.join(', ')}, which no feature of this build removes, so it is not deleted. Run this command of a build with the feature.`,
-    );
-  }
-}
-
 /**
  * Begins to remove an account (docs/operations.md#deleting-an-account): after the commit its
- * credentials end on every node and its rows are removed. Repeating it changes nothing. Throws
- * HeldConversationsError and MissingFeatureError.
+ * credentials end on every node and its rows are removed. Repeating it changes nothing. Throws as
+ * `requireRemovable` does.
  */
 export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRow> {
   const account = await beginRemoval(tx, id);
@@ -44,19 +26,28 @@ export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRo
   return account;
 }
 
-/** Throws HeldConversationsError and MissingFeatureError. */
+/** Throws if the account has conversations under legal hold, or rows of a feature that is missing. */
 export async function requireRemovable(tx: Tx, id: string): Promise<void> {
   const held = await readHeldIdsOf(tx, id, MAX_NAMED);
-  if (held.length > 0) throw new HeldConversationsError(id, held);
+  if (held.length > 0) {
+    const named = `${held.join(', ')}${held.length === MAX_NAMED ? ', and perhaps more' : ''}`;
+    throw new Error(
+      `The account ${id} has conversations under legal hold, so it is not deleted. Release them first: ${named}`,
+    );
+  }
   const removed = allHoldings().flatMap(({ tables }) => Object.keys(tables));
   const tables: string[] = [];
   for (const { name, rows } of await tx.query(READ_REFERRING, removed)) {
     if ((await tx.query(composeReadRow(name, rows), id)).length > 0) tables.push(name);
   }
-  if (tables.length > 0) throw new MissingFeatureError(id, tables);
+  if (tables.length > 0) {
+    throw new Error(
+      `The account ${id} has rows in ${tables.join(', ')}, which no feature of this build removes, so it is not deleted. Run this command of a build with the feature.`,
+    );
+  }
 }
 
-export type AccountRemovalOptions = Pick<NodeParts, 'database' | 'store' | 'log'>;
+type AccountRemovalOptions = Pick<NodeParts, 'database' | 'store' | 'log'>;
 
 /**
  * Removes the rest of accounts whose removal has begun, in bounded transactions, the account's row

@@ -53,7 +53,7 @@ export async function deleteConversation(tx: Tx, principal: Principal, id: strin
   await enqueueMembership(tx, 'conversation.removed', id);
   const { account_id } = conversation;
   await enqueue(tx, CONVERSATION_DELETED, { conversation_id: id, account_id, by });
-  await auditOf(tx, principal, id, 'conversation.deleted');
+  await audit(tx, { accountId: account_id, conversationId: id, actorId: by, action: 'conversation.deleted' });
   return readConversation(tx, id);
 }
 
@@ -78,7 +78,8 @@ export async function restoreConversation(
   await writeRestored(tx, id).catch(refuseSecondDirect);
   if (directKey !== null) await followBlocks(tx, accountId, directKey);
   await enqueueMembership(tx, 'conversation.added', id);
-  await auditOf(tx, principal, id, 'conversation.restored');
+  const actorId = principal.actor.id;
+  await audit(tx, { accountId, conversationId: id, actorId, action: 'conversation.restored' });
   return readConversation(tx, id);
 }
 
@@ -89,15 +90,12 @@ export async function afterDeleted(
 ): Promise<void> {
   for (const holdings of allHoldings()) await holdings.endWorkIn?.(database, { id, account_id, by });
   for (let isMore = true; isMore; ) {
-    const withdrawn = await database.transaction((tx) => withdrawSome(tx, id));
-    isMore = withdrawn === WITHDRAWN_AT_ONCE;
+    isMore = await database.transaction(async (tx) => {
+      const withdrawn = await withdrawAbout(tx, id, WITHDRAWN_AT_ONCE);
+      await enqueueUpdated(tx, withdrawn);
+      return withdrawn.length === WITHDRAWN_AT_ONCE;
+    });
   }
-}
-
-async function withdrawSome(tx: Tx, conversationId: string): Promise<number> {
-  const withdrawn = await withdrawAbout(tx, conversationId, WITHDRAWN_AT_ONCE);
-  await enqueueUpdated(tx, withdrawn);
-  return withdrawn.length;
 }
 
 function requireDeletable({ type, legal_hold }: ConversationRow): void {
@@ -126,15 +124,6 @@ async function enqueueMembership(
 function refuseSecondDirect(error: unknown): never {
   if (!isUniqueViolation(error, 'conversations_direct')) throw error;
   throw new ApiError('resource_conflict', 'The two users have begun another direct message since.');
-}
-
-function auditOf(
-  tx: Tx,
-  { accountId, actor }: Principal,
-  conversationId: string,
-  action: 'conversation.deleted' | 'conversation.restored',
-): Promise<void> {
-  return audit(tx, { accountId, conversationId, actorId: actor.id, action });
 }
 
 /** The reason in the outcome of drafts and scheduled messages. */

@@ -6,7 +6,7 @@ import { lockPerson } from '../../core/accounts/persons.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { requireAnotherAdmin } from '../../core/accounts/user-changes.ts';
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
-import { audit } from '../../core/audit/audit.ts';
+import { auditAccount } from '../../core/audit/audit.ts';
 import { readHeldConversationsOf } from '../../core/conversations/participant-store.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { Principal } from '../../platform/access/principal.ts';
@@ -31,10 +31,11 @@ export interface ErasureOptions {
  */
 export async function eraseUser(
   tx: Tx,
-  { accountId, actor }: Principal,
+  principal: Principal,
   id: string,
   messages: Erasure['messages'],
 ): Promise<ComplianceJobRow> {
+  const { accountId, actor } = principal;
   // Two admins cannot erase each other at the same moment.
   await lockAccount(tx, accountId);
   const person = await lockPerson(tx, accountId, id);
@@ -57,23 +58,10 @@ export async function eraseUser(
   await endExportsOf(tx, [id]);
   await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
   const jobId = newId('erasure');
-  await audit(tx, {
-    accountId,
-    conversationId: null,
-    actorId: actor.id,
-    action: 'user.erased',
-    details: { user_id: id, erasure_id: jobId, messages },
-  });
+  await auditAccount(tx, principal, 'user.erased', { user_id: id, erasure_id: jobId, messages });
   await enqueueRightsChanged(tx, [id]);
-  return addComplianceJob(tx, {
-    id: jobId,
-    accountId,
-    kind: 'user_erasure',
-    subjectId: id,
-    requestedBy: actor.id,
-    options: { ...options },
-    afterMs: SETTLE_MS,
-  });
+  const job = { id: jobId, account_id: accountId, subject_id: id, requested_by: actor.id };
+  return addComplianceJob(tx, { ...job, kind: 'user_erasure' }, { options, afterMs: SETTLE_MS });
 }
 
 /** Within this time every node has learned of the change and ended the person's sends. */

@@ -1,11 +1,12 @@
 import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
-import { audit, eventsNaming } from '../../core/audit/audit.ts';
+import { auditMessage, eventsNaming } from '../../core/audit/audit.ts';
 import { blankDetails } from '../../core/audit/retention.ts';
 import type { SigningKey } from '../../core/audit/signing-key.ts';
 import { lockConversationOf } from '../../core/conversations/conversation-store.ts';
 import { muteErased, readMembershipsOf } from '../../core/conversations/participant-store.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { rejectDraft } from '../../core/messages/drafts/drafts.ts';
 import { withdrawContent, withdrawOutside } from '../../core/messages/editing/withdraw-content.ts';
 import { MESSAGE_EDITED } from '../../core/messages/outbox-topics.ts';
@@ -29,18 +30,10 @@ import {
   endExportsOf,
   endJob,
   forgetNames,
-  namesOfEarlierErasures,
+  namesOfErasures,
 } from './jobs/job-store.ts';
-import type { JobWork } from './jobs/runner.ts';
+import type { JobContext } from './jobs/runner.ts';
 import { patternsOf, withoutPerson } from './without-person.ts';
-
-export interface EraserOptions {
-  readonly database: Database;
-  /** Signs the erasure of details in the audit. */
-  readonly signingKey: SigningKey;
-}
-
-type Patterns = ReturnType<typeof patternsOf>;
 
 /**
  * Erases the rest of a person after the response (erase.ts), in small repeatable transactions: its
@@ -50,42 +43,52 @@ type Patterns = ReturnType<typeof patternsOf>;
 export class Eraser {
   readonly #database: Database;
   readonly #signingKey: SigningKey;
+  readonly #job: ComplianceJobRow;
+  readonly #context: JobContext;
+  readonly #removesMessages: boolean;
 
-  constructor({ database, signingKey }: EraserOptions) {
+  constructor(
+    { database, signingKey }: Pick<NodeParts, 'database' | 'signingKey'>,
+    job: ComplianceJobRow,
+    context: JobContext,
+  ) {
     this.#database = database;
     this.#signingKey = signingKey;
+    this.#job = job;
+    this.#context = context;
+    this.#removesMessages = (job.options as unknown as ErasureOptions).messages === 'remove';
   }
 
-  readonly run: JobWork = async (job, { signal, progress }) => {
+  async run(): Promise<void> {
     const database = this.#database;
-    const { account_id: accountId, subject_id: id } = job;
-    const names = [...new Set(await namesOfEarlierErasures(database, id))];
+    const { account_id: accountId, subject_id: id } = this.#job;
+    const { signal, progress } = this.#context;
+    const names = await namesOfErasures(database, id);
     const patterns = patternsOf(names);
     const held: string[] = [];
-    const conversations = await this.#conversationsOf(job);
+    const conversations = await this.#conversations();
     // The feeds and the runs count as one more part.
     const total = conversations.length + 1;
     for (const [done, conversationId] of conversations.entries()) {
       progress(done, total);
-      signal.throwIfAborted();
-      if (await this.#eraseIn(conversationId, job, patterns, signal)) held.push(conversationId);
+      if (await this.#eraseIn(conversationId, patterns?.systemEvent)) held.push(conversationId);
     }
     progress(conversations.length, total);
     const texts = names.filter(({ length }) => length >= SEARCHED_LENGTH);
-    const { messages } = job.options as unknown as ErasureOptions;
     const title = patterns?.title ?? null;
-    const person = { accountId, id, names, texts, title, removesMessages: messages === 'remove', signal };
+    const person = { accountId, id, names, texts, title, removesMessages: this.#removesMessages, signal };
     for (const holdings of allHoldings()) await holdings.erasePerson?.(database, person);
-    await this.#eraseFromAudit(job, texts, signal);
+    await this.#eraseFromAudit(texts);
     await database.transaction(async (tx) => {
       await rewriteStoredAnswers(tx, accountId, [id], (answer) => withoutPerson(answer, id));
       const ended = { status: 'complete', done: total, total, result: { held_conversations: held } } as const;
-      if ((await endJob(tx, job, ended)) && held.length === 0) await forgetNames(tx, id);
+      if ((await endJob(tx, this.#job, ended)) && held.length === 0) await forgetNames(tx, id);
     });
-  };
+  }
 
   /** Returns conversations in which the person has ever participated, written or reacted. */
-  async #conversationsOf({ account_id, subject_id }: ComplianceJobRow): Promise<string[]> {
+  async #conversations(): Promise<string[]> {
+    const { account_id, subject_id } = this.#job;
     const ids = new Set<string>();
     for await (const rows of readMembershipsOf(this.#database, subject_id)) {
       for (const { conversation_id } of rows) ids.add(conversation_id);
@@ -97,51 +100,35 @@ export class Eraser {
     return [...ids];
   }
 
-  /** Returns whether the conversation is held, in which case only the membership is changed. */
-  async #eraseIn(
-    conversationId: string,
-    job: ComplianceJobRow,
-    patterns: Patterns,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const database = this.#database;
-    const isHeld = await database.transaction(async (tx) => {
-      const isHeld = await lockHold(tx, job, conversationId);
-      const participantId = await muteErased(tx, conversationId, job.subject_id);
-      if (participantId !== undefined) {
-        await enqueueChanged(tx, [
-          { event: 'participant.updated', id: participantId, stream: conversationId },
-        ]);
-      }
-      if (!isHeld) await endExportsOf(tx, [conversationId]);
-      return isHeld;
-    });
+  /**
+   * Returns whether the conversation is held, in which case only the membership is changed. `name`
+   * finds the names in texts of Parley.
+   */
+  async #eraseIn(conversationId: string, name: string | undefined): Promise<boolean> {
+    const isHeld = await this.#unlessHeld(
+      conversationId,
+      (tx) => endExportsOf(tx, [conversationId]),
+      async (tx) => {
+        const id = await muteErased(tx, conversationId, this.#job.subject_id);
+        if (id === undefined) return;
+        await enqueueChanged(tx, [{ event: 'participant.updated', id, stream: conversationId }]);
+      },
+    );
     if (isHeld) return true;
-    if (patterns !== null && (await this.#replaceName(conversationId, job, patterns.systemEvent, signal)))
-      return true;
-    const { messages } = job.options as unknown as ErasureOptions;
-    return messages === 'remove' && this.#removeMessages(conversationId, job, signal);
+    if (name !== undefined && (await this.#replaceName(conversationId, name))) return true;
+    return this.#removesMessages && this.#removeMessages(conversationId);
   }
 
   /** Returns true if a hold was set meanwhile. */
-  async #replaceName(
-    conversationId: string,
-    job: ComplianceJobRow,
-    name: string,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const database = this.#database;
-    const { head } = await readHead(database, conversationId);
+  async #replaceName(conversationId: string, name: string): Promise<boolean> {
+    const { head } = await readHead(this.#database, conversationId);
     for (let after = 0; after < head; after += NUMBERS_AT_ONCE) {
-      signal.throwIfAborted();
-      const isHeld = await database.transaction(async (tx) => {
-        if (await lockHold(tx, job, conversationId)) return true;
-        const range = { conversationId, after, upTo: Math.min(after + NUMBERS_AT_ONCE, head) };
+      const range = { conversationId, after, upTo: Math.min(after + NUMBERS_AT_ONCE, head) };
+      const isHeld = await this.#unlessHeld(conversationId, async (tx) => {
         for (const id of await replaceNameInSystemEvents(tx, { ...range, name, replacement: ERASED_NAME })) {
           await enqueueChanged(tx, [{ event: 'message.updated', id, stream: conversationId }]);
           await enqueue(tx, MESSAGE_EDITED, { message_id: id, conversation_id: conversationId });
         }
-        return false;
       });
       if (isHeld) return true;
     }
@@ -149,26 +136,18 @@ export class Eraser {
   }
 
   /** Returns true if a hold was set meanwhile. */
-  async #removeMessages(
-    conversationId: string,
-    job: ComplianceJobRow,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const database = this.#database;
-    const isHeld = await database.transaction(async (tx) => {
-      if (await lockHold(tx, job, conversationId)) return true;
-      await removeReactionsOf(tx, conversationId, job.subject_id);
-      return false;
-    });
+  async #removeMessages(conversationId: string): Promise<boolean> {
+    const { subject_id } = this.#job;
+    const isHeld = await this.#unlessHeld(conversationId, (tx) =>
+      removeReactionsOf(tx, conversationId, subject_id),
+    );
     if (isHeld) return true;
-    for await (const page of allMessagesOf(database, conversationId, job.subject_id)) {
+    for await (const page of allMessagesOf(this.#database, conversationId, subject_id)) {
       const rows = page.filter(({ deleted_at }) => deleted_at === null);
       for (let start = 0; start < rows.length; start += MESSAGES_AT_ONCE) {
-        signal.throwIfAborted();
-        const isHeld = await database.transaction(async (tx) => {
-          if (await lockHold(tx, job, conversationId)) return true;
-          for (const row of rows.slice(start, start + MESSAGES_AT_ONCE)) await removeMessage(tx, row, job);
-          return false;
+        const isHeld = await this.#unlessHeld(conversationId, async (tx) => {
+          for (const row of rows.slice(start, start + MESSAGES_AT_ONCE))
+            await removeMessage(tx, row, this.#job);
         });
         if (isHeld) return true;
       }
@@ -176,24 +155,34 @@ export class Eraser {
     return false;
   }
 
+  /**
+   * Locks the conversation, which may be deleted or purged by now. Runs `always` and, unless it is
+   * held, `work`. Returns whether it is held.
+   */
+  #unlessHeld(
+    conversationId: string,
+    work: (tx: Tx) => Promise<unknown>,
+    always?: (tx: Tx) => Promise<void>,
+  ): Promise<boolean> {
+    this.#context.signal.throwIfAborted();
+    return this.#database.transaction(async (tx) => {
+      const conversation = await lockConversationOf(tx, this.#job.account_id, conversationId);
+      await always?.(tx);
+      const isHeld = conversation?.legal_hold === 'held';
+      if (!isHeld) await work(tx);
+      return isHeld;
+    });
+  }
+
   /** Audit details contain no names except in titles and topics that people wrote. */
-  async #eraseFromAudit(
-    { account_id }: ComplianceJobRow,
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #eraseFromAudit(texts: readonly string[]): Promise<void> {
+    const { account_id } = this.#job;
     if (texts.length === 0) return;
     for await (const eventIds of eventsNaming(this.#database, account_id, texts)) {
-      signal.throwIfAborted();
+      this.#context.signal.throwIfAborted();
       await this.#database.transaction((tx) => blankDetails(tx, this.#signingKey, account_id, { eventIds }));
     }
   }
-}
-
-/** Locks the conversation, which may be deleted or purged by now. Returns whether it is held. */
-async function lockHold(tx: Tx, { account_id }: ComplianceJobRow, conversationId: string): Promise<boolean> {
-  const conversation = await lockConversationOf(tx, account_id, conversationId);
-  return conversation?.legal_hold === 'held';
 }
 
 /** The conversation is locked and not held. */
@@ -202,17 +191,10 @@ async function removeMessage(tx: Tx, row: MessageRow, job: ComplianceJobRow): Pr
   if (current.deleted_at !== null) return;
   if (current.status === 'sent') {
     await withdrawContent(tx, current);
-    await audit(tx, {
-      accountId: row.account_id,
-      conversationId: row.conversation_id,
-      actorId: job.requested_by,
-      action: 'message.deleted',
-      details: { message_id: row.id, erasure_id: job.id },
-    });
-    return;
+    return auditMessage(tx, job.requested_by, row, 'message.deleted', { erasure_id: job.id });
   }
-  if (current.status === 'draft')
-    current = await rejectDraft(tx, { actor: { id: job.requested_by } }, current);
+  const by = { actor: { id: job.requested_by } };
+  if (current.status === 'draft') current = await rejectDraft(tx, by, current);
   if (current.status === 'scheduled') current = await cancelScheduled(tx, current, 'author_erased');
   await withdrawOutside(tx, current);
 }

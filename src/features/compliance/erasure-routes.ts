@@ -9,7 +9,7 @@ import { type ErasureOptions, eraseUser } from './erase.ts';
 import { type ComplianceJobRow, findComplianceJob, readComplianceJobs } from './jobs/job-store.ts';
 
 /** Routes of erasures (docs/contract.md#erasing-a-person), for admins. Closed to agents. */
-export function erasureRoutes({ database }: { readonly database: Database }): Route[] {
+export function erasureRoutes(database: Database): Route[] {
   const common = {
     since: '1.2.harbor',
     permission: 'users:erase',

@@ -10,7 +10,7 @@ import { exportRoutes } from './exports/export-routes.ts';
 import { Exporter } from './exports/exporter.ts';
 import { verifyArchive } from './exports/verify-archive.ts';
 import { COMPLIANCE_JOB_DUE, endExportsOf, tidyJobs } from './jobs/job-store.ts';
-import { JobRunner } from './jobs/runner.ts';
+import { JobRunner, type JobWork } from './jobs/runner.ts';
 import { policyRoutes } from './policy-routes.ts';
 import { purgeDeleted } from './purge-deleted.ts';
 import { FINISH_REDACTION, finishRedaction } from './redact.ts';
@@ -26,62 +26,58 @@ export const compliance: Feature = {
   },
   accountRemoval: { check: requireRemovable, begin: beginAccountRemoval },
   verifyExport: verifyArchive,
-  open: ({ config, database, watch, store, signingKey, directory, engine, metrics, log, disposer }) => ({
-    effects: {
-      conversationDeleted: (deleted) => afterDeleted(database, deleted),
-      async messageDeleted({ message_id, conversation_id }) {
-        const message = await readMessage(database, message_id);
-        const subjects = [conversation_id, message?.author_id ?? []].flat();
-        await database.transaction((tx) => endExportsOf(tx, subjects));
+  open(node) {
+    const { config, database, store, log, disposer } = node;
+    return {
+      effects: {
+        conversationDeleted: (deleted) => afterDeleted(database, deleted),
+        async messageDeleted({ message_id, conversation_id }) {
+          const message = await readMessage(database, message_id);
+          const subjects = [conversation_id, message?.author_id ?? []].flat();
+          await database.transaction((tx) => endExportsOf(tx, subjects));
+        },
       },
-    },
-    join({ timeline }) {
-      const exporter = new Exporter({ database, store, timeline, signingKey });
-      const runner = new JobRunner({
-        database,
-        watch,
-        log,
-        work: {
+      join({ timeline }) {
+        const exporter = new Exporter({ ...node, timeline });
+        const work = {
           conversation_export: exporter.run,
           user_export: exporter.run,
-          user_erasure: new Eraser({ database, signingKey }).run,
-        },
-      });
-      disposer.add('compliance jobs', runner, (it) => it.close());
-      const removals = new Loop({
-        intervalMs: REMOVE_EVERY_MS,
-        run: async (signal) => {
-          await purgeDeleted({ database, signingKey, log, restoreDays: config.restoreDays }, signal);
-          await removeAccounts({ database, store, log }, signal);
-        },
-        onError: (error) => log.warn({ err: error }, 'removing deleted conversations and accounts failed'),
-      });
-      disposer.add('removals', removals, (it) => it.close());
-      const retention = new RetentionSweep({
-        database,
-        signingKey,
-        metrics,
-        log,
-        nodeId: engine.nodeId,
-        everyMs: config.retentionSweepMs,
-      });
-      disposer.add('retention sweep', retention, (it) => it.close());
-      return {
-        routes: {
-          audit: policyRoutes(database, retention),
-          messages: removalRoutes({ database, files: store, directory, restoreDays: config.restoreDays }),
-          attachments: [...exportRoutes({ database, files: store }), ...erasureRoutes({ database })],
-        },
-        jobs: [
-          handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
-          handle(COMPLIANCE_JOB_DUE, (due) => runner.due(due)),
-        ],
-        tidy: () => tidyJobs(database),
-        // The running job is given back before the queue's workers wait for it.
-        drain: () => runner.close(),
-      };
-    },
-  }),
+          user_erasure: (...of: Parameters<JobWork>) => new Eraser(node, ...of).run(),
+        };
+        const runner = new JobRunner({ ...node, work });
+        disposer.add('compliance jobs', runner, (it) => it.close());
+        const removals = new Loop({
+          intervalMs: REMOVE_EVERY_MS,
+          run: async (signal) => {
+            await purgeDeleted({ ...node, restoreDays: config.restoreDays }, signal);
+            await removeAccounts(node, signal);
+          },
+          onError: (error) => log.warn({ err: error }, 'removing deleted conversations and accounts failed'),
+        });
+        disposer.add('removals', removals, (it) => it.close());
+        const retention = new RetentionSweep({
+          ...node,
+          nodeId: node.engine.nodeId,
+          everyMs: config.retentionSweepMs,
+        });
+        disposer.add('retention sweep', retention, (it) => it.close());
+        return {
+          routes: {
+            audit: policyRoutes(database, retention),
+            messages: removalRoutes(node),
+            attachments: [...exportRoutes(database, store), ...erasureRoutes(database)],
+          },
+          jobs: [
+            handle(FINISH_REDACTION, (removed) => finishRedaction(database, removed)),
+            handle(COMPLIANCE_JOB_DUE, (due) => runner.due(due)),
+          ],
+          tidy: () => tidyJobs(database),
+          // The running job is given back before the queue's workers wait for it.
+          drain: () => runner.close(),
+        };
+      },
+    };
+  },
 };
 
 const REMOVE_EVERY_MS = 60 * 1_000;

@@ -1,22 +1,16 @@
 import { audit } from '../../core/audit/audit.ts';
 import { blankDetails } from '../../core/audit/retention.ts';
-import type { SigningKey } from '../../core/audit/signing-key.ts';
 import {
   deleteEmptyConversation,
   lockExpired,
   readExpiredConversations,
 } from '../../core/conversations/conversation-store.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { addPurged, NOTHING_PURGED, type Purged, purgeConversation } from './purge.ts';
 
-export interface PurgeDeletedOptions {
-  readonly database: Database;
-  readonly signingKey: SigningKey;
-  readonly log: Logger;
-  /** How long deleted conversations can be restored. */
-  readonly restoreDays: number;
-}
+/** `restoreDays`: how long deleted conversations can be restored. */
+type PurgeDeletedOptions = Pick<NodeParts, 'database' | 'signingKey' | 'log'> &
+  Pick<NodeParts['config'], 'restoreDays'>;
 
 /**
  * Purges deleted conversations that can no longer be restored, with everything in them, unless they

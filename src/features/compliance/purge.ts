@@ -13,12 +13,7 @@ import type { Tx } from '../../platform/db/connection/handle.ts';
 import { removeRowsOf } from './remove-rows.ts';
 
 /** The numbers of rows and files that a purge removed. */
-export interface Purged {
-  readonly messages: number;
-  readonly files: number;
-  readonly notifications: number;
-  readonly runs: number;
-}
+export type Purged = Readonly<Record<'messages' | 'files' | 'notifications' | 'runs', number>>;
 
 /** The most messages that one transaction purges. Callers use several transactions for more. */
 export const PURGE_BATCH = 500;
@@ -79,7 +74,7 @@ export async function noted(
   { runs = 0, notifications = 0, keys = [] }: RemovedRows,
 ): Promise<Purged> {
   await withdrawUploads(tx, keys);
-  return { messages: 0, files: keys.length, notifications, runs };
+  return { ...NOTHING_PURGED, files: keys.length, notifications, runs };
 }
 
 export function addPurged(one: Purged, other: Purged): Purged {

@@ -1,13 +1,13 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
-import { audit } from '../../core/audit/audit.ts';
+import { auditMessage } from '../../core/audit/audit.ts';
 import { lockAgainstHold } from '../../core/conversations/conversation-store.ts';
-import { enqueueChanged } from '../../core/events/changes.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
 import type { EditRequest } from '../../core/messages/editing/edit-message.ts';
 import { checkRedact } from '../../core/messages/editing/edit-rules.ts';
 import { withdrawContent } from '../../core/messages/editing/withdraw-content.ts';
 import { lockMessage, readAttachmentIds } from '../../core/messages/store.ts';
+import { enqueueUpdated } from '../../core/notifications/feed/mark.ts';
 import { withdrawOfMessage } from '../../core/notifications/feed/withdraw-store.ts';
 import type { Copies, WithdrawnTexts } from '../../core/resources/holdings.ts';
 import type { MessageRow } from '../../core/resources/message.ts';
@@ -45,7 +45,8 @@ export async function redactMessage(
   for (const holdings of allHoldings()) copies.push((await holdings.copiesOf?.(tx, id)) ?? NO_COPIES);
   const copyIds = copies.flatMap(({ ids }) => ids);
   const tombstone = await withdrawContent(tx, current, { by, reason });
-  const previewIds = await withdrawPreviews(tx, current);
+  const previews = await withdrawOfMessage(tx, id, conversationId);
+  await enqueueUpdated(tx, previews);
 
   const ids = [id, ...attachmentIds, ...copyIds];
   const texts = storedFormsOf([current.body, current.subject, ...copies.flatMap(({ texts }) => texts)]);
@@ -59,7 +60,7 @@ export async function redactMessage(
   const removed: RemovedContent = {
     account_id: accountId,
     ids: [id, ...copyIds, ...withdrawn.flatMap(({ ids }) => ids)],
-    notification_ids: [...previewIds, ...notificationIds],
+    notification_ids: [...previews.map(({ id }) => id), ...notificationIds],
     since: current.created_at,
     open_runs: withdrawn.flatMap(({ openIds }) => openIds),
     by,
@@ -67,21 +68,15 @@ export async function redactMessage(
   await removeFromAnswers(tx, removed);
   if (notificationIds.length > 0) await enqueueRightsChanged(tx, notificationIds);
   if (removed.open_runs.length > 0) await addJob(tx, FINISH_REDACTION, removed);
-  await addJob(tx, FINISH_REDACTION, removed, { runAt: later(REQUESTS_END_MS) });
-  await audit(tx, {
-    accountId,
-    conversationId,
-    actorId: by,
-    action: 'message.redacted',
-    details: { message_id: id, reason },
-  });
+  await addJob(tx, FINISH_REDACTION, removed, { afterMs: REQUESTS_END_MS });
+  await auditMessage(tx, by, current, 'message.redacted', { reason });
   return tombstone;
 }
 
 /** A job that removes texts written after a redaction by requests and runs begun before it. */
 export const FINISH_REDACTION = defineTopic<RemovedContent>('finish_redaction');
 
-export interface RemovedContent {
+interface RemovedContent {
   readonly account_id: string;
   /** The message, its mail, and the runs that contained its text. */
   readonly ids: readonly string[];
@@ -102,7 +97,7 @@ export async function finishRedaction(database: Database, removed: RemovedConten
     for (const holdings of allHoldings()) {
       if (await holdings.endReaders?.(tx, removed.by, removed.open_runs)) isUnderWay = true;
     }
-    if (isUnderWay) await addJob(tx, FINISH_REDACTION, removed, { runAt: later(RUNS_END_MS) });
+    if (isUnderWay) await addJob(tx, FINISH_REDACTION, removed, { afterMs: RUNS_END_MS });
   });
   await database.transaction(async (tx) => {
     for (const holdings of allHoldings()) {
@@ -114,15 +109,6 @@ export async function finishRedaction(database: Database, removed: RemovedConten
 
 function isRepeated({ actor }: Principal, { redaction }: MessageRow, reason: string): boolean {
   return redaction !== null && redaction.by === actor.id && redaction.reason === reason;
-}
-
-async function withdrawPreviews(tx: Tx, { id, conversation_id }: MessageRow): Promise<string[]> {
-  const withdrawn = await withdrawOfMessage(tx, id, conversation_id);
-  await enqueueChanged(
-    tx,
-    withdrawn.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),
-  );
-  return withdrawn.map(({ id }) => id);
 }
 
 function removeFromAnswers(
@@ -144,10 +130,6 @@ function storedFormsOf(texts: readonly (string | null)[]): string[] {
 
 function quoted(text: string): string {
   return JSON.stringify(text).slice(1, -1);
-}
-
-function later(ms: number): string {
-  return new Date(Date.now() + ms).toISOString();
 }
 
 const NO_COPIES: Copies = { ids: [], texts: [] };

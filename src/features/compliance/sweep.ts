@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Retained } from '../../contract/protocol/resources/retention-policy.ts';
+import { RETAINED, type Retained } from '../../contract/protocol/resources/retention-policy.ts';
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
 import { audit } from '../../core/audit/audit.ts';
 import { readAuditAge } from '../../core/audit/chain-store.ts';
 import { purgeAudit } from '../../core/audit/retention.ts';
-import type { SigningKey } from '../../core/audit/signing-key.ts';
 import { enqueueChanged } from '../../core/events/changes.ts';
 import { allHoldings } from '../../core/features/all-holdings.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import {
   type ConversationAges,
   markFilesRemoved,
@@ -17,9 +17,9 @@ import {
 import type { Expiring } from '../../core/resources/holdings.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import {
   addPurged,
@@ -32,13 +32,9 @@ import {
 } from './purge.ts';
 import { noteSwept, type PolicyRow, readPolicies } from './retention-policy.ts';
 
-export interface SweepOptions {
-  readonly database: Database;
-  /** Signs the checkpoints that replace purged links of the audit. */
-  readonly signingKey: SigningKey;
+interface SweepOptions extends Pick<NodeParts, 'database' | 'signingKey' | 'log'> {
   readonly nodeId: string;
   readonly metrics: Pick<Metrics, 'retentionOldest' | 'retentionSwept' | 'retentionRemoved'>;
-  readonly log: Logger;
   /** Milliseconds between two sweeps. */
   readonly everyMs: number;
   /** Milliseconds between transactions, which leave the disk to others. Default 20. */
@@ -110,22 +106,19 @@ export class RetentionSweep {
   /** Sets the metrics of overdue rows and of the last sweep. */
   async measure(): Promise<void> {
     const { database, metrics } = this.#options;
-    const policies = await readPolicies(database);
-    const oldest: Record<Retained, number> = { messages: 0, files: 0, notifications: 0, runs: 0, audit: 0 };
+    const oldest = { ...NOTHING_PURGED, audit: 0 };
     let sweptAtMs = Date.now();
-    for (const policy of policies) {
-      const past = await readPast(database, policy);
-      for (const kind of KINDS) oldest[kind] = Math.max(oldest[kind], past[kind]);
+    for (const policy of await readPolicies(database)) {
+      await measureOldest(database, policy, oldest);
       sweptAtMs = Math.min(sweptAtMs, Date.parse(policy.swept_at ?? policy.updated_at));
     }
-    for (const kind of KINDS) metrics.retentionOldest.set({ kind }, oldest[kind]);
+    for (const kind of RETAINED) metrics.retentionOldest.set({ kind }, oldest[kind]);
     metrics.retentionSwept.set(sweptAtMs / 1_000);
   }
 
   async #record({ account_id: accountId }: PolicyRow, { purged, audited, isWhole }: Round): Promise<void> {
     const { database, metrics, log } = this.#options;
-    const { messages, files, notifications, runs } = purged;
-    const counts = { messages, files, notifications, runs, audit: audited };
+    const counts = { ...purged, audit: audited };
     log.info({ account_id: accountId, ...counts, whole: isWhole }, 'retention sweep of an account');
     for (const [kind, count] of Object.entries(counts)) metrics.retentionRemoved.inc({ kind }, count);
     if (isWhole) await noteSwept(database, accountId);
@@ -143,7 +136,7 @@ export class RetentionSweep {
   }
 }
 
-const KINDS = ['messages', 'files', 'notifications', 'runs', 'audit'] as const;
+const EXPIRING: readonly Expiring[] = ['files', 'notifications', 'runs'];
 
 /** The sweep of one account. */
 class Round {
@@ -163,24 +156,22 @@ class Round {
   }
 
   async run(): Promise<void> {
-    const { notifications_days, runs_days, files_days } = this.#policy;
-    for await (const page of this.#pages()) {
+    for await (const page of conversationsUnder(this.#options.database, this.#policy)) {
       for (const conversation of page) await this.#sweepConversation(conversation);
+      if (this.#signal.aborted) return;
+      if (page.length === CONVERSATIONS_AT_ONCE) await this.#breathe();
     }
-    await this.#expire('files', files_days);
-    await this.#expire('notifications', notifications_days);
-    await this.#expire('runs', runs_days);
+    for (const kind of EXPIRING) await this.#expire(kind);
     this.isWhole = (await this.#sweepAudit()) && !this.#signal.aborted;
   }
 
-  async #expire(kind: Expiring, days: number | null): Promise<void> {
+  async #expire(kind: Expiring): Promise<void> {
+    const { account_id, [`${kind}_days` as const]: days } = this.#policy;
     if (days === null) return;
-    for (const holdings of allHoldings()) {
-      const expire = holdings.expire?.[kind];
-      if (expire === undefined) continue;
-      await this.#repeat(async (tx) =>
-        noted(tx, await expire(tx, this.#policy.account_id, days, PURGE_BATCH)),
-      );
+    for (const { expire } of allHoldings()) {
+      const work = expire?.[kind];
+      if (work === undefined) continue;
+      await this.#purge(async (tx) => noted(tx, await work(tx, account_id, days, PURGE_BATCH)));
     }
   }
 
@@ -190,14 +181,13 @@ class Round {
     const { signingKey, log } = this.#options;
     if (days === null) return true;
     try {
-      for (let more = true; more && !this.#signal.aborted; ) {
-        const purged = await this.#transaction((tx) =>
-          purgeAudit(tx, signingKey, { accountId, days, limit: PURGE_BATCH }),
-        );
-        this.audited += purged;
-        more = purged === PURGE_BATCH;
-        if (more) await this.#breathe();
-      }
+      await this.#repeat(
+        (tx) => purgeAudit(tx, signingKey, { accountId, days, limit: PURGE_BATCH }),
+        (purged) => {
+          this.audited += purged;
+          return purged === PURGE_BATCH;
+        },
+      );
       return true;
     } catch (error) {
       log.error({ err: error, account_id: accountId }, 'the audit of an account is not purged');
@@ -205,69 +195,41 @@ class Round {
     }
   }
 
-  async *#pages(): AsyncIterable<readonly ConversationAges[]> {
-    const { messages_days, files_days, account_id } = this.#policy;
-    if (messages_days === null && files_days === null) return;
-    let last: ConversationAges | undefined;
-    do {
-      const page = await readConversationAges(
-        this.#options.database,
-        account_id,
-        last,
-        CONVERSATIONS_AT_ONCE,
-      );
-      yield page;
-      last = page.length < CONVERSATIONS_AT_ONCE ? undefined : page.at(-1);
-      if (last !== undefined) await this.#breathe();
-    } while (last !== undefined && !this.#signal.aborted);
-  }
-
   async #sweepConversation({ id, message_age, ended_age, file_age }: ConversationAges): Promise<void> {
     const { messages_days: days, files_days: filesDays } = this.#policy;
     if (days !== null && isPast(message_age, days)) {
-      await this.#repeat(async (tx) => {
+      await this.#purge(async (tx) => {
         const end = await readDueEnd(tx, id, days, PURGE_BATCH);
-        return end === undefined ? undefined : purgePrefix(tx, id, end);
+        return end === undefined ? NOTHING_PURGED : purgePrefix(tx, id, end);
       });
     }
     if (days !== null && isPast(ended_age, days)) {
-      await this.#repeat(async (tx) => purgeOutside(tx, id, await readEndedIds(tx, id, days, PURGE_BATCH)));
+      await this.#purge(async (tx) => purgeOutside(tx, id, await readEndedIds(tx, id, days, PURGE_BATCH)));
     }
     if (filesDays !== null && isPast(file_age, filesDays)) {
-      for (let more = true; more && !this.#signal.aborted; ) {
-        more = await this.#transaction((tx) => this.#removeFiles(tx, id, filesDays));
-        if (more) await this.#breathe();
-      }
+      await this.#repeat(
+        (tx) => removeFiles(tx, id, filesDays),
+        ({ files, more }) => {
+          this.purged = addPurged(this.purged, { ...NOTHING_PURGED, files });
+          return more;
+        },
+      );
     }
   }
 
-  /** Returns whether there may be more. */
-  async #removeFiles(tx: Tx, conversationId: string, days: number): Promise<boolean> {
-    const removed = await markFilesRemoved(tx, conversationId, days, PURGE_BATCH);
-    if (removed === undefined) return false;
-    const { keys, messageIds, more } = removed;
-    for (const holdings of allHoldings()) await holdings.forgetFiles?.(tx, keys);
-    await withdrawUploads(tx, keys);
-    await enqueueChanged(
-      tx,
-      messageIds.map((id) => ({ event: 'message.updated', id, stream: conversationId })),
-    );
-    this.purged = addPurged(this.purged, { ...NOTHING_PURGED, files: keys.length });
-    return more;
+  #purge(work: (tx: Tx) => Promise<Purged | undefined>): Promise<void> {
+    return this.#repeat(work, (purged = NOTHING_PURGED) => {
+      this.purged = addPurged(this.purged, purged);
+      return !isNothing(purged);
+    });
   }
 
-  /** Runs transactions until one has nothing more to purge. */
-  async #repeat(work: (tx: Tx) => Promise<Purged | undefined>): Promise<void> {
+  /** Runs transactions until one has nothing more to do, as `note` says of what it has done. */
+  async #repeat<Done>(work: (tx: Tx) => Promise<Done>, note: (done: Done) => boolean): Promise<void> {
     while (!this.#signal.aborted) {
-      const purged = await this.#transaction(work);
-      if (purged === undefined || isNothing(purged)) return;
-      this.purged = addPurged(this.purged, purged);
+      if (!note(await this.#options.database.transaction(work))) return;
       await this.#breathe();
     }
-  }
-
-  #transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#options.database.transaction(work);
   }
 
   /** Pauses, so that others can use the database, and renews the claim. */
@@ -279,46 +241,58 @@ class Round {
   }
 }
 
-/** Returns how many seconds the oldest row of each kind is past the policy; 0 if none is. */
-async function readPast(
+/** Yields the conversations of an account whose policy concerns what is in them. */
+async function* conversationsUnder(
+  database: Database,
+  { account_id, messages_days, files_days }: PolicyRow,
+): AsyncIterable<ConversationAges[]> {
+  if (messages_days === null && files_days === null) return;
+  yield* pages<ConversationAges, ConversationAges | undefined>(
+    CONVERSATIONS_AT_ONCE,
+    undefined,
+    (after, size) => readConversationAges(database, account_id, after, size),
+    (last) => last,
+  );
+}
+
+/** Returns the number of removed files, and whether there may be more. */
+async function removeFiles(tx: Tx, conversationId: string, days: number) {
+  const removed = await markFilesRemoved(tx, conversationId, days, PURGE_BATCH);
+  if (removed === undefined) return { files: 0, more: false };
+  const { keys, messageIds, more } = removed;
+  for (const holdings of allHoldings()) await holdings.forgetFiles?.(tx, keys);
+  await withdrawUploads(tx, keys);
+  await enqueueChanged(
+    tx,
+    messageIds.map((id) => ({ event: 'message.updated', id, stream: conversationId })),
+  );
+  return { files: keys.length, more };
+}
+
+/** Raises `oldest` to how many seconds the oldest row of each kind is past the policy. */
+async function measureOldest(
   database: Database,
   policy: PolicyRow,
-): Promise<Record<(typeof KINDS)[number], number>> {
-  const {
-    account_id: accountId,
-    messages_days,
-    files_days,
-    notifications_days,
-    runs_days,
-    audit_days,
-  } = policy;
-  const past = { messages: 0, files: 0, notifications: 0, runs: 0, audit: 0 };
-  const note = (kind: keyof typeof past, age: number | null, days: number | null) => {
-    if (age !== null && days !== null) past[kind] = Math.max(past[kind], age - days * SECONDS_A_DAY);
+  oldest: Record<Retained, number>,
+): Promise<void> {
+  const note = (kind: Retained, age: number | null = null) => {
+    const days = policy[`${kind}_days`];
+    if (age !== null && days !== null) oldest[kind] = Math.max(oldest[kind], age - days * SECONDS_A_DAY);
   };
-  if (messages_days !== null || files_days !== null) {
-    let last: ConversationAges | undefined;
-    do {
-      const page = await readConversationAges(database, accountId, last, CONVERSATIONS_AT_ONCE);
-      for (const { message_age, ended_age, file_age } of page) {
-        note('messages', message_age, messages_days);
-        note('messages', ended_age, messages_days);
-        note('files', file_age, files_days);
-      }
-      last = page.length < CONVERSATIONS_AT_ONCE ? undefined : page.at(-1);
-    } while (last !== undefined);
-  }
-  if (notifications_days !== null || runs_days !== null || files_days !== null) {
-    for (const holdings of allHoldings()) {
-      const ages = (await holdings.readAges?.(database, accountId)) ?? {};
-      const { notifications = null, runs = null, files = null } = ages;
-      note('notifications', notifications, notifications_days);
-      note('runs', runs, runs_days);
-      note('files', files, files_days);
+  for await (const page of conversationsUnder(database, policy)) {
+    for (const { message_age, ended_age, file_age } of page) {
+      note('messages', message_age);
+      note('messages', ended_age);
+      note('files', file_age);
     }
   }
-  if (audit_days !== null) note('audit', await readAuditAge(database, accountId), audit_days);
-  return past;
+  if (EXPIRING.some((kind) => policy[`${kind}_days`] !== null)) {
+    for (const holdings of allHoldings()) {
+      const ages = await holdings.readAges?.(database, policy.account_id);
+      for (const kind of EXPIRING) note(kind, ages?.[kind]);
+    }
+  }
+  if (policy.audit_days !== null) note('audit', await readAuditAge(database, policy.account_id));
 }
 
 function isPast(ageS: number | null, days: number): boolean {

@@ -23,18 +23,9 @@ import {
 import { conversationOf } from './exporter.ts';
 import { EXPORT_TYPE, exportName } from './manifest.ts';
 
-export interface ExportRoutesOptions {
-  readonly database: Database;
-  readonly files: Downloads;
-}
-
 /** Exports over REST (docs/contract.md#exports), for admins of the account. Closed to agents. */
-export function exportRoutes({ database, files }: ExportRoutesOptions): Route[] {
-  const common = {
-    since: '1.2.harbor',
-    agents: false,
-    response: Export,
-  } as const;
+export function exportRoutes(database: Database, files: Downloads): Route[] {
+  const common = { since: '1.2.harbor', agents: false, response: Export } as const;
   const show = async (row: ComplianceJobRow): Promise<Export> => {
     const { status, s3_key: key } = row;
     if (status !== 'complete' || key === null) return present(row, null);
@@ -116,7 +107,7 @@ async function request(
   tx: Tx,
   { accountId, actor }: Principal,
   kind: 'conversation_export' | 'user_export',
-  subjectId: string,
+  subject_id: string,
 ): Promise<ComplianceJobRow> {
   const used = await countOpenExports(tx, accountId);
   if (used >= OPEN_EXPORTS) {
@@ -127,12 +118,12 @@ async function request(
   const id = newId('export');
   await audit(tx, {
     accountId,
-    conversationId: conversationOf({ kind, subject_id: subjectId }),
+    conversationId: conversationOf({ kind, subject_id }),
     actorId: actor.id,
     action: 'export.requested',
-    details: { export_id: id, subject_id: subjectId },
+    details: { export_id: id, subject_id },
   });
-  return addComplianceJob(tx, { id, accountId, kind, subjectId, requestedBy: actor.id });
+  return addComplianceJob(tx, { id, account_id: accountId, kind, subject_id, requested_by: actor.id });
 }
 
 /** `url` is null unless the export is complete. */

@@ -2,15 +2,12 @@ import { sql } from 'kysely';
 import { newId } from '../../../contract/protocol/ids.ts';
 import { EXPORT_DAYS } from '../../../contract/protocol/resources/export.ts';
 import { findPerson } from '../../../core/accounts/persons.ts';
-import type { ObjectStore } from '../../../core/attachments/storage.ts';
 import { addRemoval, insertOwnFile } from '../../../core/attachments/uploads.ts';
 import { audit } from '../../../core/audit/audit.ts';
-import type { SigningKey } from '../../../core/audit/signing-key.ts';
 import { findConversation } from '../../../core/conversations/conversation-store.ts';
 import { allHoldings } from '../../../core/features/all-holdings.ts';
-import type { Timeline } from '../../../core/messages/timeline/timeline.ts';
+import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import { readHead } from '../../../core/messages/timeline/timeline-store.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { type ComplianceJobRow, endJob, setFile } from '../jobs/job-store.ts';
 import type { JobContext, JobWork } from '../jobs/runner.ts';
@@ -18,12 +15,7 @@ import { ArchiveWriter } from './archive.ts';
 import { Contents } from './contents.ts';
 import { EXPORT_TYPE, exportName, MANIFEST_PATH, type Manifest } from './manifest.ts';
 
-export interface ExporterOptions {
-  readonly database: Database;
-  readonly store: ObjectStore;
-  readonly timeline: Pick<Timeline, 'settle'>;
-  readonly signingKey: Pick<SigningKey, 'sign'>;
-}
+type ExporterOptions = Pick<NodeParts, 'database' | 'store' | 'signingKey'> & Pick<Core, 'timeline'>;
 
 /**
  * Writes exports (docs/contract.md#exports): rows in one snapshot of Postgres, then the files that

@@ -4,27 +4,15 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { type Entry, open, type ZipFile } from 'yauzl';
 import type { TrustedKeys, Verdict } from '../../../core/audit/signing-key.ts';
+import type { ArchivedFile } from './archive.ts';
 import { FILES_PATH, MANIFEST_PATH, type SignedManifest } from './manifest.ts';
-
-export interface VerifiedExport {
-  readonly export_id: string;
-  readonly account_id: string;
-  readonly subject: SignedManifest['subject'];
-  readonly snapshot: SignedManifest['snapshot'];
-  readonly counts: SignedManifest['counts'];
-  readonly key_id: string;
-  /** Files whose hash was checked. */
-  readonly files: number;
-}
 
 /**
  * Checks an export without a server: the manifest's signature, the hash and size of every file, and
- * that there is no other file. Rejects with an Error whose one line names the first problem.
+ * that there is no other file. Returns what the manifest says and the number of checked files.
+ * Rejects with an Error whose one line names the first problem.
  */
-export async function verifyArchive(
-  path: string,
-  keys: Pick<TrustedKeys, 'verify'>,
-): Promise<VerifiedExport> {
+export async function verifyArchive(path: string, keys: TrustedKeys): Promise<object> {
   const zip = await openZip(path, OPTIONS);
   try {
     const entries = await entriesOf(zip);
@@ -33,7 +21,7 @@ export async function verifyArchive(
     const unseen = new Map(entries);
     unseen.delete(MANIFEST_PATH);
     let files = 0;
-    const check = async ({ path, bytes, sha256 }: Listed): Promise<void> => {
+    const check = async ({ path, bytes, sha256 }: ArchivedFile): Promise<void> => {
       const entry = unseen.get(path);
       if (entry === undefined) throw new Error(`${path} is listed and not in the archive`);
       unseen.delete(path);
@@ -46,7 +34,7 @@ export async function verifyArchive(
     const list = entries.get(FILES_PATH);
     if (list === undefined) throw new Error(`there is no ${FILES_PATH}`);
     for await (const line of createInterface({ input: await streamOf(zip, list), crlfDelay: Infinity })) {
-      const file = JSON.parse(line) as Listed & { readonly missing?: true };
+      const file = JSON.parse(line) as ArchivedFile & { readonly missing?: true };
       if (!file.missing) await check(file);
     }
     const [extra] = unseen.keys();
@@ -56,12 +44,6 @@ export async function verifyArchive(
   } finally {
     zip.close();
   }
-}
-
-interface Listed {
-  readonly path: string;
-  readonly bytes: number;
-  readonly sha256: string;
 }
 
 /** Entries are read later, so the file stays open. */

@@ -18,36 +18,21 @@ export interface JobDue {
   readonly job_id: string;
 }
 
-export interface NewComplianceJob {
-  readonly id: string;
-  readonly accountId: string;
-  readonly kind: ComplianceJobRow['kind'];
-  /** The conversation or the actor that the job is about. */
-  readonly subjectId: string;
-  readonly requestedBy: string;
-  readonly options?: Readonly<Record<string, unknown>>;
-  /** Milliseconds from the commit until it begins. Default 0. */
-  readonly afterMs?: number;
-}
-
 /** The claim of a node on a job. */
-export type JobTaken = Pick<ComplianceJobRow, 'id' | 'fence'>;
+type JobTaken = Pick<ComplianceJobRow, 'id' | 'fence'>;
 
-/** Adds a job, which runs after the commit. */
-export async function addComplianceJob(tx: Tx, job: NewComplianceJob): Promise<ComplianceJobRow> {
+/** Adds a job, which begins `afterMs` milliseconds after the commit. */
+export async function addComplianceJob(
+  tx: Tx,
+  job: Pick<ComplianceJobRow, 'id' | 'account_id' | 'kind' | 'subject_id' | 'requested_by'>,
+  { afterMs = 0, options = {} }: { readonly afterMs?: number; readonly options?: object } = {},
+): Promise<ComplianceJobRow> {
   const row = await tx.kysely
     .insertInto('compliance_jobs')
-    .values({
-      id: job.id,
-      account_id: job.accountId,
-      kind: job.kind,
-      subject_id: job.subjectId,
-      requested_by: job.requestedBy,
-      options: JSON.stringify(job.options ?? {}),
-    })
+    .values({ ...job, options: JSON.stringify(options) })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await addDue(tx, row.id, job.afterMs);
+  await addDue(tx, row.id, afterMs);
   return row;
 }
 
@@ -79,7 +64,7 @@ export async function countOpenExports(tx: Tx, accountId: string): Promise<numbe
   return row!.open;
 }
 
-export interface JobEnd
+interface JobEnd
   extends Partial<Pick<ComplianceJobRow, 'done' | 'total' | 'size_bytes' | 's3_key' | 'error'>> {
   readonly status: 'complete' | 'failed';
   /** Days for which its file is kept. */
@@ -129,10 +114,10 @@ export async function endExportsOf(tx: Tx, subjectIds: readonly string[]): Promi
   for (const { id, status } of ended) if (status === 'queued') await addDue(tx, id);
 }
 
-/** Returns the names that earlier erasures of the person left in conversations under legal hold. */
-export async function namesOfEarlierErasures(db: Db, subjectId: string): Promise<string[]> {
+/** Returns the names that erasures of the person have yet to find, or left where a hold is. */
+export async function namesOfErasures(db: Db, subjectId: string): Promise<string[]> {
   const rows = await db.query(READ_NAMES, subjectId);
-  return rows.flatMap(({ names }) => names);
+  return [...new Set(rows.flatMap(({ names }) => names))];
 }
 
 /** Removes the names, because nothing contains them any more. */

@@ -1,9 +1,7 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { type Backoff, delayAfter } from '../../../platform/backoff.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
-import type { DueWatch } from '../../../platform/db/queue/due-watch.ts';
 import { Reminders } from '../../../platform/db/queue/reminders.ts';
-import type { Logger } from '../../../platform/log.ts';
 import { type ComplianceJobRow, endJob, JOBS, type JobDue, REMINDED_JOBS } from './job-store.ts';
 
 /** The link between a job's work and its runner. */
@@ -17,11 +15,9 @@ export interface JobContext {
 /** Does the whole work of a job and ends it with `endJob`. It starts over after a failure. */
 export type JobWork = (job: ComplianceJobRow, context: JobContext) => Promise<void>;
 
-export interface JobRunnerOptions {
-  readonly database: Database;
-  readonly watch: Pick<DueWatch, 'add'>;
+interface JobRunnerOptions extends Pick<NodeParts, 'database' | 'log'> {
+  readonly watch: Pick<NodeParts['watch'], 'add'>;
   readonly work: Readonly<Record<ComplianceJobRow['kind'], JobWork>>;
-  readonly log: Logger;
 }
 
 /**
@@ -66,9 +62,7 @@ export class JobRunner {
     const { database, work, log } = this.#options;
     if (job.attempts > RETRIES.delaysMs.length) {
       // Nodes died, or its content was removed again and again.
-      const failed = { status: 'failed', error: 'resource_conflict', s3_key: null } as const;
-      await database.transaction((tx) => endJob(tx, job, failed));
-      return;
+      return this.#fail(job, 'resource_conflict');
     }
     const lost = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, lost.signal]);
@@ -90,10 +84,8 @@ export class JobRunner {
     } catch (error) {
       if (lost.signal.aborted) return;
       await this.#failed(job, error);
-      log.warn(
-        { err: error, job: job.id, kind: job.kind, attempts: job.attempts },
-        'a compliance job failed',
-      );
+      const { id, kind, attempts } = job;
+      log.warn({ err: error, job: id, kind, attempts }, 'a compliance job failed');
     } finally {
       clearInterval(heartbeat);
     }
@@ -104,12 +96,14 @@ export class JobRunner {
     if (this.#stop.signal.aborted) return JOBS.release(database, [job]);
     const { id, fence, attempts } = job;
     const due_in_ms = delayAfter(RETRIES, attempts);
-    if (due_in_ms !== null) {
-      await JOBS.settle(database, [{ id, fence, due_in_ms, status: 'queued' }]);
-      return;
-    }
-    const code = error instanceof ApiError ? error.condition : 'internal_error';
-    await database.transaction((tx) => endJob(tx, job, { status: 'failed', error: code, s3_key: null }));
+    if (due_in_ms === null)
+      return this.#fail(job, error instanceof ApiError ? error.condition : 'internal_error');
+    await JOBS.settle(database, [{ id, fence, due_in_ms, status: 'queued' }]);
+  }
+
+  async #fail(job: ComplianceJobRow, error: string): Promise<void> {
+    const failed = { status: 'failed', error, s3_key: null } as const;
+    await this.#options.database.transaction((tx) => endJob(tx, job, failed));
   }
 }
 
