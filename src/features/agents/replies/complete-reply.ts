@@ -1,44 +1,60 @@
+import { sql } from 'kysely';
 import { newId } from '../../../contract/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
+import type { MessageRow } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
-import {
-  type CompleteContent,
-  completeMessage,
-  completeMessagesOf,
-  insertAttachments,
-  type ReplyPosition,
-  readArtifacts,
-} from './store.ts';
+import { touched } from '../../../platform/db/tables/touched.ts';
 
-export interface End extends CompleteContent {
+/** A streaming message or draft. */
+type ReplyKey = Pick<MessageRow, 'id' | 'conversation_id'>;
+
+interface End extends Pick<MessageRow, 'body' | 'mentions'> {
+  readonly runId: string;
   readonly event: 'message.updated' | 'draft.updated';
   /** The attempt that wrote the end of the body. */
   readonly attempt: number;
+  /** The files of the run that the message shows. */
+  readonly artifactIds: readonly string[];
 }
 
-/** Completes a streaming text and enqueues its final event. Returns false if none is streaming. */
+/**
+ * Completes a streaming text with its files, and enqueues its final event. No-op unless the message
+ * is streaming.
+ */
 export async function completeReply(
   tx: Tx,
-  position: ReplyPosition,
-  { event, attempt, ...content }: End,
-): Promise<boolean> {
-  if (!(await completeMessage(tx, position, content))) return false;
-  const { id, conversation_id: stream } = position;
-  await enqueueChanged(tx, [{ event, id, stream, attempt }]);
-  return true;
+  { id, conversation_id }: ReplyKey,
+  { runId, event, attempt, body, mentions, artifactIds }: End,
+): Promise<void> {
+  const ended = await tx.kysely
+    .updateTable('messages')
+    .set({ ...COMPLETE, body, has_attachments: artifactIds.length > 0, mentions: mentions && [...mentions] })
+    .where('id', '=', id)
+    .where('conversation_id', '=', conversation_id)
+    .where('streaming_state', '=', 'streaming')
+    .returning('id')
+    .executeTakeFirst();
+  if (ended === undefined) return;
+  await enqueueChanged(tx, [{ event, id, stream: conversation_id, attempt }]);
+  if (artifactIds.length > 0) await attachArtifacts(tx, { id, conversation_id }, runId, artifactIds);
 }
 
 /** Attaches a run's files to the message that it wrote, in the order of their creation. */
-export async function attachArtifacts(
+async function attachArtifacts(
   tx: Tx,
-  { id: message_id, conversation_id }: ReplyPosition,
+  { id: message_id, conversation_id }: ReplyKey,
   runId: string,
   artifactIds: readonly string[],
 ): Promise<void> {
-  if (artifactIds.length === 0) return;
-  const artifacts = await readArtifacts(tx, runId, artifactIds.slice(0, MESSAGE_LIMITS.attachments));
+  const artifacts = await tx.kysely
+    .selectFrom('artifacts')
+    .select(['s3_key', 'filename', 'content_type', 'size_bytes'])
+    .where('run_id', '=', runId)
+    .where('id', 'in', artifactIds.slice(0, MESSAGE_LIMITS.attachments))
+    .orderBy('id')
+    .execute();
   if (artifacts.length === 0) return;
   const attachments = artifacts.map((artifact, position) => ({
     ...artifact,
@@ -51,7 +67,7 @@ export async function attachArtifacts(
     resource_type: null,
     resource_id: null,
   }));
-  await insertAttachments(tx, attachments);
+  await tx.kysely.insertInto('attachments').values(attachments).execute();
 }
 
 /**
@@ -60,13 +76,20 @@ export async function attachArtifacts(
  */
 export async function completeAbandoned(
   tx: Tx,
-  { id: runId, conversation_id }: Pick<RunRow, 'id' | 'conversation_id'>,
+  { id: runId, conversation_id: stream }: Pick<RunRow, 'id' | 'conversation_id'>,
 ): Promise<void> {
-  if (conversation_id === null) return;
-  const ended = await completeMessagesOf(tx, runId, conversation_id);
+  if (stream === null) return;
+  const ended = await tx.kysely
+    .updateTable('messages')
+    .set(COMPLETE)
+    .where('conversation_id', '=', stream)
+    .where('streaming_state', '=', 'streaming')
+    .where('agent_run_id', '=', runId)
+    .returning(['id', 'sequence'])
+    .execute();
   await enqueueChanged(
     tx,
-    ended.map(({ id, conversation_id: stream, sequence }) => ({
+    ended.map(({ id, sequence }) => ({
       event: sequence === null ? 'draft.updated' : 'message.updated',
       id,
       stream,
@@ -75,3 +98,10 @@ export async function completeAbandoned(
     })),
   );
 }
+
+// A text notifies when it is complete.
+const COMPLETE = {
+  streaming_state: 'complete' as const,
+  notified_at: sql<string>`clock_timestamp()`,
+  ...touched(),
+};

@@ -9,7 +9,7 @@ import type {
 import type { ConversationFacts } from '../../../core/conversations/directory.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import { allMentions } from '../../../core/messages/sending/mentions.ts';
-import type { NewMessage } from '../../../core/messages/timeline/new-message.ts';
+import { type NewMessage, TEXT_ALONE } from '../../../core/messages/timeline/new-message.ts';
 import type { WritePath } from '../../../core/messages/timeline/write-path.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
@@ -18,7 +18,7 @@ import type { Subscription } from '../../../platform/engine/engine.ts';
 import type { Frame } from '../../../platform/engine/frame.ts';
 import { publish, snapshotFrame, type TextEvent } from '../../../platform/engine/publish.ts';
 import type { TextPosition } from '../../../platform/engine/text-position.ts';
-import { attachArtifacts, completeReply } from './complete-reply.ts';
+import { completeReply } from './complete-reply.ts';
 import type { Pace } from './pace.ts';
 import { PacedText, type Piece } from './paced-text.ts';
 import type { AgentReply } from './reply.ts';
@@ -115,16 +115,16 @@ export abstract class LiveReply implements AgentReply {
       this.#close();
       return;
     }
-    const { id: runId, conversation_id } = this.run;
+    const { id: runId, conversation_id, actor_id: authorId } = this.run;
     const message = { id: this.#id, conversation_id: conversation_id! };
-    const isEnded = await completeReply(tx, message, {
+    await completeReply(tx, message, {
+      runId,
       event: this.endEvent,
       attempt: this.#text.attempt,
       body: this.body,
-      hasAttachments: artifactIds.length > 0,
-      mentions: allMentions({ listed: [], text: this.body, authorId: this.run.actor_id }, this.facts),
+      mentions: allMentions({ listed: [], text: this.body, authorId }, this.facts),
+      artifactIds,
     });
-    if (isEnded) await attachArtifacts(tx, message, runId, artifactIds);
     // The reply closes at its own final frame; this timer closes it if that frame never arrives.
     this.#later(FORGOTTEN_MS, () => this.#close());
   }
@@ -163,19 +163,11 @@ export abstract class LiveReply implements AgentReply {
       account_id: this.run.account_id,
       conversation_id: this.run.conversation_id!,
       kind: 'agent',
-      channel: 'message',
+      ...TEXT_ALONE,
       body: '',
-      subject: null,
-      cc: null,
-      mentions: null,
       author_id: this.run.actor_id,
-      reply_to_id: null,
-      resource_type: null,
-      resource_id: null,
       agent_run_id: this.run.id,
       streaming_state: 'streaming',
-      client_message_id: null,
-      attachments: [],
     };
   }
 
@@ -251,19 +243,11 @@ export abstract class LiveReply implements AgentReply {
 
   /** A lost piece needs no retry: nodes see the gap and request a snapshot. */
   #publishPiece(piece: Piece): void {
-    const { attempt } = piece;
-    const message_id = this.#id;
-    let event: TextEvent;
-    if (piece.kind === 'delta') {
-      const { offset, text } = piece;
-      const data: MessageDelta = { message_id, attempt, offset, text };
-      event = this.#event('message.delta', data, { attempt, from: offset, to: offset + text.length });
-    } else {
-      const { keep, reason } = piece;
-      const data: MessageReset = { message_id, attempt, keep, reason };
-      event = this.#event('message.reset', data, { attempt, from: keep, to: keep });
-    }
-    publish(this.host.engine, event).catch(() => {});
+    const { kind, ...fields } = piece;
+    const data: MessageDelta | MessageReset = { message_id: this.#id, ...fields };
+    const [from, length] = kind === 'delta' ? [piece.offset, piece.text.length] : [piece.keep, 0];
+    const position = { attempt: piece.attempt, from, to: from + length };
+    publish(this.host.engine, this.#event(`message.${kind}`, data, position)).catch(() => {});
   }
 
   #event(event: TextEvent['event'], team: object, position: TextPosition): TextEvent {

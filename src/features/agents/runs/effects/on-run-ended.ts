@@ -1,6 +1,7 @@
 import { derivedId } from '../../../../contract/protocol/ids.ts';
 import type { RunStatus } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { systemConversation } from '../../../../core/conversations/system-conversation.ts';
+import { TEXT_ALONE } from '../../../../core/messages/timeline/new-message.ts';
 import type { WritePath } from '../../../../core/messages/timeline/write-path.ts';
 import { type NewNotification, notifyUsers } from '../../../../core/notifications/feed/notify-users.ts';
 import { readActors } from '../../../../core/resources/actor.ts';
@@ -68,20 +69,11 @@ async function raiseAlert({ database, writePath }: EndedOptions, run: EndedRun):
       conversation_id,
       kind: 'alert',
       visibility: 'internal',
-      channel: 'message',
+      ...TEXT_ALONE,
       body: `${run.name ?? 'An agent'} could not finish: ${run.error_message ?? 'it failed.'}`,
-      subject: null,
-      cc: null,
-      mentions: null,
       sender_id: run.actor_id,
       author_id: run.actor_id,
       agent_run_id: run.id,
-      reply_to_id: null,
-      resource_type: null,
-      resource_id: null,
-      streaming_state: null,
-      client_message_id: null,
-      attachments: [],
     },
     sender: (await readActors(database, [run.actor_id])).get(run.actor_id) ?? null,
     audience: 'internal',
