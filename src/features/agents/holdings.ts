@@ -46,25 +46,16 @@ export const holdings: Holdings = {
     await withdrawEndings(tx, runs);
     return { rows: 0, keys };
   },
-  async purgeConversation(tx, conversationId, limit) {
-    const { deleted, keys } = await deleteRunsOf(tx, conversationId, limit);
-    return { rows: deleted, runs: deleted, keys };
-  },
+  purgeConversation: deleteRunsOf,
   expire: {
-    async files(tx, accountId, days, limit) {
-      const keys = await deleteOldArtifacts(tx, accountId, days, limit);
-      return { rows: keys.length, keys };
-    },
+    files: deleteOldArtifacts,
     async runs(tx, accountId, days, limit) {
       const { deleted, keys } = await deleteEndedRuns(tx, accountId, days, limit);
       await withdrawEndings(tx, deleted);
       return { rows: deleted.length, runs: deleted.length, keys };
     },
   },
-  async readAges(db, accountId) {
-    const { run_age: runs, file_age: files } = await readRunAges(db, accountId);
-    return { runs, files };
-  },
+  readAges: readRunAges,
   forgetFiles: deleteArtifactsByKey,
   endWorkOf: async (tx, accountId) => (await cancelAllOf(tx, accountId)).length > 0,
   async endWorkIn(database, { id, account_id, by }) {

@@ -5,17 +5,8 @@ import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { pages } from '../../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../../platform/db/tables/touched.ts';
-
-/** A file that an agent made in a run. */
-export interface ArtifactOfPerson {
-  readonly id: string;
-  readonly run_id: string;
-  readonly s3_key: string;
-  readonly filename: string;
-  readonly content_type: string;
-  readonly size_bytes: number;
-  readonly created_at: string;
-}
+import type { ArtifactRow } from '../../tools/artifact-store.ts';
+import type { BlankableRun } from './withdraw-store.ts';
 
 /** Yields the runs that the actor started, or that a message of it started. */
 export async function* readRunsStartedBy(db: Db, actorId: string): AsyncIterable<object[]> {
@@ -24,29 +15,23 @@ export async function* readRunsStartedBy(db: Db, actorId: string): AsyncIterable
 }
 
 /** Yields the files of these runs. */
-export function readArtifactsOf(db: Db, actorId: string): AsyncIterable<ArtifactOfPerson[]> {
+export function readArtifactsOf(db: Db, actorId: string): AsyncIterable<Omit<ArtifactRow, 'account_id'>[]> {
   const read = (after: string, size: number) => db.query(READ_ARTIFACTS, actorId, after, size);
   return pages(PAGE, '', read, ({ id }) => id);
-}
-
-/** A run that may contain data of a person. */
-export interface RunOfErased {
-  readonly id: string;
-  /** Whether nothing of its texts stays: the person, or an event about the person, started it. */
-  readonly whole: boolean;
 }
 
 /**
  * Yields the ended runs that the actor started, that belong to a conversation in which it ever
  * participated, whose calls name it, or that an event started whose report has its id or one of
- * `texts`, except in conversations under legal hold.
+ * `texts`, except in conversations under legal hold. Nothing stays of the texts of `whole` ones,
+ * which the person, or an event about the person, started.
  */
 export function readRunsAbout(
   db: Db,
   accountId: string,
   actorId: string,
   texts: readonly string[],
-): AsyncIterable<RunOfErased[]> {
+): AsyncIterable<BlankableRun[]> {
   const named = [actorId, ...texts.map((text) => JSON.stringify(text).slice(1, -1))];
   const read = (after: string, size: number) => db.query(READ_ABOUT, accountId, actorId, after, size, named);
   return pages(PAGE, '', read, ({ id }) => id);
@@ -67,7 +52,7 @@ const READ_RUNS = statement<[actorId: string, after: string, limit: number], Sho
 
 const READ_ABOUT = statement<
   [accountId: string, actorId: string, after: string, limit: number, named: readonly string[]],
-  RunOfErased
+  BlankableRun
 >('read-runs-about-person')`
     SELECT r.id, r.triggered_by IS NOT DISTINCT FROM $2 OR reported.is_about AS whole
     FROM actors o JOIN agent_runs r ON r.actor_id = o.id LEFT JOIN conversations c ON c.id = r.conversation_id,
@@ -86,9 +71,10 @@ const CLEAR_INPUTS = statement<[runIds: readonly string[]]>('clear-inputs-of-run
     UPDATE agent_runs SET input = NULL, ${setTouched()}
     WHERE id = ANY($1) AND trigger_type <> 'chat' AND input IS NOT NULL`;
 
-const READ_ARTIFACTS = statement<[actorId: string, after: string, limit: number], ArtifactOfPerson>(
-  'read-artifacts-of-person',
-)`
+const READ_ARTIFACTS = statement<
+  [actorId: string, after: string, limit: number],
+  Omit<ArtifactRow, 'account_id'>
+>('read-artifacts-of-person')`
     SELECT f.id, f.run_id, f.s3_key, f.filename, f.content_type, f.size_bytes, f.created_at
     FROM agent_runs r JOIN artifacts f ON f.run_id = r.id
     WHERE r.triggered_by = $1 AND f.id > $2 ORDER BY f.id LIMIT $3`;

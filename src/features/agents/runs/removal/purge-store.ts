@@ -1,14 +1,11 @@
+import type { Expire, RemovedRows } from '../../../../core/resources/holdings.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../../platform/db/tables/touched.ts';
 
 /** A run, with the parts from which the id of its end's notification is derived. */
-export interface RunEnding {
-  readonly id: string;
-  /** Actor id; null if there is no notification. */
-  readonly triggered_by: string | null;
-  readonly completed_at: string | null;
-}
+export type RunEnding = Pick<RunRow, 'id' | 'triggered_by' | 'completed_at'>;
 
 /**
  * Clears quotations of the conversation in its ended runs. Those that began with one of these
@@ -32,19 +29,14 @@ export async function clearRunsOf(
 
 /**
  * Deletes at most `limit` runs of a conversation with all their rows, including open ones, whose
- * nodes then find no row. Returns their number and the keys of their files.
+ * nodes then find no row.
  */
-export async function deleteRunsOf(
-  tx: Tx,
-  conversationId: string,
-  limit: number,
-): Promise<{ deleted: number; keys: string[] }> {
-  const runs = await tx.query(READ_RUN_IDS, conversationId, limit);
-  const ids = runs.map(({ id }) => id);
-  if (ids.length === 0) return { deleted: 0, keys: [] };
+export async function deleteRunsOf(tx: Tx, conversationId: string, limit: number): Promise<RemovedRows> {
+  const ids = (await tx.query(READ_RUN_IDS, conversationId, limit)).map(({ id }) => id);
+  if (ids.length === 0) return { rows: 0 };
   const keys = keysOf(await tx.query(DELETE_ARTIFACTS, ids));
   await tx.query(DELETE_RUNS, ids);
-  return { deleted: ids.length, keys };
+  return { rows: ids.length, runs: ids.length, keys };
 }
 
 /**
@@ -61,15 +53,11 @@ export async function deleteEndedRuns(
   return { deleted: gone!.deleted ?? [], keys: gone!.keys ?? [] };
 }
 
-/** Deletes at most `limit` old files of runs, except in held conversations. Returns their keys. */
-export async function deleteOldArtifacts(
-  tx: Tx,
-  accountId: string,
-  days: number,
-  limit: number,
-): Promise<string[]> {
-  return keysOf(await tx.query(DELETE_OLD_ARTIFACTS, accountId, days, limit));
-}
+/** Deletes at most `limit` old files of runs, except in held conversations. */
+export const deleteOldArtifacts: Expire = async (tx, accountId, days, limit) => {
+  const keys = keysOf(await tx.query(DELETE_OLD_ARTIFACTS, accountId, days, limit));
+  return { rows: keys.length, keys };
+};
 
 /** Deletes the files with these keys, which a message showed. */
 export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Promise<void> {
@@ -77,13 +65,12 @@ export async function deleteArtifactsByKey(tx: Tx, keys: readonly string[]): Pro
 }
 
 /** Returns the ages of the oldest run and file in seconds, except in held conversations. */
-export async function readRunAges(
-  db: Db,
-  accountId: string,
-): Promise<{ run_age: number | null; file_age: number | null }> {
+export async function readRunAges(db: Db, accountId: string): Promise<RunAges> {
   const [ages] = await db.query(READ_RUN_AGES, accountId);
   return ages!;
 }
+
+type RunAges = Readonly<Record<'runs' | 'files', number | null>>;
 
 function keysOf(rows: readonly { readonly s3_key: string }[]): string[] {
   return rows.map(({ s3_key }) => s3_key);
@@ -167,16 +154,14 @@ const DELETE_OLD_ARTIFACTS = statement<[accountId: string, days: number, limit: 
 const DELETE_ARTIFACTS_BY_KEY = statement<[keys: readonly string[]]>('delete-artifacts-by-key')`
     DELETE FROM artifacts WHERE s3_key = ANY($1)`;
 
-const READ_RUN_AGES = statement<[accountId: string], { run_age: number | null; file_age: number | null }>(
-  'read-ages-of-runs',
-)`
+const READ_RUN_AGES = statement<[accountId: string], RunAges>('read-ages-of-runs')`
     SELECT extract(epoch FROM clock_timestamp() - (
         SELECT min(r.completed_at) FROM actors a, LATERAL (
           SELECT r.completed_at FROM agent_runs r WHERE r.actor_id = a.id AND r.completed_at IS NOT NULL AND ${NOT_HELD}
           ORDER BY r.completed_at LIMIT 1
         ) r WHERE a.account_id = $1 AND a.type = 'agent'
-      ))::float8 AS run_age,
+      ))::float8 AS runs,
       extract(epoch FROM clock_timestamp() - (
         SELECT f.created_at FROM artifacts f JOIN agent_runs r ON r.id = f.run_id
         WHERE f.account_id = $1 AND ${NOT_HELD} ORDER BY f.created_at LIMIT 1
-      ))::float8 AS file_age`;
+      ))::float8 AS files`;

@@ -1,38 +1,27 @@
+import type { WithdrawnContent } from '../../../../core/resources/holdings.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../../platform/db/tables/touched.ts';
+import type { RunEnding } from './purge-store.ts';
 
-/** A message whose content is removed, as far as runs may contain it. */
-export interface WithdrawnContent {
-  readonly accountId: string;
-  readonly conversationId: string;
-  /** Ids of the message and its attachments, as found in the calls of tools that read them. */
-  readonly ids: readonly string[];
-  /** ISO 8601: when the message was written. Runs that had ended by then cannot contain it. */
-  readonly since: string;
-}
-
-/** A run that may contain the content. */
-export interface ReadingRun {
+/** A run that may contain removed content. */
+export interface BlankableRun {
   readonly id: string;
-  /** Whether nothing of its texts stays: the message started it, or it has read it with a tool. */
+  /** Whether nothing of its texts stays. */
   readonly whole: boolean;
-  readonly is_open: boolean;
 }
 
-/** Returns runs that the message started, whose tools read it, or that are in its conversation. */
+type ReadingRun = BlankableRun & { readonly is_open: boolean };
+
+/**
+ * Returns runs that the message started, whose tools read it, or that are in its conversation;
+ * `whole` are the first two.
+ */
 export function readReadingRuns(
   tx: Tx,
   { accountId, conversationId, ids, since }: WithdrawnContent,
 ): Promise<ReadingRun[]> {
   return tx.query(READ_READING, accountId, conversationId, ids, since);
-}
-
-/** A run of which something was blanked. */
-export interface BlankedRun {
-  readonly id: string;
-  readonly triggered_by: string | null;
-  readonly completed_at: string | null;
 }
 
 /**
@@ -42,9 +31,9 @@ export interface BlankedRun {
  */
 export async function blankRuns(
   tx: Tx,
-  runs: readonly Pick<ReadingRun, 'id' | 'whole'>[],
+  runs: readonly BlankableRun[],
   texts: readonly string[],
-): Promise<BlankedRun[]> {
+): Promise<RunEnding[]> {
   if (runs.length === 0) return [];
   const ids = runs.map(({ id }) => id);
   const whole = runs.flatMap((run) => (run.whole ? run.id : []));
@@ -105,7 +94,7 @@ const BLANK_ACTIONS = statement<BlankParams, { run_id: string }>('blank-actions-
     RETURNING run_id`;
 
 // The input of a chat run is two ids. A run of which a step was blanked counts as changed too.
-const BLANK_RUNS = statement<[...BlankParams, changed: readonly string[]], BlankedRun>('blank-runs')`
+const BLANK_RUNS = statement<[...BlankParams, changed: readonly string[]], RunEnding>('blank-runs')`
     UPDATE agent_runs r SET
       output = CASE WHEN is_blank THEN NULL ELSE r.output END,
       error_message = CASE WHEN is_blank THEN NULL ELSE r.error_message END,

@@ -1,11 +1,11 @@
 import { withdrawUploads } from '../../../../core/attachments/uploads.ts';
-import { enqueueChanged } from '../../../../core/events/changes.ts';
+import { enqueueUpdated } from '../../../../core/notifications/feed/mark.ts';
 import { clearBodies } from '../../../../core/notifications/feed/store.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { endedKey } from '../effects/on-run-ended.ts';
 import { enqueueRunUpdated } from '../state/start.ts';
 import type { RunEnding } from './purge-store.ts';
-import { blankRuns, deleteHiddenArtifacts, type ReadingRun } from './withdraw-store.ts';
+import { type BlankableRun, blankRuns, deleteHiddenArtifacts } from './withdraw-store.ts';
 
 /**
  * Removes repetitions of the texts from these runs, and everything from `whole` runs: steps, calls,
@@ -14,7 +14,7 @@ import { blankRuns, deleteHiddenArtifacts, type ReadingRun } from './withdraw-st
  */
 export async function withdrawRunTexts(
   tx: Tx,
-  runs: readonly Pick<ReadingRun, 'id' | 'whole'>[],
+  runs: readonly BlankableRun[],
   texts: readonly string[],
 ): Promise<{ readonly runIds: string[]; readonly notificationIds: string[] }> {
   const blanked = await blankRuns(tx, runs, texts);
@@ -34,9 +34,6 @@ export async function clearEndings(tx: Tx, runs: readonly RunEnding[]): Promise<
         : { key: endedKey(id), at: completed_at, recipient_id: triggered_by },
     ),
   );
-  await enqueueChanged(
-    tx,
-    cleared.map(({ id, recipient_id: stream }) => ({ event: 'notification.updated', id, stream })),
-  );
+  await enqueueUpdated(tx, cleared);
   return cleared.map(({ id }) => id);
 }
