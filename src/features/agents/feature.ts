@@ -39,9 +39,8 @@ export const agents: Feature = {
   providers: ({ models }) => providersOf(models),
   demo,
   open(node) {
-    const { config, database, watch, engine, store, avatars, guard, log, disposer } = node;
-    const { rights, directory } = node;
-    const triggers = new Triggers({ database, directory, rights });
+    const { config, database, directory, watch, engine, store, guard, log, disposer } = node;
+    const triggers = new Triggers(node);
     return {
       effects: {
         completed: (messages) => triggers.onMessages(messages),
@@ -56,9 +55,9 @@ export const agents: Feature = {
         return {
           routes: {
             settings: [
-              ...agentRoutes({ database, catalogue, avatars }),
+              ...agentRoutes(node, catalogue),
               ...runRoutes({ database, directory, catalogue }),
-              ...occurrenceRoutes({ database }),
+              ...occurrenceRoutes(database),
               ...artifactRoutes({ database, directory, files: store }),
               ...toolRoutes(catalogue),
             ],

@@ -11,6 +11,7 @@ import {
   UpdateAgentBody,
 } from '../../contract/protocol/resources/agent-definition.ts';
 import { Body, Include, OneOf } from '../../contract/protocol/schema/schema.ts';
+import { keyOf } from '../../core/accounts/account-list.ts';
 import { IMAGE_REFUSALS } from '../../core/attachments/images.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import { type AgentRow, expandAgents, findAgent } from '../../core/resources/agent.ts';
@@ -18,15 +19,14 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { changeAgent, checkAgentChanges, createAgent, readNewAgent, removeAgent } from './definitions.ts';
-import { readAgents } from './store.ts';
+import { AGENTS } from './store.ts';
 import type { ToolCatalogue } from './tools/catalogue.ts';
 
-export type AgentRoutesOptions = Pick<NodeParts, 'database' | 'avatars'> & {
-  readonly catalogue: ToolCatalogue;
-};
-
 /** Routes of agent definitions (docs/contract.md#agents). */
-export function agentRoutes({ database, catalogue, avatars }: AgentRoutesOptions): Route[] {
+export function agentRoutes(
+  { database, avatars }: Pick<NodeParts, 'database' | 'avatars'>,
+  catalogue: ToolCatalogue,
+): Route[] {
   const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;
   return [
@@ -66,17 +66,12 @@ export function agentRoutes({ database, catalogue, avatars }: AgentRoutesOptions
       response: ListOf(AgentDefinition),
       async handle({ principal, query, url }) {
         const { trigger_type, status, category_code } = query;
-        const filters = { trigger_type, status, category_code };
-        const page = readPage(AGENTS, query, { account: principal.accountId, ...filters });
-        const rows = await readAgents(database, principal.accountId, filters, page);
+        const { accountId: account } = principal;
+        const page = readPage(LIST, query, { account, trigger_type, status, category_code });
+        const filters = [trigger_type ?? null, status ?? null, category_code ?? null] as const;
+        const rows = await AGENTS.readPage(database, [account, ...filters], page);
         const shown = await expandAgents(database, rows, query['include[]'] ?? [], catalogue);
-        return toList(
-          rows,
-          page,
-          url,
-          (row) => [row.created_at, row.id],
-          (row) => shown.get(row)!,
-        );
+        return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
       },
     }),
     defineRoute({
@@ -133,6 +128,6 @@ export function agentRoutes({ database, catalogue, avatars }: AgentRoutesOptions
   ];
 }
 
-const AGENTS = defineList('agents', ['time', 'text']);
+const LIST = defineList('agents', ['time', 'text']);
 const IncludeList = Include(AGENT_INCLUDES);
 const Includes = Body({ 'include[]': IncludeList });

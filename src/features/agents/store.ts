@@ -5,13 +5,13 @@ import { MAX_AGENTS } from '../../contract/protocol/resources/agent-definition.t
 import { createActor } from '../../core/accounts/actors.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { AGENT_COLUMNS, type AgentRow } from '../../core/resources/agent.ts';
-import type { Db, Tx } from '../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
+import type { Tx } from '../../platform/db/connection/handle.ts';
+import { keysetList } from '../../platform/db/connection/keyset.ts';
 import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
 import type { ToolSetting } from './tools/rules.ts';
 import { nextDue } from './triggers/cron.ts';
 import type { StoredTrigger } from './triggers/rules.ts';
-import { eventAgentsOf } from './triggers/store.ts';
+import { eventAgentsOf } from './triggers/triggers.ts';
 
 /** An agent to insert: the columns of its definition that a caller decides about. */
 export interface NewAgent
@@ -69,13 +69,8 @@ export async function requireRoom(tx: Tx, accountId: string): Promise<void> {
     .executeTakeFirstOrThrow();
   const limit = MAX_AGENTS[plan];
   if (agents <= limit) return;
-  throw new ApiError(
-    'limit_exceeded',
-    `The plan ${plan} allows ${limit} agents. Delete one, or upgrade the plan.`,
-    {
-      quota: { limit, used: agents - 1, reset_at: null },
-    },
-  );
+  const message = `The plan ${plan} allows ${limit} agents. Delete one, or upgrade the plan.`;
+  throw new ApiError('limit_exceeded', message, { quota: { limit, used: agents - 1, reset_at: null } });
 }
 
 /** The fields of an agent that can change; omitted fields stay. */
@@ -133,24 +128,6 @@ export async function deleteAgent(tx: Tx, row: AgentRow): Promise<void> {
   await enqueueRightsChanged(tx, [row.actor_id, eventAgentsOf(row.account_id)]);
 }
 
-/** Filters for a list of agents. */
-export interface AgentFilters {
-  readonly trigger_type?: string | undefined;
-  readonly status?: string | undefined;
-  readonly category_code?: string | undefined;
-}
-
-/** Returns agents of one account, newest first. */
-export function readAgents(
-  db: Db,
-  accountId: string,
-  filters: AgentFilters,
-  page: KeysetPage,
-): Promise<AgentRow[]> {
-  const { trigger_type = null, status = null, category_code = null } = filters;
-  return AGENTS.readPage(db, [accountId, trigger_type, status, category_code], page);
-}
-
 /** Returns when a changed definition is due next. A time that is already due stays. */
 function dueAfter(
   row: AgentRow,
@@ -195,7 +172,8 @@ function attach(
   return attached.sort((a, b) => a.sort_order - b.sort_order);
 }
 
-const AGENTS = keysetList<
+/** The agents of one account, newest first. */
+export const AGENTS = keysetList<
   [accountId: string, triggerType: string | null, status: string | null, categoryCode: string | null],
   AgentRow
 >({

@@ -29,13 +29,8 @@ export function toolRoutes(catalogue: ToolCatalogue): Route[] {
           ({ slug }) => after === undefined || (isForward ? slug > String(after) : slug < String(after)),
         );
         const rows = from === -1 ? [] : inOrder.slice(from, from + page.fetch);
-        return toList(
-          rows,
-          page,
-          url,
-          ({ slug }) => [slug],
-          (tool) => tool,
-        );
+        const present = (tool: AvailableTool) => tool;
+        return toList(rows, page, url, ({ slug }) => [slug], present);
       },
     }),
   ];

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
-import { type KeysetPage, keysetList } from '../../../platform/db/connection/keyset.ts';
+import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 
@@ -11,16 +11,6 @@ export type OccurrenceRow = Selectable<Schema['agent_occurrences']>;
 
 /** An occurrence before it is stored. */
 export type NewOccurrence = Omit<OccurrenceRow, 'created_at'>;
-
-/** Returns occurrences of one agent, newest first. */
-export function readOccurrences(
-  db: Db,
-  agentId: string,
-  outcome: string | null,
-  page: KeysetPage,
-): Promise<OccurrenceRow[]> {
-  return OCCURRENCES.readPage(db, [agentId, outcome], page);
-}
 
 /** Removes occurrences that have been kept long enough. */
 export async function removeOldOccurrences(db: Db): Promise<void> {
@@ -36,7 +26,8 @@ export async function insertOccurrences(tx: Tx, occurrences: readonly NewOccurre
     .execute();
 }
 
-const OCCURRENCES = keysetList<[agentId: string, outcome: string | null], OccurrenceRow>({
+/** The occurrences of one agent, newest first. */
+export const OCCURRENCES = keysetList<[agentId: string, outcome: string | null], OccurrenceRow>({
   name: 'read-agent-occurrences',
   columns: '*',
   from: 'agent_occurrences',

@@ -6,10 +6,10 @@ import { findAgent } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../../platform/http/pipeline/route.ts';
-import { type OccurrenceRow, readOccurrences } from './occurrence-store.ts';
+import { OCCURRENCES, type OccurrenceRow } from './occurrence-store.ts';
 
 /** Routes of schedule occurrences (schedule.ts). */
-export function occurrenceRoutes({ database }: { readonly database: Database }): Route[] {
+export function occurrenceRoutes(database: Database): Route[] {
   return [
     defineRoute({
       name: 'list_agent_occurrences',
@@ -24,15 +24,15 @@ export function occurrenceRoutes({ database }: { readonly database: Database }):
       async handle({ principal, params, query, url }) {
         const { outcome } = query;
         const agent = await findAgent(database, principal.accountId, params.id!);
-        const page = readPage(OCCURRENCES, query, { agent: agent.id, outcome });
-        const rows = await readOccurrences(database, agent.id, outcome ?? null, page);
+        const page = readPage(LIST, query, { agent: agent.id, outcome });
+        const rows = await OCCURRENCES.readPage(database, [agent.id, outcome ?? null], page);
         return toList(rows, page, url, ({ due_at }) => [due_at], presentOccurrence);
       },
     }),
   ];
 }
 
-const OCCURRENCES = defineList('agent_occurrences', ['time']);
+const LIST = defineList('agent_occurrences', ['time']);
 
 function presentOccurrence(row: OccurrenceRow): AgentOccurrence {
   const { agent_id, due_at, outcome, reason, run_id, created_at } = row;

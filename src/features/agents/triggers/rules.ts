@@ -51,17 +51,12 @@ export function checkTriggerConfig(input: TriggerConfigInput): void {
 function readSchedule({ cron_schedule, timezone = 'UTC' }: TriggerConfigInput): StoredTrigger {
   if (cron_schedule === undefined) throw missing('cron_schedule');
   if (!isTimezone(timezone)) {
-    throw new ApiError('invalid_format', 'Must be an IANA timezone such as Europe/Berlin.', {
-      param: `${AT}.timezone`,
-    });
+    throw malformed('timezone', 'Must be an IANA timezone such as Europe/Berlin.');
   }
   if (!everComes(cron_schedule, timezone)) {
-    throw new ApiError(
-      'invalid_format',
+    throw malformed(
+      'cron_schedule',
       'Must be a cron expression of five fields with at least one future date.',
-      {
-        param: `${AT}.cron_schedule`,
-      },
     );
   }
   return { cron_schedule, timezone };
@@ -87,6 +82,10 @@ function everComes(cron_schedule: string, timezone: string): boolean {
   } catch {
     return false;
   }
+}
+
+function malformed(field: string, message: string): ApiError {
+  return new ApiError('invalid_format', message, { param: `${AT}.${field}` });
 }
 
 function missing(field: string): ApiError {

@@ -1,14 +1,17 @@
+import { type Selectable, sql } from 'kysely';
 import type { SkipReason } from '../../../contract/protocol/resources/agent-run.ts';
+import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../../platform/db/queue/due-watch.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { startRun } from '../runs/state/start.ts';
 import { hasOpenRun } from '../runs/state/store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
 import { insertOccurrences, type NewOccurrence } from './occurrence-store.ts';
-import { type DueAgent, HAS_DUE, hasDue, lockDue, updateNextDue } from './schedule-store.ts';
 
 /** The minimum interval between two rounds, in milliseconds. */
 const LOOK_EVERY_MS = 1_000;
@@ -28,7 +31,7 @@ export function openSchedules(database: Database, watch: Pick<DueWatch, 'add'>, 
     intervalMs: UNWOKEN_EVERY_MS,
     async run(signal) {
       // A transaction is opened only if something is due.
-      if (await hasDue(database)) await takeDue(database, signal);
+      if ((await database.query(FIND_DUE)).length > 0) await takeDue(database, signal);
     },
     onError: (error) => log.warn({ err: error }, 'starting scheduled runs failed'),
   });
@@ -77,7 +80,11 @@ async function take(tx: Tx, agent: DueAgent): Promise<void> {
   const missed = others.map((due) => skipped(agent, due, 'missed'));
   const taken = await run(tx, agent, newest, now);
   await insertOccurrences(tx, [...missed, taken]);
-  await updateNextDue(tx, agent.id, next?.toISOString() ?? null);
+  await tx.kysely
+    .updateTable('agent_definitions')
+    .set({ next_due_at: next?.toISOString() ?? null })
+    .where('id', '=', agent.id)
+    .execute();
 }
 
 async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOccurrence> {
@@ -87,12 +94,7 @@ async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOc
   if (agent.subscription !== 'active') return skipped(agent, due, 'unsubscribed');
   if (await hasOpenRun(tx, agent.actor_id)) return skipped(agent, due, 'overlap');
   const due_at = due.toISOString();
-  const started = await startRun(tx, agent, {
-    type: 'scheduled',
-    key: due_at,
-    input: { due_at },
-    by: null,
-  });
+  const started = await startRun(tx, agent, { type: 'scheduled', key: due_at, input: { due_at }, by: null });
   const outcome = lateMs > LATE_MS ? 'ran_late' : 'ran';
   return { agent_id: agent.id, due_at, outcome, reason: null, run_id: started?.id ?? null };
 }
@@ -100,3 +102,40 @@ async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOc
 function skipped({ id }: DueAgent, due: Date, reason: SkipReason): NewOccurrence {
   return { agent_id: id, due_at: due.toISOString(), outcome: 'skipped', reason, run_id: null };
 }
+
+/** An agent whose schedule is due. */
+type DueAgent = Pick<AgentRow, 'id' | 'account_id' | 'actor_id' | 'trigger_config'> & {
+  readonly due: string;
+  readonly now: string;
+  readonly subscription: Selectable<Schema['accounts']>['subscription'] | null;
+};
+
+/** Locks and returns the agent that is due the longest, except locked ones and those in `but`. */
+function lockDue(tx: Tx, but: readonly string[]): Promise<DueAgent | undefined> {
+  // The time of the statement: unlike clock_timestamp(), it can be used in an index condition.
+  const now = sql<string>`statement_timestamp()`;
+  return tx.kysely
+    .selectFrom('agent_definitions')
+    .select(['id', 'account_id', 'actor_id', 'trigger_config', now.as('now')])
+    .select((of) => of.ref('next_due_at').$notNull().as('due'))
+    .select(({ selectFrom }) =>
+      selectFrom('accounts')
+        .select('subscription')
+        .whereRef('accounts.id', '=', 'agent_definitions.account_id')
+        .as('subscription'),
+    )
+    .where('next_due_at', '<=', now)
+    .where('id', '<>', sql<string>`ALL(${[...but]})`)
+    .orderBy('next_due_at')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}
+
+/** SQL: whether any schedule is due. */
+const HAS_DUE = `(
+    SELECT next_due_at FROM agent_definitions WHERE next_due_at IS NOT NULL ORDER BY next_due_at LIMIT 1
+  ) <= statement_timestamp()`;
+
+const FIND_DUE = statement('find-due-schedule')`SELECT WHERE ${HAS_DUE}`;

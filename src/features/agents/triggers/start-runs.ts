@@ -6,7 +6,6 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { type Cause, readOrigin } from '../runs/state/origin.ts';
 import { startRun, type Trigger } from '../runs/state/start.ts';
 import { hasKeyword } from './keywords.ts';
-import { type EventAgent, holdStartable } from './store.ts';
 
 /**
  * Starts the agents that a message of their conversation addresses, once
@@ -53,6 +52,12 @@ function answersUnmentioned({ policy, keywords }: AgentMember, { body }: Message
   return policy === 'always' || hasKeyword(body ?? '', keywords);
 }
 
+/** An active agent that is started by events. */
+export interface EventAgent {
+  readonly actor_id: string;
+  readonly events: readonly string[];
+}
+
 /** An event that agents of the trigger type `event` may subscribe to. */
 export interface TriggerEvent {
   /** One of TRIGGER_EVENTS, or the type of a producer's event. */
@@ -96,6 +101,15 @@ export async function startByEvent(
  * deactivates one of them waits. Starts one run for each agent and key, however often it is called.
  */
 async function startRuns(tx: Tx, actorIds: readonly string[], trigger: Trigger): Promise<void> {
-  const agents = await holdStartable(tx, actorIds, trigger.type);
+  const agents = await tx.kysely
+    .selectFrom('agent_definitions')
+    .select(['id', 'account_id', 'actor_id'])
+    .where('actor_id', 'in', [...actorIds])
+    .where('status', '=', 'active')
+    .where('trigger_type', '=', trigger.type)
+    // One fixed order, so that two such transactions cannot deadlock.
+    .orderBy('id')
+    .forShare()
+    .execute();
   for (const agent of agents) await startRun(tx, agent, trigger);
 }

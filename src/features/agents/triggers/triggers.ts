@@ -6,10 +6,8 @@ import type { NodeParts, SentMessage } from '../../../core/features/feature.ts';
 import type { MessageRow } from '../../../core/resources/message.ts';
 import { RevocableCache } from '../../../platform/access/revocable-cache.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
-import { startByEvent, startChats, type TriggerEvent } from './start-runs.ts';
-import { type EventAgent, eventAgentsOf, readConversationUpdatedAt, readEventAgents } from './store.ts';
-
-export type TriggersOptions = Pick<NodeParts, 'database' | 'directory' | 'rights'>;
+import { statement } from '../../../platform/db/connection/statement.ts';
+import { type EventAgent, startByEvent, startChats, type TriggerEvent } from './start-runs.ts';
 
 /**
  * Starts agents by messages of their conversations and by events of their accounts
@@ -22,13 +20,13 @@ export class Triggers {
   /** By account: every send looks here, and nearly every account has none. */
   readonly #eventAgents: RevocableCache<readonly EventAgent[]>;
 
-  constructor({ database, directory, rights }: TriggersOptions) {
+  constructor({ database, directory, rights }: Pick<NodeParts, 'database' | 'directory' | 'rights'>) {
     this.#database = database;
     this.#directory = directory;
     this.#eventAgents = new RevocableCache({
       rights,
       max: MAX_CACHED,
-      load: (accountId): Promise<readonly EventAgent[]> => readEventAgents(database, accountId),
+      load: (accountId): Promise<readonly EventAgent[]> => database.query(READ_EVENT_AGENTS, accountId),
       subjectsOf: (_agents, accountId) => [eventAgentsOf(accountId)],
     });
   }
@@ -80,8 +78,9 @@ export class Triggers {
       if (event !== 'conversation.updated') continue;
       const facts = await this.#directory.facts(id);
       if (facts === undefined || !(await this.#isAwaited(facts.accountId, event))) continue;
-      const at = await readConversationUpdatedAt(this.#database, id);
-      if (at === undefined) continue;
+      const [conversation] = await this.#database.query(READ_UPDATED, id);
+      if (conversation === undefined) continue;
+      const { updated_at: at } = conversation;
       await this.#startByEvent({
         event,
         accountId: facts.accountId,
@@ -116,9 +115,21 @@ export class Triggers {
 
 const MAX_CACHED = 50_000;
 
+/** The subject of the changed-rights frame for changes to the account's event agents. */
+export function eventAgentsOf(accountId: string): string {
+  return `event-agents:${accountId}`;
+}
+
 /** System messages, broadcasts, mail of machines or the team, and open streams start no agent. */
 function isComplete({ kind, visibility, status, streaming_state, deleted_at }: MessageRow): boolean {
   if (kind === 'system_event' || kind === 'alert') return false;
   if (kind === 'email' && visibility === 'internal') return false;
   return status === 'sent' && streaming_state !== 'streaming' && deleted_at === null;
 }
+
+const READ_EVENT_AGENTS = statement<[accountId: string], EventAgent>('read-event-agents')`
+    SELECT actor_id, trigger_config->'event_filters' AS events FROM agent_definitions
+    WHERE account_id = $1 AND trigger_type = 'event' AND status = 'active' ORDER BY id`;
+
+const READ_UPDATED = statement<[id: string], { updated_at: string }>('read-conversation-updated-at')`
+    SELECT updated_at FROM conversations WHERE id = $1`;

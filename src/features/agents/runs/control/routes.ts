@@ -10,6 +10,7 @@ import {
 } from '../../../../contract/protocol/resources/agent-run.ts';
 import { Body, Id, OneOf } from '../../../../contract/protocol/schema/schema.ts';
 import { RUN_STATUSES } from '../../../../contract/protocol/states/agent-run-states.ts';
+import { keyOf } from '../../../../core/accounts/account-list.ts';
 import { findAgent } from '../../../../core/resources/agent.ts';
 import { expandRuns, type RunRow } from '../../../../core/resources/run.ts';
 import type { Principal } from '../../../../platform/access/principal.ts';
@@ -37,13 +38,7 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
     const page = readPage(RUNS, query, { account: principal.accountId, ...filters });
     const rows = await readRunPage(database, principal, filters, page);
     const shown = await expandRuns(database, rows, query['include[]'] ?? []);
-    return toList(
-      rows,
-      page,
-      url,
-      (row) => [row.created_at, row.id],
-      (row) => shown.get(row)!,
-    );
+    return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
   };
   return [
     defineRoute({
