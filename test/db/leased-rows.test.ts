@@ -247,7 +247,7 @@ async function runs() {
     }
     return started;
   });
-  // The run of a node that died ends (recovery.ts), and its end is written under its fence.
+  // The run of a node that died ends (runner.ts), and its end is written under its fence.
   return kind(RUNS, {
     ...{ name: 'runs', ids, isFenced: true, refusesLate: true, isTakenAgain: false },
     idOf: (row) => row.id,

@@ -10,7 +10,7 @@ import { removeEverywhere } from '../../core/conversations/participants.ts';
 import { type AgentRow, lockAgent } from '../../core/resources/agent.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
-import { cancelRuns } from './runs/state/cancel-all.ts';
+import { cancelRuns } from './runs/state/end-run.ts';
 import {
   type AgentChanges,
   deleteAgent,

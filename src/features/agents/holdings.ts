@@ -19,7 +19,7 @@ import {
 } from './runs/removal/purge-store.ts';
 import { readReadingRuns } from './runs/removal/withdraw-store.ts';
 import { clearEndings, withdrawRunTexts } from './runs/removal/withdraw-texts.ts';
-import { cancelAllOf, cancelRunsById } from './runs/state/cancel-all.ts';
+import { cancelAllOf, cancelRunsById } from './runs/state/end-run.ts';
 import { readOpenRunsOf } from './runs/state/store.ts';
 
 const OF_AGENT = "JOIN actors a ON a.id = t.actor_id WHERE a.account_id = $1 AND a.type = 'agent'";

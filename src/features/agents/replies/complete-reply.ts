@@ -2,13 +2,10 @@ import { sql } from 'kysely';
 import { newId } from '../../../contract/protocol/ids.ts';
 import { MESSAGE_LIMITS } from '../../../contract/protocol/resources/chat-message.ts';
 import { enqueueChanged } from '../../../core/events/changes.ts';
-import type { MessageRow } from '../../../core/resources/message.ts';
+import type { MessageKey, MessageRow } from '../../../core/resources/message.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { touched } from '../../../platform/db/tables/touched.ts';
-
-/** A streaming message or draft. */
-type ReplyKey = Pick<MessageRow, 'id' | 'conversation_id'>;
 
 interface End extends Pick<MessageRow, 'body' | 'mentions'> {
   readonly runId: string;
@@ -25,7 +22,7 @@ interface End extends Pick<MessageRow, 'body' | 'mentions'> {
  */
 export async function completeReply(
   tx: Tx,
-  { id, conversation_id }: ReplyKey,
+  { id, conversation_id }: MessageKey,
   { runId, event, attempt, body, mentions, artifactIds }: End,
 ): Promise<void> {
   const ended = await tx.kysely
@@ -44,7 +41,7 @@ export async function completeReply(
 /** Attaches a run's files to the message that it wrote, in the order of their creation. */
 async function attachArtifacts(
   tx: Tx,
-  { id: message_id, conversation_id }: ReplyKey,
+  { id: message_id, conversation_id }: MessageKey,
   runId: string,
   artifactIds: readonly string[],
 ): Promise<void> {

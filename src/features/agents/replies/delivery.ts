@@ -1,6 +1,6 @@
 import type { Core, NodeParts } from '../../../core/features/feature.ts';
 import { sendDraft } from '../../../core/messages/drafts/drafts.ts';
-import type { MessageRow } from '../../../core/resources/message.ts';
+import type { MessageKey, MessageRow } from '../../../core/resources/message.ts';
 import { IS_MEMBER } from '../../../core/resources/participant.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import { hasPermission } from '../../../platform/access/authorize.ts';
@@ -42,9 +42,7 @@ async function requireUnanswered(tx: Tx, draft: MessageRow, runId: string): Prom
   if (found?.may_send !== true || found.is_answered || draft.edited_at !== null) throw new DraftKept();
 }
 
-const READ_DRAFT = statement<[runId: string], Pick<MessageRow, 'id' | 'conversation_id'>>(
-  'read-draft-of-run',
-)`
+const READ_DRAFT = statement<[runId: string], MessageKey>('read-draft-of-run')`
     SELECT m.id, m.conversation_id
     FROM agent_runs r JOIN messages m ON m.id = r.reply_message_id AND m.conversation_id = r.conversation_id
     WHERE r.id = $1 AND r.status = 'completed' AND m.status = 'draft'`;

@@ -13,19 +13,18 @@ import { readTurns } from '../../models/history.ts';
 import { instructionsFor } from '../../models/instructions.ts';
 import type { ModelTiers } from '../../models/tiers.ts';
 import { tokensOfTools } from '../../models/window.ts';
+import { completeAbandoned } from '../../replies/complete-reply.ts';
 import type { Replies } from '../../replies/replies.ts';
 import type { AgentReply } from '../../replies/reply.ts';
 import type { Toolbox } from '../../tools/toolbox.ts';
 import { expireApprovals } from '../state/approvals.ts';
-import type { Ending } from '../state/end-run.ts';
-import { findOverdue, HAS_OVERDUE, renewRuns, takeRun } from '../state/lease-store.ts';
+import { type Ending, endRun } from '../state/end-run.ts';
+import { findOverdue, HAS_OVERDUE, lockDead, renewRuns, takeRun } from '../state/lease-store.ts';
+import { isStartedByMail } from '../state/origin.ts';
 import type { RunDue } from '../state/outbox-topics.ts';
 import { type Admit, Execution, endClaimed } from './execution.ts';
-import { isExpected, RunFailure, reasonOf, Stop } from './failure.ts';
-import { isStartedByMail } from './mail-origin.ts';
-import { endDead } from './recovery.ts';
+import { isExpected, RunFailure, reasonOf, Stop, untilBack } from './failure.ts';
 import { hasRoomFor } from './run-limit.ts';
-import { untilBack } from './until-back.ts';
 
 export interface RunnerOptions
   extends Pick<NodeParts, 'database' | 'rights' | 'authenticator' | 'directory' | 'metrics' | 'log'> {
@@ -48,7 +47,7 @@ const ROUND_MS = 1_000;
 
 /**
  * Runs agents on this node. A run is claimed with a lease, which this node renews while it lives; a
- * run whose lease has run out is ended by the first node that sees it (recovery.ts). Only the last
+ * run whose lease has run out is ended by the first node that sees it. Only the last
  * second of a run's text exists in memory alone.
  */
 export class Runner {
@@ -255,8 +254,26 @@ export class Runner {
     const { database } = this.#options;
     const { unclaimed, dead, undecided } = await findOverdue(database);
     for (const due of unclaimed) await this.due(due);
-    if (dead) await endDead(database, [...this.#active.keys()]);
+    if (dead) await this.#endDead();
     if (undecided) await expireApprovals(database);
+  }
+
+  /**
+   * Ends the runs of nodes that died, with the text of the last checkpoint, so that no message stays
+   * `streaming` (docs/realtime.md#streamed-replies). The runs of this node are excluded whatever
+   * their leases say, because no node could renew leases while Postgres was unavailable.
+   */
+  async #endDead(): Promise<void> {
+    const alive = [...this.#active.keys()];
+    for (let found = true; found; ) {
+      found = await this.#options.database.transaction(async (tx) => {
+        const run = await lockDead(tx, alive);
+        if (run === undefined) return false;
+        await completeAbandoned(tx, run);
+        await endRun(tx, run, run.cancel_requested_at === null ? DIED : { move: 'cancel' });
+        return true;
+      });
+    }
   }
 
   async #renew(): Promise<void> {
@@ -282,6 +299,8 @@ interface Active {
   readonly log: Logger;
   readonly abort: AbortController;
 }
+
+const DIED: Ending = { move: 'fail', error: 'The server that ran it died.' };
 
 /** The identity has no credential of its own: the actor's current role counts at each call. */
 function identityOf({ account_id: accountId, actor_id: actorId }: RunRow): Identity {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { newId } from '../../../../contract/protocol/ids.ts';
 import { ACTION_MOVES, APPROVAL_MS } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { transition } from '../../../../contract/protocol/states/transitions.ts';
-import type { ActionRow, RunRow, StepRow } from '../../../../core/resources/run.ts';
+import type { ActionRow, StepRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import type { RunTool } from '../../tools/tool.ts';
 
@@ -116,47 +116,6 @@ export async function decideAction(
     .execute();
 }
 
-/** Returns whether an action of the run waits for a decision. */
-export async function hasPendingActions(tx: Tx, runId: string): Promise<boolean> {
-  const waiting = await tx.kysely
-    .selectFrom('agent_run_actions')
-    .select('id')
-    .where('run_id', '=', runId)
-    .where('status', '=', 'pending_review')
-    .limit(1)
-    .executeTakeFirst();
-  return waiting !== undefined;
-}
-
-/** Locks and returns a run with an action that was not decided in time. */
-export function lockUndecided(tx: Tx): Promise<RunRow | undefined> {
-  return tx.kysely
-    .selectFrom('agent_runs')
-    .selectAll()
-    .where('status', '=', 'awaiting_approval')
-    .where('id', 'in', ({ selectFrom }) =>
-      selectFrom('agent_run_actions')
-        .select('run_id')
-        .where('status', '=', 'pending_review')
-        .where('expires_at', '<=', NOW),
-    )
-    .limit(1)
-    .forUpdate()
-    .skipLocked()
-    .executeTakeFirst();
-}
-
-/** Marks the actions of a locked run that were not decided in time. */
-export async function expireActions(tx: Tx, runId: string): Promise<void> {
-  await tx.kysely
-    .updateTable('agent_run_actions')
-    .set({ status: ACTION_MOVES.expire.to, updated_at: LATER })
-    .where('run_id', '=', runId)
-    .where('status', '=', 'pending_review')
-    .where('expires_at', '<=', NOW)
-    .execute();
-}
-
 /** Ends a run's open actions: waiting ones never execute; the result of begun ones is unknown. */
 export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
   await tx.kysely
@@ -178,7 +137,5 @@ export async function endOpenActions(tx: Tx, runId: string): Promise<void> {
     .execute();
 }
 
-/** The time of the statement: unlike clock_timestamp(), it can be used in an index condition. */
-const NOW = sql<string>`statement_timestamp()`;
-
-const LATER = sql<string>`later_than(updated_at)`;
+/** SQL for the time of a change. */
+export const LATER = sql<string>`later_than(updated_at)`;

@@ -2,14 +2,16 @@ import { sql } from 'kysely';
 import { RUN_MOVES } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { transition } from '../../../../contract/protocol/states/transitions.ts';
 import { enqueueRightsChanged } from '../../../../core/accounts/rights-changed.ts';
+import type { AgentRow } from '../../../../core/resources/agent.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
+import type { Principal } from '../../../../platform/access/principal.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../../platform/db/queue/outbox.ts';
 import { endOpenActions } from './action-store.ts';
 import { RUN_APPROVAL, RUN_ENDED } from './outbox-topics.ts';
 import { enqueueRunUpdated } from './start.ts';
 import { failOpenSteps } from './step-store.ts';
-import { updateRun } from './store.ts';
+import { lockOpenRuns, updateRun } from './store.ts';
 
 /** The way in which a run ends. `output` is any JSON value; `error` is one line for people. */
 export type Ending =
@@ -55,4 +57,41 @@ export async function requestCancel(tx: Tx, by: string, run: RunRow): Promise<Ru
   // The owner receives this as a changed right or, if that frame is lost, at the next renewal.
   if (!isAsked) await enqueueRightsChanged(tx, [run.id]);
   return asked;
+}
+
+/** Cancels all open runs of an agent. Its definition is locked, so nothing starts meanwhile. */
+export async function cancelRuns(
+  tx: Tx,
+  { actor }: Principal,
+  { actor_id }: Pick<AgentRow, 'actor_id'>,
+): Promise<void> {
+  await cancelLocked(tx, await lockOpenRuns(tx).where('actor_id', '=', actor_id).execute(), actor.id);
+}
+
+/** Cancels all open runs of an account. Returns the ids of those that a node has yet to end. */
+export async function cancelAllOf(tx: Tx, accountId: string): Promise<readonly string[]> {
+  const runs = await lockOpenRuns(tx)
+    .where('actor_id', 'in', ({ selectFrom }) =>
+      selectFrom('actors').select('id').where('account_id', '=', accountId).where('type', '=', 'agent'),
+    )
+    .execute();
+  return cancelLocked(tx, runs);
+}
+
+/** Cancels the open runs among `ids` for actor `by`. Returns those that a node has yet to end. */
+export async function cancelRunsById(tx: Tx, by: string, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  return cancelLocked(tx, await lockOpenRuns(tx).where('id', 'in', ids).execute(), by);
+}
+
+/**
+ * `by`: each run's own actor unless given. Returns the ids of the runs that a node has yet to end.
+ */
+async function cancelLocked(tx: Tx, runs: readonly RunRow[], by?: string): Promise<readonly string[]> {
+  const owned: string[] = [];
+  for (const run of runs) {
+    const { id, owner } = await requestCancel(tx, by ?? run.actor_id, run);
+    if (owner !== null) owned.push(id);
+  }
+  return owned;
 }

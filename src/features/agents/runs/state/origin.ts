@@ -1,5 +1,6 @@
 import { RUN_LIMITS } from '../../../../contract/protocol/resources/agent-run.ts';
 import { parseTraceparent, type TraceContext } from '../../../../contract/protocol/traceparent.ts';
+import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Db } from '../../../../platform/db/connection/handle.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 
@@ -15,7 +16,7 @@ export interface Cause {
   readonly trace?: TraceContext | undefined;
 }
 
-export interface Origin {
+interface Origin {
   readonly byAgent: boolean;
   readonly byCustomer: boolean;
   /** The number of runs that led to the run that it starts. */
@@ -33,29 +34,30 @@ export interface Origin {
  * time counts, so that chains of agents end.
  */
 export async function readOrigin(db: Db, { by, runId, at, trace }: Cause): Promise<Origin> {
-  if (by === null) return { ...UNKNOWN, trace };
-  const [row] = await db.query(READ_ORIGIN, by, runId, at);
+  const [row] = by === null ? [] : await db.query(READ_ORIGIN, by, runId, at);
   if (row === undefined) return { ...UNKNOWN, trace };
-  const { by_agent: byAgent, by_customer: byCustomer, root_id: rootId, started } = row;
-  const depth = byAgent ? (row.depth ?? 0) + 1 : 0;
+  const { traceparent, started, ...origin } = row;
+  const depth = origin.byAgent ? (origin.depth ?? 0) + 1 : 0;
   const isExhausted = depth > RUN_LIMITS.depth || started >= RUN_LIMITS.chain;
-  return {
-    byAgent,
-    byCustomer,
-    depth,
-    rootId,
-    isExhausted,
-    trace: trace ?? parseTraceparent(row.traceparent),
-  };
+  return { ...origin, depth, isExhausted, trace: trace ?? parseTraceparent(traceparent) };
+}
+
+/**
+ * Returns whether a mail started the run or the first run of its chain: a chat about a message that
+ * came by mail, or an event about a case with an inbox. Strangers wrote what its model reads, so
+ * calls that reach outside the account need review (docs/contract.md#tools).
+ */
+export async function isStartedByMail(
+  db: Db,
+  { id, root_id }: Pick<RunRow, 'id' | 'root_id'>,
+): Promise<boolean> {
+  return (await db.query(FIND_MAILED, [id, ...(root_id === null ? [] : [root_id])])).length > 0;
 }
 
 const UNKNOWN = { byAgent: false, byCustomer: false, depth: 0, rootId: null, isExhausted: false } as const;
 
-interface OriginRow {
-  readonly by_agent: boolean;
-  readonly by_customer: boolean;
+interface OriginRow extends Pick<Origin, 'byAgent' | 'byCustomer' | 'rootId'> {
   readonly depth: number | null;
-  readonly root_id: string | null;
   readonly traceparent: string | null;
   /** The number of runs with the same root, counted up to the limit. */
   readonly started: number;
@@ -64,7 +66,7 @@ interface OriginRow {
 const READ_ORIGIN = statement<[by: string, runId: string | null, at: string], OriginRow>(
   'read-trigger-origin',
 )`
-    SELECT a.type = 'agent' AS by_agent, a.customer AS by_customer, r.depth, r.root_id, r.traceparent, (
+    SELECT a.type = 'agent' AS "byAgent", a.customer AS "byCustomer", r.depth, r.root_id AS "rootId", r.traceparent, (
       SELECT count(*) FROM (
         SELECT FROM agent_runs s WHERE s.root_id = r.root_id LIMIT ${RUN_LIMITS.chain}
       ) AS started
@@ -81,3 +83,9 @@ const READ_ORIGIN = statement<[by: string, runId: string | null, at: string], Or
       ) c ORDER BY c.choice, c.depth DESC LIMIT 1
     ) r ON a.type = 'agent'
     WHERE a.id = $1`;
+
+const FIND_MAILED = statement<[runIds: readonly string[]]>('find-run-started-by-mail')`
+    SELECT FROM agent_runs r
+      LEFT JOIN messages m ON m.id = r.trigger_message_id
+      LEFT JOIN conversations c ON r.trigger_type = 'event' AND c.id = r.input->>'conversation_id'
+    WHERE r.id = ANY($1) AND (m.kind = 'email' OR c.inbox_id IS NOT NULL)`;
