@@ -34,7 +34,7 @@ export interface Completion extends End {
   readonly failovers: readonly Failover[];
 }
 
-export interface ChainOptions {
+interface ChainOptions {
   /** Shared by the chains of a node. */
   readonly cooldowns?: Cooldowns;
   readonly patience?: Partial<Patience>;
@@ -77,7 +77,8 @@ export class ModelChain {
     const givenUp = new Set<Model>();
     for await (const model of this.#askable(givenUp, signal)) {
       if (failure !== undefined) {
-        const failover = failoverOf(failure.model, failure.error);
+        const { provider, model: name } = failure.model;
+        const failover = { provider, model: name, reason: failure.error.reason };
         failovers.push(failover);
         listener.onFailover(failover);
       }
@@ -205,10 +206,6 @@ class ModelAnswer {
       arguments: cleanText(args),
     });
   }
-}
-
-function failoverOf({ provider, model }: Model, { reason }: ModelError): Failover {
-  return { provider, model, reason };
 }
 
 function noneAnswered(last: ModelError | undefined): ModelError {

@@ -3,13 +3,13 @@ import { provided } from '../../../core/features/installed.ts';
 import type { AgentRow } from '../../../core/resources/agent.ts';
 import type { RunRow } from '../../../core/resources/run.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
-import { readHistory } from './history-store.ts';
+import { statement } from '../../../platform/db/connection/statement.ts';
 import { type HistoryMessage, labelled } from './labelled.ts';
 import type { Turn } from './model.ts';
-import { cutToTokens, tokensOf } from './tokens.ts';
+import { cutToTokens, tokensOf } from './window.ts';
 
 /** `contextTokens`: the window of the smallest model that may be asked, less that of the tools. */
-export interface HistoryAsk {
+interface HistoryAsk {
   readonly run: Pick<RunRow, 'trigger_type' | 'input' | 'conversation_id' | 'trigger_message_id'>;
   readonly agent: Pick<AgentRow, 'actor_id' | 'system_prompt'>;
   readonly contextTokens: number;
@@ -38,7 +38,7 @@ export async function readTurns(db: Db, { run, agent, contextTokens }: HistoryAs
     const text = (await mailText(db, run)) ?? inputText(run);
     return [{ role: 'user', text: cutToTokens(text, budget) }];
   }
-  const rows = await readHistory(db, conversationId, messageId, MAX_MESSAGES);
+  const rows = await db.query(READ_HISTORY, conversationId, messageId, MAX_MESSAGES);
   const hasTrigger = messageId !== null && rows[0]?.id === messageId;
   // If no message, or a deleted one, started the run, its input goes last.
   const inputTurns = hasTrigger ? [] : [{ role: 'user' as const, text: cutToTokens(inputText(run), budget) }];
@@ -115,3 +115,26 @@ const STARTED_BY: Readonly<Record<RunTrigger, string>> = {
   event: '(An event started you. Do what your instructions say.)',
   chat: '(A message started you that cannot be shown any more.)',
 };
+
+// The newest complete messages up to the one that started the run, else up to the end.
+const READ_HISTORY = statement<
+  [conversationId: string, messageId: string | null, limit: number],
+  HistoryMessage
+>('read-agent-history')`
+    SELECT m.id, m.author_id, m.visibility, m.subject, m.body, c.audience,
+      coalesce(a.name, a.handle) AS author_name, coalesce(a.customer, false) AS by_customer, f.files
+    FROM messages m
+    JOIN conversations c ON c.id = m.conversation_id
+    LEFT JOIN actors a ON a.id = coalesce(m.author_id, m.sender_id)
+    LEFT JOIN LATERAL (
+      SELECT json_agg(json_build_object(
+        'id', t.id, 'filename', t.filename, 'content_type', t.content_type, 'url', t.url
+      ) ORDER BY t.position) AS files
+      FROM attachments t WHERE t.message_id = m.id
+    ) f ON m.has_attachments
+    WHERE m.conversation_id = $1
+      AND m.sequence <= coalesce(
+        (SELECT t.sequence FROM messages t WHERE t.id = $2 AND t.conversation_id = $1), 9007199254740991
+      )
+      AND m.status = 'sent' AND m.deleted_at IS NULL AND m.streaming_state IS DISTINCT FROM 'streaming'
+    ORDER BY m.sequence DESC LIMIT $3`;

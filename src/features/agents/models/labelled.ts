@@ -1,26 +1,18 @@
-import type { Visibility } from '../../../contract/protocol/resources/chat-message.ts';
-import type { ConversationAudience } from '../../../contract/protocol/resources/conversation.ts';
+import type { Selectable } from 'kysely';
+import type { ConversationRow } from '../../../core/resources/conversation.ts';
+import type { MessageRow } from '../../../core/resources/message.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { cutText, oneLine } from './text-cleaner.ts';
 
 /** A message with what a model sees of it. */
-export interface HistoryMessage {
-  readonly id: string;
-  readonly author_id: string | null;
-  readonly audience: ConversationAudience;
-  readonly visibility: Visibility;
-  readonly subject: string | null;
-  readonly body: string | null;
-  readonly author_name: string | null;
-  readonly by_customer: boolean;
-  readonly files: readonly HistoryFile[] | null;
-}
+export type HistoryMessage = Pick<MessageRow, 'id' | 'author_id' | 'visibility' | 'subject' | 'body'> &
+  Pick<ConversationRow, 'audience'> & {
+    readonly author_name: string | null;
+    readonly by_customer: boolean;
+    readonly files: readonly HistoryFile[] | null;
+  };
 
-interface HistoryFile {
-  readonly id: string;
-  readonly filename: string | null;
-  readonly content_type: string | null;
-  readonly url: string | null;
-}
+type HistoryFile = Pick<Selectable<Schema['attachments']>, 'id' | 'filename' | 'content_type' | 'url'>;
 
 /**
  * Returns a message as `Ada (internal note): text`, or an empty string if there is nothing to show.

@@ -1,5 +1,5 @@
 import type { Prompt, ToolCall, ToolResult, Turn } from './model.ts';
-import { cutToTokens, tokensOf } from './tokens.ts';
+import { cutText } from './text-cleaner.ts';
 
 /** Tokens of a window that are reserved for the answer. */
 const ANSWER_TOKENS = 4_000;
@@ -54,4 +54,19 @@ function fitCall(call: ToolCall, fit: (text: string) => string): ToolCall {
 function fitResult(result: ToolResult, fit: (text: string) => string): ToolResult {
   const { output } = result;
   return { ...result, output: fit(typeof output === 'string' ? output : JSON.stringify(output ?? null)) };
+}
+
+/** Right for English, and a safe estimate for scripts with several bytes a character. */
+const BYTES_PER_TOKEN = 3.5;
+
+/** Returns the approximate number of tokens of a text. */
+export function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+/** Returns at most `tokens` tokens of the text, with a mark if it was cut. */
+export function cutToTokens(text: string, tokens: number): string {
+  const bytes = Buffer.byteLength(text);
+  const most = Math.floor(Math.max(tokens, 0) * BYTES_PER_TOKEN);
+  return bytes <= most ? text : `${cutText(text, Math.floor((text.length * most) / bytes))} [cut]`;
 }

@@ -3,7 +3,7 @@ import type { BuiltInTool } from '../../../contract/protocol/resources/available
 import { Body } from '../../../contract/protocol/schema/schema.ts';
 
 /** The facts of a built-in tool that are known without calling it. */
-export interface BuiltInToolFacts {
+interface BuiltInToolFacts {
   readonly name: string;
   readonly description: string;
   readonly mutating: boolean;

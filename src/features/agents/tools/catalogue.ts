@@ -28,11 +28,6 @@ export interface EndpointFacts {
   readonly body?: object;
 }
 
-export interface ToolFilters {
-  readonly category?: AvailableTool['category'] | undefined;
-  readonly q: string | null;
-}
-
 /**
  * The tools that agents can be given: the built-in tools, and one for each endpoint that is open to
  * agents (docs/contract.md#limits-of-agents) and returns no secret, which would stay in the calling
@@ -62,7 +57,7 @@ export class ToolCatalogue {
   }
 
   /** Returns tools in the order of slugs. `q` matches slug, name and description, ignoring case. */
-  find({ category, q }: ToolFilters): readonly AvailableTool[] {
+  find(category: AvailableTool['category'] | undefined, q: string | null): readonly AvailableTool[] {
     const text = q?.toLowerCase() ?? '';
     return [...this.#tools.values()].filter(
       (tool) =>

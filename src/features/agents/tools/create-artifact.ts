@@ -1,9 +1,10 @@
+import { sql } from 'kysely';
 import { ID_PREFIXES } from '../../../contract/protocol/ids.ts';
 import { UPLOAD_LIMITS } from '../../../contract/protocol/resources/upload.ts';
 import { insertUpload } from '../../../core/attachments/uploads.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
 import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
-import { type ArtifactRow, findArtifact, insertArtifact, markAttached } from './artifact-store.ts';
+import { type ArtifactRow, findArtifact } from './artifact-store.ts';
 import { TOOL_BYTES } from './built-in-definitions.ts';
 import { builtInTool } from './built-in-tool.ts';
 import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
@@ -75,8 +76,17 @@ async function makeArtifact(
   await database.transaction((tx) => insertUpload(tx, upload, store.accountBytes));
   await store.put({ key, contentType: shown.content_type }, bytes);
   return database.transaction(async (tx) => {
-    await insertArtifact(tx, { ...file, id, run_id });
-    await markAttached(tx, key);
+    await tx.kysely
+      .insertInto('artifacts')
+      .values({ ...file, id, run_id })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+    // The purge of uploads spares what is attached.
+    await tx.kysely
+      .updateTable('uploads')
+      .set({ attached_at: sql<string>`clock_timestamp()` })
+      .where('s3_key', '=', key)
+      .execute();
     return (await findArtifact(tx, account_id, id))!;
   });
 }

@@ -7,7 +7,6 @@ import type { Principal } from '../../../platform/access/principal.ts';
 import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import { findArtifact } from './artifact-store.ts';
 import { builtInTool } from './built-in-tool.ts';
-import { type DocumentFile, readAttachedDocument, readRunPlace } from './document-store.ts';
 import { cutText, decodeText, isTextType, TEXT_BYTES } from './document-text.ts';
 import { type RunTool, type ToolContext, ToolRefusal } from './tool.ts';
 
@@ -58,18 +57,21 @@ const PARAMETERS = {
   additionalProperties: false,
 };
 
-/** Returns undefined if there is no such document, or none that this agent may read. */
-async function findDoc(
-  options: ReadDocOptions,
-  id: string,
-  { accountId, principal }: ToolContext,
-): Promise<DocumentFile | undefined> {
+/**
+ * Returns an attachment or an artifact, which may be no file; undefined if there is none that this
+ * agent may read.
+ */
+async function findDoc(options: ReadDocOptions, id: string, { accountId, principal }: ToolContext) {
   if (id.startsWith(`${ID_PREFIXES.artifact}_`)) {
     const artifact = await findArtifact(options.database, accountId, id);
     if (artifact === undefined || !(await mayReadRun(options, artifact.run_id, principal))) return undefined;
     return { ...artifact, kind: 'file' };
   }
-  const attachment = await readAttachedDocument(options.database, id);
+  const attachment = await options.database.kysely
+    .selectFrom('attachments')
+    .select(['conversation_id', 'message_id', 'kind', 's3_key', 'filename', 'content_type', 'size_bytes'])
+    .where('id', '=', id)
+    .executeTakeFirst();
   if (attachment === undefined) return undefined;
   if (!(await mayReadConversation(options, attachment.conversation_id, principal))) return undefined;
   const message = await readMessage(options.database, attachment.message_id);
@@ -78,7 +80,11 @@ async function findDoc(
 
 /** The agent may read its own runs, and runs without a conversation or in a readable one. */
 async function mayReadRun(options: ReadDocOptions, runId: string, principal: Principal): Promise<boolean> {
-  const run = await readRunPlace(options.database, runId);
+  const run = await options.database.kysely
+    .selectFrom('agent_runs')
+    .select(['actor_id', 'conversation_id'])
+    .where('id', '=', runId)
+    .executeTakeFirstOrThrow();
   if (run.actor_id === principal.actor.id || run.conversation_id === null) return true;
   return mayReadConversation(options, run.conversation_id, principal);
 }

@@ -21,7 +21,7 @@ export function toolRoutes(catalogue: ToolCatalogue): Route[] {
       response: ListOf(AvailableTool),
       handle({ query, url }) {
         const page = readPage(TOOLS, query, { category: query.category });
-        const found = catalogue.find({ category: query.category, q: page.search });
+        const found = catalogue.find(query.category, page.search);
         const isForward = page.direction === 'next';
         const inOrder = isForward ? found : found.toReversed();
         const [after] = page.after ?? [];

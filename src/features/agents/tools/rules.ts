@@ -2,22 +2,17 @@ import { ApiError, invalid, repeated } from '../../../contract/protocol/errors.t
 import {
   type AgentConfigInput,
   EVERY_ENDPOINT_TOOL,
-  type ReviewRequirement,
   type ToolInput,
 } from '../../../contract/protocol/resources/agent-definition.ts';
 import type { BuiltInTool } from '../../../contract/protocol/resources/available-tool.ts';
 import { nearestName } from '../../../contract/protocol/schema/nearest-name.ts';
 import { compile } from '../../../contract/protocol/schema/validation.ts';
+import type { AttachedTool } from '../../../platform/db/tables/schema.ts';
 import { BUILT_IN_TOOL_FACTS } from './built-in-definitions.ts';
 import type { ToolCatalogue } from './catalogue.ts';
 
 /** A built-in tool as a request body attaches it. */
-export interface ToolSetting {
-  readonly tool: BuiltInTool;
-  readonly review_requirement: ReviewRequirement;
-  readonly config: unknown;
-  readonly sort_order: number;
-}
+export type ToolSetting = Omit<AttachedTool, 'id' | 'created_at' | 'updated_at'>;
 
 /**
  * Checks that the granted endpoint tools exist, that `*` stands alone, and that reviews name

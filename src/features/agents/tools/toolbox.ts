@@ -27,10 +27,21 @@ export class Toolbox {
   }
 
   /** Returns attached tools in order, then endpoint tools by slug, without those that are gone. */
-  toolsFor(
-    agent: Pick<AgentRow, 'tools' | 'endpoint_tool_slugs' | 'endpoint_tool_review'>,
-  ): readonly RunTool[] {
-    return [...agent.tools.map((attached) => this.#builtIn(attached)), ...this.#endpointTools(agent)];
+  toolsFor({
+    tools,
+    endpoint_tool_slugs: slugs,
+    endpoint_tool_review: review,
+  }: Pick<AgentRow, 'tools' | 'endpoint_tool_slugs' | 'endpoint_tool_review'>): readonly RunTool[] {
+    const { catalogue, caller } = this.#options;
+    const isGranted = (slug: string) => slugs.includes(EVERY_ENDPOINT_TOOL) || slugs.includes(slug);
+    const granted = [...catalogue.endpoints].filter(([slug]) => isGranted(slug));
+    return [
+      ...tools.map((attached) => this.#builtIn(attached)),
+      ...granted.map(([slug, facts]) => {
+        const needsReview = review[slug] === true || CHANGING_AGENTS.has(slug);
+        return endpointTool(slug, facts, { caller, needsReview });
+      }),
+    ];
   }
 
   #builtIn(attached: AttachedTool): RunTool {
@@ -42,22 +53,6 @@ export class Toolbox {
       case 'fetch_url':
         return fetchUrlTool(attached, this.#options.web);
     }
-  }
-
-  #endpointTools({
-    endpoint_tool_slugs: slugs,
-    endpoint_tool_review: review,
-  }: Pick<AgentRow, 'endpoint_tool_slugs' | 'endpoint_tool_review'>): RunTool[] {
-    const { catalogue, caller } = this.#options;
-    const isGranted = (slug: string) => slugs.includes(EVERY_ENDPOINT_TOOL) || slugs.includes(slug);
-    return [...catalogue.endpoints]
-      .filter(([slug]) => isGranted(slug))
-      .map(([slug, facts]) =>
-        endpointTool(slug, facts, {
-          caller,
-          needsReview: review[slug] === true || CHANGING_AGENTS.has(slug),
-        }),
-      );
   }
 }
 
