@@ -26,7 +26,7 @@ export async function beginAccountRemoval(tx: Tx, id: string): Promise<AccountRo
   return account;
 }
 
-/** Throws if the account has conversations under legal hold, or rows of a feature that is missing. */
+/** Throws if the account has conversations under legal hold, or rows of a missing feature. */
 export async function requireRemovable(tx: Tx, id: string): Promise<void> {
   const held = await readHeldIdsOf(tx, id, MAX_NAMED);
   if (held.length > 0) {

@@ -75,14 +75,3 @@ export class ArchiveWriter {
 const PIECE_BYTES = 64 * 1024;
 /** Files in the archive have no meaningful times. */
 const EPOCH = new Date('2000-01-01T00:00:00Z');
-
-/** Yields a JSON Lines file of all items, and counts them. */
-export async function* jsonLines(
-  pages: AsyncIterable<readonly object[]>,
-  count: (items: readonly object[]) => void = () => undefined,
-): AsyncIterable<Buffer> {
-  for await (const items of pages) {
-    count(items);
-    if (items.length > 0) yield Buffer.from(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
-  }
-}

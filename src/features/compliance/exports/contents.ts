@@ -1,6 +1,6 @@
 import type { Downloads, StoredFile } from '../../../core/resources/attachment.ts';
 import type { Exported, ExportFiles } from '../../../core/resources/holdings.ts';
-import { type ArchivedFile, type ArchiveWriter, jsonLines } from './archive.ts';
+import type { ArchivedFile, ArchiveWriter } from './archive.ts';
 
 /** A file that the manifest lists; `lines` is set only for JSON Lines. */
 export type ListedFile = ArchivedFile & { readonly lines?: number };
@@ -15,9 +15,12 @@ export class Contents implements ExportFiles {
   readonly counts: Record<string, number> = {};
   /** The keys of the stored files that the rows written so far refer to; 28 bytes each. */
   readonly keys = new Set<string>();
+  /** Acts as the file store when messages are presented. */
+  readonly downloads: Downloads = { presignDownload: async (file) => this.refer(file) };
   readonly #archive: ArchiveWriter;
   readonly #report: (done: number, total: number) => void;
-  #done = 0;
+  /** The number of added messages and files. */
+  done = 0;
   #expected = 0;
 
   constructor(archive: ArchiveWriter, report: (done: number, total: number) => void) {
@@ -46,10 +49,13 @@ export class Contents implements ExportFiles {
   async addLines(noun: string, pages: AsyncIterable<readonly object[]>): Promise<void> {
     let lines = 0;
     this.counts[noun] = 0;
-    const bytes = jsonLines(pages, (items) => {
-      lines += items.length;
-    });
-    const file = await this.#archive.add(`${noun}.jsonl`, bytes, { compress: true });
+    async function* written() {
+      for await (const items of pages) {
+        lines += items.length;
+        if (items.length > 0) yield Buffer.from(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+      }
+    }
+    const file = await this.#archive.add(`${noun}.jsonl`, written(), { compress: true });
     this.files.push({ ...file, lines });
     this.counts[noun] = lines;
   }
@@ -74,16 +80,6 @@ export class Contents implements ExportFiles {
     this.counts.missing_files = missing;
   }
 
-  /** The number of added messages and files. */
-  get done(): number {
-    return this.#done;
-  }
-
-  /** Acts as the file store when messages are presented. */
-  get downloads(): Downloads {
-    return { presignDownload: async (file) => this.refer(file) };
-  }
-
   /** Adds the file to the archive. Returns its path there. */
   refer({ key }: Pick<StoredFile, 'key'>): string {
     this.keys.add(key);
@@ -91,8 +87,8 @@ export class Contents implements ExportFiles {
   }
 
   step(done: number): void {
-    this.#done += done;
-    this.#report(this.#done, Math.max(this.#expected + this.keys.size, this.#done));
+    this.done += done;
+    this.#report(this.done, Math.max(this.#expected + this.keys.size, this.done));
   }
 }
 

@@ -137,20 +137,14 @@ async function addSubject(
   if (kind === 'user_export') {
     const person = await findPerson(tx, accountId, id);
     if (person === undefined) throw new Error('the person is gone');
-    for (const { exportsOfPerson = {} } of allHoldings()) {
-      for (const [noun, read] of Object.entries(exportsOfPerson)) {
-        await contents.add(noun, read(tx, contents, person));
-      }
-    }
+    const exported = allHoldings().flatMap(({ exportsOfPerson = {} }) => Object.entries(exportsOfPerson));
+    for (const [noun, read] of exported) await contents.add(noun, read(tx, contents, person));
     return null;
   }
   const conversation = await findConversation(tx, accountId, id);
   if (conversation === undefined) throw new Error('the conversation is gone');
-  for (const { exportsOfConversation = {} } of allHoldings()) {
-    for (const [noun, read] of Object.entries(exportsOfConversation)) {
-      await contents.add(noun, read(tx, contents, conversation));
-    }
-  }
+  const exported = allHoldings().flatMap((it) => Object.entries(it.exportsOfConversation ?? {}));
+  for (const [noun, read] of exported) await contents.add(noun, read(tx, contents, conversation));
   return conversation.legal_hold;
 }
 
