@@ -1,17 +1,17 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import { Artifact } from '../../contract/protocol/resources/agent-run.ts';
-import type { Downloads } from '../../core/resources/attachment.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { type RunSources, readablePlace } from './runs/control/access.ts';
+import { readablePlace } from './runs/control/access.ts';
 import { findRun } from './runs/state/store.ts';
 import { findArtifact } from './tools/artifact-store.ts';
 
-export interface ArtifactRoutesOptions extends RunSources {
-  readonly files: Downloads;
-}
-
 /** Routes of the files that agents make, for callers that may read the run. */
-export function artifactRoutes({ database, directory, files }: ArtifactRoutesOptions): Route[] {
+export function artifactRoutes({
+  database,
+  directory,
+  store,
+}: Pick<NodeParts, 'database' | 'directory' | 'store'>): Route[] {
   return [
     defineRoute({
       name: 'get_artifact',
@@ -29,7 +29,7 @@ export function artifactRoutes({ database, directory, files }: ArtifactRoutesOpt
         const run = await findRun(database, accountId, row.run_id);
         if ((await readablePlace(directory, principal, run)) === undefined) throw notFound('artifact', 'id');
         const { id, run_id, filename, content_type, size_bytes, created_at } = row;
-        const url = await files.presignDownload({ key: row.s3_key, filename, contentType: content_type });
+        const url = await store.presignDownload({ key: row.s3_key, filename, contentType: content_type });
         return { id, object: 'artifact', run_id, filename, content_type, size_bytes, url, created_at };
       },
     }),

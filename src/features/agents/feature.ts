@@ -58,7 +58,7 @@ export const agents: Feature = {
               ...agentRoutes(node, catalogue),
               ...runRoutes({ database, directory, catalogue }),
               ...occurrenceRoutes(database),
-              ...artifactRoutes({ database, directory, files: store }),
+              ...artifactRoutes(node),
               ...toolRoutes(catalogue),
             ],
           },
@@ -95,7 +95,6 @@ export const agents: Feature = {
             disposer.add('replies of agents', replies, (it) => it.close());
             runner = new Runner({
               ...node,
-              node: engine.nodeId,
               replies,
               tiers: new ModelTiers(models),
               toolbox: new Toolbox({ database, store, directory, catalogue, caller, web }),

@@ -29,6 +29,7 @@ export function agentRoutes(
 ): Route[] {
   const show = async (db: Db, row: AgentRow, include: readonly AgentInclude[] = []) =>
     (await expandAgents(db, [row], include, catalogue)).get(row)!;
+  const ofOne = { since: '1.1.harbor', query: Includes, status: 200, response: AgentDefinition } as const;
   return [
     defineRoute({
       name: 'create_agent',
@@ -75,32 +76,26 @@ export function agentRoutes(
       },
     }),
     defineRoute({
+      ...ofOne,
       name: 'get_agent',
       method: 'GET',
       path: '/v1/ai/agents/:id',
       summary: 'Get an agent',
-      since: '1.1.harbor',
       permission: 'agents:read',
-      query: Includes,
-      status: 200,
-      response: AgentDefinition,
       async handle({ principal, params, query }) {
         const row = await findAgent(database, principal.accountId, params.id!);
         return show(database, row, query['include[]']);
       },
     }),
     defineRoute({
+      ...ofOne,
       name: 'update_agent',
       method: 'PATCH',
       path: '/v1/ai/agents/:id',
       summary: 'Change an agent; its trigger type stays',
-      since: '1.1.harbor',
       permission: 'agents:update',
-      query: Includes,
       body: UpdateAgentBody,
       refuses: IMAGE_REFUSALS,
-      status: 200,
-      response: AgentDefinition,
       rules: ({ body }) => checkAgentChanges(catalogue, body),
       prepare: ({ principal, body }) => avatars.find(principal.accountId, body.avatar_s3_key),
       async change(tx, call, image) {
@@ -111,15 +106,12 @@ export function agentRoutes(
       },
     }),
     defineRoute({
+      ...ofOne,
       name: 'delete_agent',
       method: 'DELETE',
       path: '/v1/ai/agents/:id',
       summary: 'Delete an agent; its messages stay',
-      since: '1.1.harbor',
       permission: 'agents:update',
-      query: Includes,
-      status: 200,
-      response: AgentDefinition,
       async change(tx, call) {
         const row = await removeAgent(tx, call.principal, call.params.id!);
         return show(tx, row, call.query['include[]']);

@@ -60,9 +60,6 @@ async function attachArtifacts(
     conversation_id,
     position,
     kind: 'file' as const,
-    url: null,
-    resource_type: null,
-    resource_id: null,
   }));
   await tx.kysely.insertInto('attachments').values(attachments).execute();
 }

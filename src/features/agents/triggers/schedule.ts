@@ -9,7 +9,6 @@ import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import { startRun } from '../runs/state/start.ts';
-import { hasOpenRun } from '../runs/state/store.ts';
 import { type CronSchedule, dueBy } from './cron.ts';
 import { insertOccurrences, type NewOccurrence } from './occurrence-store.ts';
 
@@ -92,7 +91,14 @@ async function run(tx: Tx, agent: DueAgent, due: Date, now: Date): Promise<NewOc
   if (lateMs > TOO_LATE_MS) return skipped(agent, due, 'too_late');
   // Its runs would fail, each with an alert.
   if (agent.subscription !== 'active') return skipped(agent, due, 'unsubscribed');
-  if (await hasOpenRun(tx, agent.actor_id)) return skipped(agent, due, 'overlap');
+  const open = await tx.kysely
+    .selectFrom('agent_runs')
+    .select('id')
+    .where('actor_id', '=', agent.actor_id)
+    .where('completed_at', 'is', null)
+    .limit(1)
+    .execute();
+  if (open.length > 0) return skipped(agent, due, 'overlap');
   const due_at = due.toISOString();
   const started = await startRun(tx, agent, { type: 'scheduled', key: due_at, input: { due_at }, by: null });
   const outcome = lateMs > LATE_MS ? 'ran_late' : 'ran';

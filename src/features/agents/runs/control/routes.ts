@@ -40,18 +40,21 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
     const shown = await expandRuns(database, rows, query['include[]'] ?? []);
     return toList(rows, page, url, keyOf, (row) => shown.get(row)!);
   };
+  const ofOne = {
+    since: '1.1.harbor',
+    permission: 'agents:run',
+    query: Includes,
+    response: AgentRun,
+  } as const;
   return [
     defineRoute({
+      ...ofOne,
       name: 'trigger_agent_run',
       method: 'POST',
       path: '/v1/ai/agents/:id/runs',
       summary: 'Start a run of an agent',
-      since: '1.1.harbor',
-      permission: 'agents:run',
-      query: Includes,
       body: TriggerRunBody,
       status: 201,
-      response: AgentRun,
       rules: ({ body }) => checkInput(body.input),
       async change(tx, call) {
         const row = await triggerRun(tx, call, call.params.id!, call.body.input);
@@ -105,32 +108,26 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       },
     }),
     defineRoute({
+      ...ofOne,
       name: 'get_agent_run',
       method: 'GET',
       path: '/v1/ai/runs/:id',
       summary: 'Get a run',
-      since: '1.1.harbor',
-      permission: 'agents:run',
-      query: Includes,
       status: 200,
-      response: AgentRun,
       async handle({ principal, params, query }) {
         const row = await readableRun(options, principal, params.id!);
         return show(database, row, query['include[]']);
       },
     }),
     defineRoute({
+      ...ofOne,
       name: 'continue_agent_run',
       method: 'POST',
       path: '/v1/ai/runs/:id/actions/continue',
       summary: 'Approve or reject the calls that a run waits for',
-      since: '1.1.harbor',
-      permission: 'agents:run',
       agents: false,
-      query: Includes,
       body: ContinueRunBody,
       status: 200,
-      response: AgentRun,
       rules: ({ body }) => checkDecisions(body),
       async change(tx, call) {
         const row = await continueRun(tx, options, call.principal, call.params.id!, call.body);
@@ -138,15 +135,12 @@ export function runRoutes(options: RunRoutesOptions): Route[] {
       },
     }),
     defineRoute({
+      ...ofOne,
       name: 'cancel_agent_run',
       method: 'POST',
       path: '/v1/ai/runs/:id/actions/cancel',
       summary: 'Cancel a run; one that has completed or failed is a conflict',
-      since: '1.1.harbor',
-      permission: 'agents:run',
-      query: Includes,
       status: 200,
-      response: AgentRun,
       commits:
         'The request to cancel is committed first, and then waited for until the node of the run has ended it.',
       async handle({ principal, params, query, answer }) {

@@ -1,19 +1,15 @@
 import { derivedId } from '../../../../contract/protocol/ids.ts';
 import type { RunStatus } from '../../../../contract/protocol/states/agent-run-states.ts';
 import { systemConversation } from '../../../../core/conversations/system-conversation.ts';
+import type { Core, NodeParts } from '../../../../core/features/feature.ts';
 import { TEXT_ALONE } from '../../../../core/messages/timeline/new-message.ts';
-import type { WritePath } from '../../../../core/messages/timeline/write-path.ts';
 import { type NewNotification, notifyUsers } from '../../../../core/notifications/feed/notify-users.ts';
 import { readActors } from '../../../../core/resources/actor.ts';
 import { readMessage } from '../../../../core/resources/message.ts';
 import { preview } from '../../../../core/resources/notification.ts';
-import type { Database } from '../../../../platform/db/connection/database.ts';
 import type { EndedRun } from '../state/store.ts';
 
-export interface EndedOptions {
-  readonly database: Database;
-  readonly writePath: Pick<WritePath, 'append'>;
-}
+type EndedOptions = Pick<NodeParts, 'database'> & Pick<Core, 'writePath'>;
 
 /**
  * Handles RUN_ENDED: notifies the user who triggered the run (`agent.run_completed`) and raises an

@@ -178,8 +178,8 @@ export class Execution {
 
   /** Stores the turn and its calls. */
   async #keep(step: StepRow, completion: Completion): Promise<void> {
-    const { run } = this.#options;
-    if (completion.calls.length > 0) await this.#lookAtTools();
+    const { run, admit, readTools } = this.#options;
+    if (completion.calls.length > 0) this.#tools = await admit(readTools);
     const ready = completion.calls.flatMap((call, position) => this.#ready(call, position) ?? []);
     const kept = await this.#change(async (tx) => {
       const completed = await completeStep(tx, step, completion);
@@ -207,7 +207,8 @@ export class Execution {
     if (typeof parsed === 'string') return undefined;
     const { tool, args } = parsed;
     const needsReview = tool.needsReview || (this.#options.isStartedByMail && tool.reachesOutside(args));
-    return { tool, needsReview, position, callId: call.id, arguments: call.arguments };
+    const { slug, category } = tool;
+    return { needsReview, position, call_id: call.id, tool: slug, category, arguments: call.arguments };
   }
 
   /** Returns the tool of a call and its arguments, or why the call cannot be executed. */
@@ -220,11 +221,6 @@ export class Execution {
       if (error instanceof ToolRefusal) return error.message;
       throw error;
     }
-  }
-
-  async #lookAtTools(): Promise<void> {
-    const { admit, readTools } = this.#options;
-    this.#tools = await admit(readTools);
   }
 
   /** Executes each allowed call once: a call that a dead node has begun is not begun again. */
@@ -240,8 +236,8 @@ export class Execution {
   }
 
   async #call(action: ActionRow): Promise<ActionOutcome> {
-    const { run, principal, signal, log } = this.#options;
-    await this.#lookAtTools();
+    const { run, principal, signal, log, admit, readTools } = this.#options;
+    this.#tools = await admit(readTools);
     const tool = this.#tools.find(({ slug }) => slug === action.tool);
     if (tool === undefined) return { move: 'fail', error: 'The agent has this tool no more.' };
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(CALL_MS)]);

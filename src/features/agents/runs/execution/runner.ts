@@ -27,10 +27,10 @@ import { isExpected, RunFailure, reasonOf, Stop, untilBack } from './failure.ts'
 import { hasRoomFor } from './run-limit.ts';
 
 export interface RunnerOptions
-  extends Pick<NodeParts, 'database' | 'rights' | 'authenticator' | 'directory' | 'metrics' | 'log'> {
-  /** Engine.nodeId. */
-  readonly node: string;
-  readonly watch: Pick<NodeParts['watch'], 'add'>;
+  extends Pick<
+    NodeParts,
+    'database' | 'rights' | 'authenticator' | 'directory' | 'engine' | 'watch' | 'metrics' | 'log'
+  > {
   readonly replies: Replies;
   readonly toolbox: Toolbox;
   readonly tiers: ModelTiers;
@@ -80,10 +80,10 @@ export class Runner {
 
   /** Handles RUN_DUE: claims and starts the run, or leaves it for a node with room. */
   async due({ run_id: id, account_id }: RunDue): Promise<void> {
-    const { database, node } = this.#options;
+    const { database, engine } = this.#options;
     await this.#turns.run(id, async () => {
       if (this.#stopping || this.#active.has(id) || !hasRoomFor(account_id, this.#active)) return;
-      const run = await takeRun(database, node, id);
+      const run = await takeRun(database, engine.nodeId, id);
       if (run !== undefined) this.#begin(run);
     });
   }
@@ -259,9 +259,9 @@ export class Runner {
   }
 
   /**
-   * Ends the runs of nodes that died, with the text of the last checkpoint, so that no message stays
-   * `streaming` (docs/realtime.md#streamed-replies). The runs of this node are excluded whatever
-   * their leases say, because no node could renew leases while Postgres was unavailable.
+   * Ends the runs of nodes that died, with the text of the last checkpoint, so that no message
+   * stays `streaming` (docs/realtime.md#streamed-replies). The runs of this node are excluded
+   * whatever their leases say, because no node could renew leases while Postgres was unavailable.
    */
   async #endDead(): Promise<void> {
     const alive = [...this.#active.keys()];

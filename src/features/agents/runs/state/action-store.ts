@@ -4,17 +4,11 @@ import { ACTION_MOVES, APPROVAL_MS } from '../../../../contract/protocol/states/
 import { transition } from '../../../../contract/protocol/states/transitions.ts';
 import type { ActionRow, StepRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
-import type { RunTool } from '../../tools/tool.ts';
 
 /** An executable call of a turn: its tool belongs to the agent, and its arguments fit the tool. */
-export interface ReadyCall {
-  readonly tool: RunTool;
+export interface ReadyCall
+  extends Pick<ActionRow, 'position' | 'call_id' | 'tool' | 'category' | 'arguments'> {
   readonly needsReview: boolean;
-  /** Position in the step's `calls`. */
-  readonly position: number;
-  readonly callId: string;
-  /** JSON text, byte for byte what a person sees and what is executed. */
-  readonly arguments: string;
 }
 
 /** Inserts the calls of a turn as it ends. Calls that need review wait; the others are allowed. */
@@ -27,16 +21,12 @@ export async function insertActions(
   return tx.kysely
     .insertInto('agent_run_actions')
     .values(
-      calls.map(({ tool, needsReview, position, callId, arguments: text }) => ({
+      calls.map(({ needsReview, ...call }) => ({
+        ...call,
         id: newId('agentAction'),
         run_id: step.run_id,
         step_id: step.id,
-        position,
-        call_id: callId,
-        tool: tool.slug,
-        category: tool.category,
         status: needsReview ? ACTION_MOVES.propose.to : ACTION_MOVES.allow.to,
-        arguments: text,
         expires_at: needsReview
           ? sql<string>`clock_timestamp() + ${sql.lit(`${APPROVAL_MS} ms`)}::interval`
           : null,

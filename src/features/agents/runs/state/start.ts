@@ -7,7 +7,6 @@ import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Tx } from '../../../../platform/db/connection/handle.ts';
 import { enqueue } from '../../../../platform/db/queue/outbox.ts';
 import { RUN_DUE } from './outbox-topics.ts';
-import { insertRun } from './store.ts';
 
 /** The cause of a run. */
 export interface Trigger {
@@ -38,21 +37,26 @@ export async function startRun(
   { id: agent_id, account_id, actor_id }: Pick<AgentRow, 'id' | 'account_id' | 'actor_id'>,
   { type, key, input, by, conversationId = null, messageId = null, depth = 0, rootId = null, trace }: Trigger,
 ): Promise<RunRow | undefined> {
-  const row = await insertRun(tx, {
-    id: newId('agentRun'),
-    account_id,
-    agent_id,
-    actor_id,
-    trigger_type: type,
-    trigger_key: key,
-    input: JSON.stringify(input ?? null),
-    triggered_by: by,
-    conversation_id: conversationId,
-    trigger_message_id: messageId,
-    depth,
-    root_id: rootId,
-    traceparent: trace === undefined ? null : formatTraceparent(trace),
-  });
+  const row = await tx.kysely
+    .insertInto('agent_runs')
+    .values({
+      id: newId('agentRun'),
+      account_id,
+      agent_id,
+      actor_id,
+      trigger_type: type,
+      trigger_key: key,
+      input: JSON.stringify(input ?? null),
+      triggered_by: by,
+      conversation_id: conversationId,
+      trigger_message_id: messageId,
+      depth,
+      root_id: rootId,
+      traceparent: trace === undefined ? null : formatTraceparent(trace),
+    })
+    .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
+    .returningAll()
+    .executeTakeFirst();
   if (row === undefined) return undefined;
   await enqueue(tx, RUN_DUE, { run_id: row.id, account_id: row.account_id });
   await enqueueRunUpdated(tx, row);

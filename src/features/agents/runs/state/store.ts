@@ -1,4 +1,4 @@
-import type { Insertable, UpdateObject } from 'kysely';
+import type { UpdateObject } from 'kysely';
 import { type ApiError, notFound } from '../../../../contract/protocol/errors.ts';
 import type { RunTrigger } from '../../../../contract/protocol/resources/agent-run.ts';
 import { OPEN_STATUSES, type RunStatus } from '../../../../contract/protocol/states/agent-run-states.ts';
@@ -21,16 +21,6 @@ export function lockRun(tx: Tx, accountId: string, id: string): Promise<RunRow> 
   return ofAccount(tx, accountId, id).forUpdate().executeTakeFirstOrThrow(runNotFound);
 }
 
-/** Inserts a run. Returns undefined if the same key has started a run of the agent before. */
-export function insertRun(tx: Tx, run: Insertable<Schema['agent_runs']>): Promise<RunRow | undefined> {
-  return tx.kysely
-    .insertInto('agent_runs')
-    .values(run)
-    .onConflict((conflict) => conflict.columns(['agent_id', 'trigger_key']).doNothing())
-    .returningAll()
-    .executeTakeFirst();
-}
-
 /** Updates a locked run. `updated_at` grows, and the change is part of catch-up. */
 export function updateRun(
   tx: Tx,
@@ -39,10 +29,7 @@ export function updateRun(
 ): Promise<RunRow> {
   return tx.kysely
     .updateTable('agent_runs')
-    .set({
-      ...fields,
-      ...touched(),
-    })
+    .set({ ...fields, ...touched() })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -65,18 +52,6 @@ export async function readOpenRunsOf(
 ): Promise<string[]> {
   const rows = await db.query(READ_OPEN_OF_CONVERSATION, account_id, id);
   return rows.map((row) => row.id);
-}
-
-/** Returns whether a run of the agent has not ended. */
-export async function hasOpenRun(tx: Tx, actorId: string): Promise<boolean> {
-  const open = await tx.kysely
-    .selectFrom('agent_runs')
-    .select('id')
-    .where('actor_id', '=', actorId)
-    .where('completed_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  return open !== undefined;
 }
 
 /** Filters for runs; absent ones match all. */
@@ -130,7 +105,7 @@ export async function readEndedRun(db: Db, id: string): Promise<EndedRun | undef
 }
 
 /** SQL: the rule of `readablePlace` (access.ts) for a run `r` and an actor without full access. */
-export function isReadableBy(actor: string): string {
+function isReadableBy(actor: string): string {
   return `(r.conversation_id IS NULL OR EXISTS (
       SELECT FROM participants p
       WHERE p.conversation_id = r.conversation_id AND p.actor_id = ${actor}
