@@ -94,10 +94,8 @@ async function removeConversations(
         if (signal.aborted) return false;
         outcome = await database.transaction((tx) => removeSome(tx, id));
         if (outcome !== 'held') continue;
-        log.error(
-          { account_id: accountId, conversation_id: id },
-          'an account is not removed: it has a legal hold',
-        );
+        const about = { account_id: accountId, conversation_id: id };
+        log.error(about, 'an account is not removed: it has a legal hold');
         return false;
       }
     }

@@ -41,22 +41,16 @@ export class Exporter {
     // The failure of one of them ends the other.
     writing.catch(abort);
     filling.catch(abort);
-    const [size, { done, manifest }] = await settled(writing, filling);
+    const [size_bytes, { done, manifest }] = await settled(writing, filling);
     await database.transaction(async (tx) => {
-      const isOurs = await endJob(tx, job, {
-        status: 'complete',
-        done,
-        total: done,
-        size_bytes: size,
-        keptDays: EXPORT_DAYS,
-      });
-      if (!isOurs) return;
+      const ended = { status: 'complete', done, total: done, size_bytes, keptDays: EXPORT_DAYS } as const;
+      if (!(await endJob(tx, job, ended))) return;
       await audit(tx, {
         accountId: job.account_id,
         conversationId: conversationOf(job),
         actorId: job.requested_by,
         action: 'export.completed',
-        details: { export_id: job.id, subject_id: job.subject_id, size_bytes: size, counts: manifest.counts },
+        details: { export_id: job.id, subject_id: job.subject_id, size_bytes, counts: manifest.counts },
       });
     });
   };
@@ -85,17 +79,12 @@ export class Exporter {
   ): Promise<{ readonly done: number; readonly manifest: Manifest }> {
     const { database, store, signingKey } = this.#options;
     const contents = new Contents(archive, progress);
-    const throughSequence = await this.#settledHead(job);
+    const through_sequence = await this.#settledHead(job);
     const snapshot = await database.transaction(async (tx) => {
       await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`.execute(tx.kysely);
       const { rows } = await sql<{ at: string }>`SELECT clock_timestamp() AS at`.execute(tx.kysely);
-      const legalHold = await addSubject(tx, job, contents);
-      return {
-        at: rows[0]!.at,
-        consistent: true as const,
-        through_sequence: throughSequence,
-        legal_hold: legalHold,
-      };
+      const legal_hold = await addSubject(tx, job, contents);
+      return { at: rows[0]!.at, consistent: true as const, through_sequence, legal_hold };
     });
     await contents.addFiles((key) => store.open(key));
     const manifest: Manifest = {
@@ -149,11 +138,8 @@ async function addSubject(
 }
 
 /** Returns the conversation whose audit contains the export, or null for a person's export. */
-export function conversationOf({
-  kind,
-  subject_id,
-}: Pick<ComplianceJobRow, 'kind' | 'subject_id'>): string | null {
-  return kind === 'conversation_export' ? subject_id : null;
+export function conversationOf(job: Pick<ComplianceJobRow, 'kind' | 'subject_id'>): string | null {
+  return job.kind === 'conversation_export' ? job.subject_id : null;
 }
 
 /** Like Promise.all, but waits for both: nothing is written after it has rejected. */
