@@ -17,8 +17,7 @@ import {
   type RunEnding,
   readRunAges,
 } from './runs/removal/purge-store.ts';
-import { readReadingRuns } from './runs/removal/withdraw-store.ts';
-import { clearEndings, withdrawRunTexts } from './runs/removal/withdraw-texts.ts';
+import { clearEndings, readReadingRuns, withdrawRunTexts } from './runs/removal/withdraw-texts.ts';
 import { cancelAllOf, cancelRunsById } from './runs/state/end-run.ts';
 import { readOpenRunsOf } from './runs/state/store.ts';
 

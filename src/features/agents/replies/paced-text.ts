@@ -76,14 +76,10 @@ export class PacedText {
   }
 
   #publishReset(): void {
-    if (this.#attempt === this.#text.attempt) return;
-    this.#attempt = this.#text.attempt;
-    this.#publish({
-      kind: 'reset',
-      attempt: this.#attempt,
-      keep: this.#publishedLength,
-      reason: this.#reason,
-    });
+    const { attempt } = this.#text;
+    if (this.#attempt === attempt) return;
+    this.#attempt = attempt;
+    this.#publish({ kind: 'reset', attempt, keep: this.#publishedLength, reason: this.#reason });
   }
 
   readonly #flush = (): void => {

@@ -57,12 +57,8 @@ export class Triggers {
     }
   }
 
-  async onConversationCreated({
-    conversation_id,
-    account_id: accountId,
-    by,
-    at,
-  }: ConversationCreated): Promise<void> {
+  async onConversationCreated(created: ConversationCreated): Promise<void> {
+    const { conversation_id, account_id: accountId, by, at } = created;
     await this.#startByEvent({
       event: 'conversation.created',
       accountId,

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiError } from '../../../../contract/protocol/errors.ts';
-import { ENDED_RUNS } from '../../../../contract/protocol/states/agent-run-states.ts';
 import type { RunRow } from '../../../../core/resources/run.ts';
 import type { Principal } from '../../../../platform/access/principal.ts';
 import { requestCancel } from '../state/end-run.ts';
@@ -18,17 +17,15 @@ export async function cancelRun(sources: RunSources, principal: Principal, id: s
     // Requested again in each round: a run that pauses at this very moment has no owner any more.
     const run = await sources.database.transaction(async (tx) => {
       const locked = await lockChangeableRun(tx, sources, principal, id);
-      return isEnded(locked) ? locked : requestCancel(tx, principal.actor.id, locked);
+      return locked.completed_at === null ? requestCancel(tx, principal.actor.id, locked) : locked;
     });
     if (run.status === 'cancelled' || waitedMs >= WAIT_MS) return run;
-    if (isEnded(run)) throw new ApiError('resource_conflict', `The run has ended: it is ${run.status}.`);
+    if (run.completed_at !== null) {
+      throw new ApiError('resource_conflict', `The run has ended: it is ${run.status}.`);
+    }
     await delay(LOOK_EVERY_MS);
   }
 }
 
 const WAIT_MS = 3_000;
 const LOOK_EVERY_MS = 50;
-
-function isEnded({ status }: RunRow): boolean {
-  return ENDED_RUNS.some((ended) => ended === status);
-}

@@ -128,12 +128,10 @@ export class Execution {
             turnText += text;
           },
           onFailover: (failover) => {
-            if (turnText !== '') reply.reset(before, failover.reason);
+            const { provider, reason } = failover;
+            if (turnText !== '') reply.reset(before, reason);
             failovers.push(failover);
-            this.#options.metrics?.modelFailovers.inc({
-              provider: failover.provider,
-              reason: failover.reason,
-            });
+            this.#options.metrics?.modelFailovers.inc({ provider, reason });
             turnText = '';
           },
         },
@@ -269,12 +267,8 @@ export class Execution {
     await settleReply(this.#options, run, reply);
     await this.#change(async (tx) => {
       await reply.finish(tx, await unattachedArtifacts(tx, run.id));
-      const paused = await updateRun(tx, run.id, {
-        status: RUN_MOVES.pause.to,
-        owner: null,
-        lease_until: null,
-      });
-      await enqueueRunUpdated(tx, paused);
+      const paused = { status: RUN_MOVES.pause.to, owner: null, lease_until: null };
+      await enqueueRunUpdated(tx, await updateRun(tx, run.id, paused));
       await enqueue(tx, RUN_APPROVAL, { run_id: run.id });
     });
     return 'paused';

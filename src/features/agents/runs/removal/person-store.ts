@@ -6,7 +6,7 @@ import { pages } from '../../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../../platform/db/tables/touched.ts';
 import type { ArtifactRow } from '../../tools/artifact-store.ts';
-import type { BlankableRun } from './withdraw-store.ts';
+import type { BlankableRun } from './withdraw-texts.ts';
 
 /** Yields the runs that the actor started, or that a message of it started. */
 export async function* readRunsStartedBy(db: Db, actorId: string): AsyncIterable<object[]> {
