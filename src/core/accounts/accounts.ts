@@ -2,13 +2,14 @@ import { type Selectable, sql, type UpdateObject } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { Permission } from '../../contract/protocol/permissions.ts';
-import type { Account, Plan } from '../../contract/protocol/resources/account.ts';
+import { Account, type Plan } from '../../contract/protocol/resources/account.ts';
 import type { RoleType } from '../../contract/protocol/resources/role.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { escapeLike } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { GroupRow } from '../resources/group.ts';
+import { presentAs } from '../resources/present-as.ts';
 import type { RoleRow } from '../resources/role.ts';
 import { CUSTOMER_SERVICE, createGroup } from './groups.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
@@ -166,6 +167,5 @@ const COUNT_MEMBERS = statement<[accountId: string], { active_users: number; act
 export type AccountRow = Selectable<Schema['accounts']>;
 
 export function presentAccount(row: AccountRow): Account {
-  const { id, name, plan, subscription, created_at, updated_at } = row;
-  return { id, object: 'account', name, plan, subscription, created_at, updated_at };
+  return presentAs(Account, row);
 }

@@ -2,13 +2,14 @@ import type { Selectable } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import { type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
-import type { AuditAction, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
+import { type AuditAction, AuditEvent } from '../../contract/protocol/resources/audit-event.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { ACTOR_JSON } from '../resources/actor.ts';
+import { presentAs } from '../resources/present-as.ts';
 
 export interface Audited {
   readonly accountId: string;
@@ -122,16 +123,8 @@ export async function* eventsNaming(
 }
 
 export function presentAuditEvent(row: AuditRow): AuditEvent {
-  const { id, conversation_id, action, actor, details, created_at } = row;
-  return {
-    id,
-    object: 'audit_event',
-    conversation_id,
-    action,
-    actor: actor && presentActor(actor),
-    details: { ...details },
-    created_at,
-  };
+  const { actor, details } = row;
+  return presentAs(AuditEvent, { ...row, actor: actor && presentActor(actor), details: { ...details } });
 }
 
 /** Returns a cursor's content: the sort key of both lists. */

@@ -1,17 +1,17 @@
 import type { Selectable } from 'kysely';
 import { notFound } from '../../contract/protocol/errors.ts';
-import type {
+import {
   AgentDefinition,
   AgentDefinitionConfig,
   AgentDefinitionTool,
-  AgentInclude,
-  TriggerConfig,
+  type AgentInclude,
+  type TriggerConfig,
 } from '../../contract/protocol/resources/agent-definition.ts';
 import type { AvailableTool, BuiltInTool } from '../../contract/protocol/resources/available-tool.ts';
-import type { Role } from '../../contract/protocol/resources/role.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
+import { presentAs } from './present-as.ts';
 import { readRoles } from './role.ts';
 
 export type AgentRow = Selectable<Schema['agent_definitions']>;
@@ -74,7 +74,7 @@ export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns each row's resource with the requested expansions. Images take one query, and so do roles
+ * Returns each row's resource (docs/contract.md#agents) with the requested expansions. Images take one query, and so do roles
  * if requested. Requesting `tools`, a part of `config`, includes it. Without a catalogue the
  * resources look as in the answer of Create Agent (docs/contract.md#creating-an-agent):
  * `trigger_config` and each entry's `tool` are null.
@@ -89,74 +89,26 @@ export async function expandAgents(
   const roles = await readRoles(db, roleIds);
   const actorIds = rows.map(({ actor_id }) => actor_id);
   const actors = await readActors(db, actorIds);
-  const configOf = (row: AgentRow): AgentDefinitionConfig | null => {
+  const configOf = (row: AgentRow) => {
     if (!include.includes('config') && !include.includes('tools')) return null;
-    return presentConfig(row, {
+    const toolOf = (attached: AttachedTool) => catalogue?.builtIn(attached.tool) ?? null;
+    return presentAs(AgentDefinitionConfig, {
+      ...row,
       trigger_config: catalogue && presentTrigger(row),
       tools: include.includes('tools')
-        ? row.tools.map((attached) => presentTool(attached, catalogue?.builtIn(attached.tool) ?? null))
+        ? row.tools.map((attached) => presentAs(AgentDefinitionTool, { ...attached, tool: toolOf(attached) }))
         : null,
     });
   };
-  return new Map(
-    rows.map((row) => [
-      row,
-      presentAgent(row, {
-        role: roles.get(row.role_id ?? '') ?? null,
-        config: configOf(row),
-        avatarUrl: actors.get(row.actor_id)?.avatar_url ?? null,
-      }),
-    ]),
-  );
-}
-
-/** Returns a definition (docs/contract.md#agents) with the requested expansions. */
-function presentAgent(
-  row: AgentRow,
-  expansions: {
-    readonly role: Role | null;
-    readonly config: AgentDefinitionConfig | null;
-    readonly avatarUrl: string | null;
-  },
-): AgentDefinition {
-  return {
-    id: row.id,
-    object: 'agent_definition',
-    actor_id: row.actor_id,
-    definition_type: row.definition_type,
-    category_code: row.category_code,
-    trigger_type: row.trigger_type,
-    name: row.name,
-    slug: row.slug,
-    description: row.description,
-    editability: row.definition_type === 'system' ? 'read_only' : 'editable',
-    status: row.status,
-    role: expansions.role,
-    config: expansions.config,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    avatar_url: expansions.avatarUrl,
-    role_id: row.role_id,
-  };
-}
-
-function presentConfig(
-  row: AgentRow,
-  expansions: {
-    readonly trigger_config: TriggerConfig | null;
-    readonly tools: AgentDefinitionTool[] | null;
-  },
-): AgentDefinitionConfig {
-  return {
-    object: 'agent_definition_config',
-    system_prompt: row.system_prompt,
-    tier: row.tier,
-    temperature: row.temperature,
-    trigger_config: expansions.trigger_config,
-    endpoint_tool_slugs: row.endpoint_tool_slugs,
-    endpoint_tool_review: row.endpoint_tool_review,
-    tools: expansions.tools,
-  };
+  const present = (row: AgentRow) =>
+    presentAs(AgentDefinition, {
+      ...row,
+      editability: row.definition_type === 'system' ? 'read_only' : 'editable',
+      role: roles.get(row.role_id ?? '') ?? null,
+      config: configOf(row),
+      avatar_url: actors.get(row.actor_id)?.avatar_url ?? null,
+    });
+  return new Map(rows.map((row) => [row, present(row)]));
 }
 
 /** Returns null for agents that are started only manually or by a chat. */
@@ -166,20 +118,6 @@ function presentTrigger({ trigger_config: trigger }: AgentRow): TriggerConfig | 
     cron_schedule: trigger.cron_schedule ?? null,
     timezone: trigger.timezone ?? null,
     event_filters: trigger.event_filters === undefined ? null : [...trigger.event_filters],
-  };
-}
-
-/** Returns a tool that is attached to an agent (docs/contract.md#tools). */
-function presentTool(attached: AttachedTool, tool: AvailableTool | null): AgentDefinitionTool {
-  return {
-    id: attached.id,
-    object: 'agent_definition_tool',
-    tool,
-    review_requirement: attached.review_requirement,
-    config: attached.config,
-    sort_order: attached.sort_order,
-    created_at: attached.created_at,
-    updated_at: attached.updated_at,
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
-import type { ApiKey } from '../../contract/protocol/resources/api-key.ts';
+import { ApiKey } from '../../contract/protocol/resources/api-key.ts';
 import type { Role } from '../../contract/protocol/resources/role.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { presentAs } from './present-as.ts';
 
 export type ApiKeyRow = Selectable<Schema['api_keys']>;
 
@@ -22,18 +23,5 @@ export const API_KEY = {
 
 /** `role` is null if it was not requested. */
 export function presentApiKey(row: ApiKeyProfile, role: Role | null): ApiKey {
-  return {
-    id: row.id,
-    object: 'api_key',
-    name: row.name,
-    redacted: row.redacted,
-    actor_id: row.actor_id,
-    role,
-    status: row.status,
-    expires_at: row.expires_at,
-    revoked_at: row.revoked_at,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    role_id: row.role_id,
-  };
+  return presentAs(ApiKey, { ...row, role });
 }

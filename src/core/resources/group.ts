@@ -2,12 +2,13 @@ import type { Selectable } from 'kysely';
 import {
   type Actor,
   type ActorFields,
-  type MessagingGroup,
+  MessagingGroup,
   presentActor,
 } from '../../contract/protocol/resources/actor.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { presentAs } from './present-as.ts';
 
 export interface GroupRow extends Selectable<Schema['messaging_groups']> {
   readonly avatar_url: string | null;
@@ -44,8 +45,7 @@ export async function readMembers(
 
 /** `members` is null if it was not requested (docs/contract.md#groups). */
 export function presentGroup(row: GroupRow, members: Actor[] | null): MessagingGroup {
-  const { id, actor_id, name, created_at, updated_at, avatar_url } = row;
-  return { id, object: 'messaging_group', actor_id, name, members, created_at, updated_at, avatar_url };
+  return presentAs(MessagingGroup, { ...row, members });
 }
 
 interface MemberRow extends ActorFields {

@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
-import type { Inbox } from '../../contract/protocol/resources/inbox.ts';
+import { Inbox } from '../../contract/protocol/resources/inbox.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { presentAs } from './present-as.ts';
 
 export type MailboxRow = Selectable<Schema['inboxes']>;
 
@@ -16,14 +17,6 @@ export function readMailboxOf(db: Db, accountId: string, id: string): Promise<Ma
     .executeTakeFirst();
 }
 
-export function presentMailbox({
-  id,
-  name,
-  address,
-  group_id,
-  assignee_id,
-  created_at,
-  updated_at,
-}: MailboxRow): Inbox {
-  return { id, object: 'inbox', name, address, group_id, assignee_id, created_at, updated_at };
+export function presentMailbox(row: MailboxRow): Inbox {
+  return presentAs(Inbox, row);
 }

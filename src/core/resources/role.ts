@@ -1,9 +1,10 @@
 import type { Selectable } from 'kysely';
 import { ADMIN_PERMISSIONS, PERMISSIONS } from '../../contract/protocol/permissions.ts';
-import type { Role } from '../../contract/protocol/resources/role.ts';
+import { Role } from '../../contract/protocol/resources/role.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { presentAs } from './present-as.ts';
 
 export type RoleRow = Selectable<Schema['roles']>;
 
@@ -17,21 +18,11 @@ export async function readRoles(db: Db, ids: readonly string[]): Promise<Readonl
   return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
 }
 
-/** An admin role shows every permission, whatever its row says (docs/contract.md#roles). */
 export function presentRole(row: RoleRow, { permissions }: { readonly permissions: boolean }): Role {
-  return {
-    id: row.id,
-    object: 'role',
-    name: row.name,
-    type: row.type,
-    owner: null,
-    permissions: permissions ? permissionsOf(row) : null,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
+  return presentAs(Role, { ...row, owner: null, permissions: permissions ? permissionsOf(row) : null });
 }
 
-/** An admin role holds every permission, whatever its row says. */
+/** An admin role holds every permission, whatever its row says (docs/contract.md#roles). */
 export function permissionsOf({ type, permissions }: RoleRow): string[] {
   return type === 'admin' ? [...PERMISSIONS, ...ADMIN_PERMISSIONS] : permissions;
 }

@@ -1,16 +1,17 @@
 import type { Selectable } from 'kysely';
 import type { AgentDefinition } from '../../contract/protocol/resources/agent-definition.ts';
-import type {
+import {
   AgentRun,
   AgentRunAction,
   AgentRunStep,
-  RunInclude,
+  type RunInclude,
 } from '../../contract/protocol/resources/agent-run.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { expandAgents, readAgentsById } from './agent.ts';
+import { presentAs } from './present-as.ts';
 
 export type RunRow = Selectable<Schema['agent_runs']>;
 
@@ -43,31 +44,18 @@ export async function readRuns(db: Db, ids: readonly string[]): Promise<Readonly
   return new Map(rows.map((row) => [row.id, presentRun(row)]));
 }
 
-type RunExpansions = Partial<Pick<AgentRun, RunInclude>>;
-
 /** Returns a run (docs/contract.md#runs). */
-export function presentRun(row: ShownRun, expansions: RunExpansions = {}): AgentRun {
-  return {
-    id: row.id,
-    object: 'agent_run',
-    trigger_type: row.trigger_type,
-    status: row.status,
-    definition: expansions.definition ?? null,
-    input: row.input,
+export function presentRun(row: ShownRun, expansions: Partial<Pick<AgentRun, RunInclude>> = {}): AgentRun {
+  return presentAs(AgentRun, {
+    ...row,
+    triggered_by_id: row.triggered_by,
     output: row.status === 'completed' ? row.output : null,
-    error_message: row.error_message,
-    triggered_by: expansions.triggered_by ?? null,
-    started_at: row.started_at,
-    completed_at: row.completed_at,
     duration_ms: durationOf(row),
+    definition: expansions.definition ?? null,
+    triggered_by: expansions.triggered_by ?? null,
     actions: expansions.actions ?? null,
     steps: expansions.steps ?? null,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    agent_id: row.agent_id,
-    triggered_by_id: row.triggered_by,
-    conversation_id: row.conversation_id,
-  };
+  });
 }
 
 /** Returns null until the run has ended, and if it ended before it began. */
@@ -130,47 +118,15 @@ async function readDefinitions(
 }
 
 function presentStep(row: StepRow): AgentRunStep {
-  return {
-    id: row.id,
-    object: 'agent_run_step',
-    position: row.position,
-    status: row.status,
-    provider: row.provider,
-    model: row.model,
-    failovers: [...row.failovers],
-    text: row.text,
-    input_tokens: row.input_tokens,
-    output_tokens: row.output_tokens,
-    cost_usd: row.cost_usd,
-    error_message: row.error_message,
-    started_at: row.started_at,
-    completed_at: row.completed_at,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
+  return presentAs(AgentRunStep, { ...row, failovers: [...row.failovers] });
 }
 
 function presentAction(row: ActionRow): AgentRunAction {
-  return {
-    id: row.id,
-    object: 'agent_run_action',
-    step_id: row.step_id,
-    tool: row.tool,
-    category: row.category,
-    status: row.status,
+  return presentAs(AgentRunAction, {
+    ...row,
     // Models leave the arguments of a tool without parameters empty (tools/toolbox.ts).
     arguments: row.arguments.trim() === '' ? {} : JSON.parse(row.arguments),
-    result: row.result,
-    error_message: row.error_message,
-    reviewed_by: row.reviewed_by,
-    reviewed_at: row.reviewed_at,
-    reason: row.reason,
-    expires_at: row.expires_at,
-    started_at: row.started_at,
-    completed_at: row.completed_at,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
+  });
 }
 
 const READ_RUNS = statement<[ids: readonly string[]], ShownRun>('read-runs-of-messages')`

@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
 import type { Role } from '../../contract/protocol/resources/role.ts';
-import type { User } from '../../contract/protocol/resources/user.ts';
+import { User } from '../../contract/protocol/resources/user.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import { presentAs } from './present-as.ts';
 
 export type UserRow = Selectable<Schema['users']>;
 
@@ -26,17 +27,6 @@ export const USER = {
 
 /** `role` is null if it was not requested. */
 export function presentUser(row: UserProfile, role: Role | null): User {
-  return {
-    id: row.id,
-    object: 'user',
-    actor_id: row.id,
-    name: row.name,
-    email: row.email,
-    status: row.deactivated ? 'deactivated' : 'active',
-    role,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-    avatar_url: row.avatar_url,
-    role_id: row.role_id,
-  };
+  const status = row.deactivated ? 'deactivated' : 'active';
+  return presentAs(User, { ...row, actor_id: row.id, status, role });
 }

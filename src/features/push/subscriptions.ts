@@ -5,8 +5,9 @@ import { derivedId } from '../../contract/protocol/ids.ts';
 import {
   type CreatePushSubscriptionBody,
   MAX_PUSH_SUBSCRIPTIONS,
-  type PushSubscription,
+  PushSubscription,
 } from '../../contract/protocol/resources/push-subscription.ts';
+import { presentAs } from '../../core/resources/present-as.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
@@ -50,8 +51,7 @@ export async function subscribe(
 }
 
 export function presentSubscription(row: SubscriptionRow): PushSubscription {
-  const { actor_id: _, id, ...shown } = row;
-  return { id, object: 'push_subscription', ...shown };
+  return presentAs(PushSubscription, row);
 }
 
 function newSubscription(

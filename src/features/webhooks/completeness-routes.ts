@@ -7,6 +7,7 @@ import {
   ReplayWebhookBody,
   WebhookReplay,
 } from '../../contract/protocol/resources/webhook-delivery.ts';
+import { presentAs } from '../../core/resources/present-as.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
@@ -76,6 +77,6 @@ export function completenessRoutes({ database, completeness, replays }: Complete
 
 const LIST = defineList('webhook completeness', ['text']);
 
-function present({ conversation_id, through_sequence, head }: Progress): ConversationCompleteness {
-  return { object: 'conversation_completeness', conversation_id, through_sequence, head };
+function present(progress: Progress): ConversationCompleteness {
+  return presentAs(ConversationCompleteness, progress);
 }

@@ -5,6 +5,7 @@ import { ListOf } from '../../contract/protocol/lists.ts';
 import { DELIVERY_STATUSES, WebhookDelivery } from '../../contract/protocol/resources/webhook-delivery.ts';
 import { OneOf } from '../../contract/protocol/schema/schema.ts';
 import { formatTraceparent } from '../../contract/protocol/traceparent.ts';
+import { presentAs } from '../../core/resources/present-as.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
@@ -103,23 +104,9 @@ async function lockEnabled(tx: Tx, accountId: string, id: string): Promise<Webho
 }
 
 function presentDelivery(row: DeliveryRow): WebhookDelivery {
-  return {
-    id: row.id,
-    object: 'webhook_delivery',
-    webhook_id: row.webhook_id,
-    event_id: row.event_id,
-    event_type: row.event_type,
-    conversation_id: row.conversation_id,
-    sequence: row.sequence,
-    resource_id: row.resource_id,
-    status: row.status,
-    attempts: row.attempts,
-    next_try_at: row.next_try_at,
-    last_status_code: row.last_status_code,
+  return presentAs(WebhookDelivery, {
+    ...row,
     last_error: row.last_error === 'address_not_public' ? 'connection_error' : row.last_error,
     last_duration_ms: row.last_ms,
-    occurred_at: row.occurred_at,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
+  });
 }

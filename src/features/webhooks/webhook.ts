@@ -1,30 +1,19 @@
 import { invalid } from '../../contract/protocol/errors.ts';
 import { isEventFilter } from '../../contract/protocol/event-areas.ts';
-import type { NewWebhook, Webhook } from '../../contract/protocol/resources/webhook.ts';
+import { type NewWebhook, Webhook } from '../../contract/protocol/resources/webhook.ts';
 import { keptVersion } from '../../contract/protocol/versions.ts';
+import { presentAs } from '../../core/resources/present-as.ts';
 import type { AddressGuard } from '../../platform/outbound/address-guard.ts';
 import { readReceiverUrl } from '../../platform/outbound/address-guard.ts';
 import type { WebhookRow } from './webhook-store.ts';
 
 export function presentWebhook(row: WebhookRow): Webhook {
   const { previous_secret_until: until } = row;
-  return {
-    id: row.id,
-    object: 'webhook',
-    url: row.url,
-    event_types: row.event_types,
-    include_direct: row.include_direct,
+  return presentAs(Webhook, {
+    ...row,
     version: keptVersion(row.version),
-    status: row.status,
-    disabled_at: row.disabled_at,
-    disabled_reason: row.disabled_reason,
-    failing_since: row.failing_since,
-    last_success_at: row.last_success_at,
     previous_secret_until: until !== null && Date.parse(until) > Date.now() ? until : null,
-    created_by: row.created_by,
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  };
+  });
 }
 
 /** Includes the secret, in the form of Standard Webhooks; it is shown once. */

@@ -1,15 +1,16 @@
-import type { ActorPresence, Person } from '../../../contract/protocol/resources/person.ts';
+import { type ActorPresence, Person } from '../../../contract/protocol/resources/person.ts';
 import type { Db } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import { presentAs } from '../../resources/present-as.ts';
 
 /** `sort_name` orders the list: the name, regardless of case. */
 export interface PersonRow extends Omit<Person, 'object'> {
   readonly sort_name: string;
 }
 
-export function presentPerson({ id, type, name, handle, avatar_url, presence }: PersonRow): Person {
-  return { id, object: 'person', type, name, handle, avatar_url, presence };
+export function presentPerson(row: PersonRow): Person {
+  return presentAs(Person, row);
 }
 
 /** Returns the presence of the users of the account among these actors, in their order. */

@@ -1,10 +1,11 @@
 import { notFound } from '../../../contract/protocol/errors.ts';
-import type { Session } from '../../../contract/protocol/resources/session.ts';
+import { Session } from '../../../contract/protocol/resources/session.ts';
 import type { Principal } from '../../../platform/access/principal.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { keysetList } from '../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { auditAccount } from '../../audit/audit.ts';
+import { presentAs } from '../../resources/present-as.ts';
 import { enqueueRightsChanged } from '../rights-changed.ts';
 
 /** A family of refresh tokens that can still get access tokens; the session has the family's id. */
@@ -23,9 +24,7 @@ export async function findSession(db: Db, actorId: string, sessionId: string): P
 
 /** `principal` is the caller, whose own session is marked. */
 export function presentSession(row: SessionRow, { credential }: Principal): Session {
-  const { id, actor_id, last_used_at, expires_at, created_at } = row;
-  const is_current = credential.familyId === id;
-  return { id, object: 'session', user_id: actor_id, is_current, last_used_at, expires_at, created_at };
+  return presentAs(Session, { ...row, user_id: row.actor_id, is_current: credential.familyId === row.id });
 }
 
 /**
