@@ -10,7 +10,7 @@ import { startRun } from '../../src/features/agents/runs/state/start.ts';
 import { insertAgent } from '../../src/features/agents/store.ts';
 import { addComplianceJob, JOBS } from '../../src/features/compliance/jobs/job-store.ts';
 import { OUTGOING } from '../../src/features/mail/outgoing/outgoing-store.ts';
-import { DELIVERIES as PUSHES } from '../../src/features/push/delivery-store.ts';
+import { DELIVERIES as PUSHES } from '../../src/features/push/pushes.ts';
 import {
   addDeliveries,
   pending,

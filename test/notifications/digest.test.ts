@@ -6,8 +6,7 @@
 import t from 'tap';
 import { runAdmin } from '../../src/app/admin/run.ts';
 import { digestMail } from '../../src/features/push/digest-mail.ts';
-import { type DigestRow, MAX_NAMED, readDigest } from '../../src/features/push/digest-store.ts';
-import { Digests } from '../../src/features/push/digests.ts';
+import { type DigestRow, Digests, MAX_NAMED, readDigest } from '../../src/features/push/digests.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';

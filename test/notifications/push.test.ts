@@ -18,10 +18,9 @@ import {
 import { updateAccount } from '../../src/core/accounts/accounts.ts';
 import { SettingsOfUsers } from '../../src/core/notifications/settings/settings.ts';
 import { readNotifications } from '../../src/core/resources/notification.ts';
-import type { Pushed } from '../../src/features/push/delivery-store.ts';
-import { MAX_PAYLOAD_BYTES, payloadOf } from '../../src/features/push/payload.ts';
+import { readSubscribers } from '../../src/features/push/audience.ts';
+import { MAX_PAYLOAD_BYTES, type Pushed, payloadOf } from '../../src/features/push/payload.ts';
 import { Pushes } from '../../src/features/push/pushes.ts';
-import { readSubscribers } from '../../src/features/push/subscription-store.ts';
 import { RETRIES } from '../../src/features/push/times.ts';
 import { Vapid } from '../../src/features/push/vapid.ts';
 import { Rights } from '../../src/platform/access/rights.ts';

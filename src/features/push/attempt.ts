@@ -1,7 +1,6 @@
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { OutboundError, readOutboundUrl } from '../../platform/outbound/outbound-url.ts';
-import type { Pushed } from './delivery-store.ts';
-import { payloadOf, topicOf } from './payload.ts';
+import { type Pushed, payloadOf, topicOf } from './payload.ts';
 import { PUSHED_FOR_MS } from './times.ts';
 import type { Vapid } from './vapid.ts';
 

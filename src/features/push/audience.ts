@@ -2,7 +2,7 @@ import { enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
 import { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import type { Rights } from '../../platform/access/rights.ts';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
-import { readSubscribers } from './subscription-store.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 
 /** The users of an account with push subscriptions. Some may have none any more. */
 export type Subscribers = ReadonlySet<string>;
@@ -29,3 +29,11 @@ export function announceSubscriber(tx: Tx, accountId: string): Promise<void> {
 function subjectOf(accountId: string): string {
   return `push-subscriptions:${accountId}`;
 }
+
+/** Returns the ids of an account's users that have a subscription. */
+export async function readSubscribers(db: Querier, accountId: string): Promise<string[]> {
+  return (await db.query(READ_SUBSCRIBERS, accountId)).map(({ actor_id }) => actor_id);
+}
+
+const READ_SUBSCRIBERS = statement<[accountId: string], { actor_id: string }>('read-push-subscribers')`
+    SELECT DISTINCT actor_id FROM push_subscriptions WHERE account_id = $1`;

@@ -1,11 +1,10 @@
 import type { Feature } from '../../core/features/feature.ts';
 import { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { pushAudience } from './audience.ts';
-import { readDigest, readDigests, settleDigest } from './digest-store.ts';
-import { Digests, writeDigestMail } from './digests.ts';
+import { Digests, readDigest, readDigests, settleDigest, writeDigestMail } from './digests.ts';
 import { Pushes } from './pushes.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
-import { deleteOfDeactivated, readSubscriptionsOf } from './subscription-store.ts';
+import { deleteOfDeactivated, readSubscriptionsOf } from './subscriptions.ts';
 import { Vapid } from './vapid.ts';
 import { workerRoutes } from './worker-routes.ts';
 
@@ -29,7 +28,8 @@ export const push: Feature = {
     };
   },
   waitingDigests: readDigests,
-  async open({ config, database, watch, rights, settings, guard, metrics, log, disposer }) {
+  async open(node) {
+    const { config, database, watch, rights, settings, guard, metrics, log, disposer } = node;
     const vapid = await Vapid.open({ database, subject: config.vapidSubject });
     const audience = disposer.add('users with push subscriptions', pushAudience(database, rights), (it) =>
       it.close(),
@@ -45,7 +45,7 @@ export const push: Feature = {
         rightsChanged: (subjects) => deleteOfDeactivated(database, subjects),
       },
       join: () => ({
-        routes: { settings: subscriptionRoutes({ database, guard, vapid }) },
+        routes: { settings: subscriptionRoutes(node, vapid) },
         publicRoutes: workerRoutes(),
       }),
     };

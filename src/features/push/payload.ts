@@ -1,5 +1,17 @@
 import { hash } from 'node:crypto';
-import type { Pushed } from './delivery-store.ts';
+import type { NotificationRow } from '../../core/resources/notification.ts';
+
+/** A notification in its present state, with the subscription that it is pushed to. */
+export interface Pushed extends NotificationRow {
+  readonly subscription_id: string;
+  readonly endpoint: string;
+  readonly p256dh: string;
+  readonly auth: string;
+  /** The conversation that it is about, if any. */
+  readonly conversation_id: string | null;
+  readonly unseen: number;
+  readonly unread: number;
+}
 
 /** What a service worker receives (docs/contract.md#web-push). */
 export interface PushPayload {

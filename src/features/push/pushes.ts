@@ -1,30 +1,22 @@
 import type { ResourcesChanged } from '../../core/events/changes.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
-import type { NotificationRow } from '../../core/resources/notification.ts';
+import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
 import type { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import { type Backoff, delayAfter } from '../../platform/backoff.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
+import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 import { Loop } from '../../platform/lifecycle.ts';
 import type { Logger } from '../../platform/log.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { type AttemptOptions, attempt, type Tried } from './attempt.ts';
 import type { Subscribers } from './audience.ts';
-import {
-  addDeliveries,
-  DELIVERIES,
-  type Delivery,
-  type DeliveryKey,
-  LEASE_MS,
-  noteTries,
-  type Outcome,
-  type Pushed,
-  readPushed,
-} from './delivery-store.ts';
-import { deleteStale, endSubscription } from './subscription-store.ts';
+import type { Pushed } from './payload.ts';
+import { deleteStale, endSubscription } from './subscriptions.ts';
 import { GIVEN_UP, PUSHED_FOR_MS, RETRIES } from './times.ts';
 
 export interface PushesOptions extends AttemptOptions {
@@ -60,7 +52,25 @@ const SIDE_BY_SIDE = 64;
 const ROOM = 2_000;
 /** Push services that a node sends to concurrently. */
 const MAX_SERVICES = 100;
-type NotificationKey = Pick<NotificationRow, 'recipient_id' | 'id'>;
+/** Milliseconds that a node has to try a delivery it has taken. */
+const LEASE_MS = 60_000;
+
+/** A notification that a subscription has not received yet. */
+interface Delivery {
+  readonly subscription_id: string;
+  readonly notification_id: string;
+  /** The origin of the endpoint: the push service. */
+  readonly origin: string;
+  /** The number of this try, from 1. */
+  readonly attempts: number;
+}
+
+type DeliveryKey = Pick<Delivery, 'subscription_id' | 'notification_id'>;
+
+interface Outcome extends DeliveryKey, Due {
+  /** Whether the push service accepted it; null if no request was made. */
+  readonly accepted: boolean | null;
+}
 
 /**
  * Pushes notifications to the browsers of their recipients. `notified` adds a row for each
@@ -157,10 +167,13 @@ export class Pushes {
     await this.#add(made.map(({ id, stream }) => ({ id, recipient_id: stream })));
   }
 
-  async #add(keys: readonly NotificationKey[]): Promise<void> {
+  async #add(notifications: readonly Pick<NotificationRow, 'recipient_id' | 'id'>[]): Promise<void> {
     const { database, vapid } = this.#options;
-    for (let start = 0; start < keys.length; start += ADDED_AT_ONCE) {
-      const added = await addDeliveries(database, keys.slice(start, start + ADDED_AT_ONCE), vapid.keyId);
+    for (let start = 0; start < notifications.length; start += ADDED_AT_ONCE) {
+      const some = notifications.slice(start, start + ADDED_AT_ONCE);
+      const recipientIds = some.map(({ recipient_id }) => recipient_id);
+      const ids = some.map(({ id }) => id);
+      const added = await database.query(ADD, recipientIds, ids, vapid.keyId);
       const left = added.filter((delivery) => !this.#sender.begin(delivery));
       await DELIVERIES.release(database, left);
     }
@@ -178,7 +191,9 @@ export class Pushes {
   }
 
   async #read(keys: readonly DeliveryKey[]): Promise<(Pushed | undefined)[]> {
-    const rows = await readPushed(this.#options.database, keys, PUSHED_FOR_MS);
+    const subscriptionIds = keys.map(({ subscription_id }) => subscription_id);
+    const ids = keys.map(({ notification_id }) => notification_id);
+    const rows = await this.#options.database.query(READ_PUSHED, subscriptionIds, ids, PUSHED_FOR_MS);
     const found = new Map(rows.map((row) => [`${row.subscription_id} ${row.id}`, row]));
     return keys.map((key) => found.get(`${key.subscription_id} ${key.notification_id}`));
   }
@@ -225,7 +240,7 @@ export class Pushes {
     const { database, log } = this.#options;
     try {
       const tried = outcomes.filter(({ accepted }) => accepted !== null);
-      const failing = tried.length === 0 ? [] : await noteTries(database, tried);
+      const failing = tried.length === 0 ? [] : await database.query(NOTE_TRIES, JSON.stringify(tried));
       await DELIVERIES.settle(database, outcomes);
       for (const { id, failures, failing_seconds } of failing) {
         if (failures < GIVEN_UP.failures || failing_seconds < GIVEN_UP.seconds) continue;
@@ -268,3 +283,100 @@ function withWanted(
 function keyOf({ subscription_id, notification_id }: DeliveryKey): DeliveryKey {
   return { subscription_id, notification_id };
 }
+
+// Adds and takes a delivery for each subscription of the recipients, unless it already exists or
+// the subscription was made with another key. Waits for a subscription that is ending, because its deliveries could not refer to it. Locks in
+// the order of the primary key, so that two statements cannot deadlock.
+const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], keyId: string], Delivery>(
+  'add-push-deliveries',
+)`
+    WITH wanted AS MATERIALIZED (
+      SELECT s.id AS subscription_id, w.id AS notification_id, s.origin
+      FROM unnest($1::text[], $2::text[]) AS w(recipient_id, id)
+        JOIN push_subscriptions s ON s.actor_id = w.recipient_id
+      WHERE s.key_id = $3 AND (s.expires_at IS NULL OR s.expires_at > clock_timestamp())
+      ORDER BY s.id, w.id
+      FOR KEY SHARE OF s
+    ), added AS (
+      INSERT INTO push_deliveries (subscription_id, notification_id, attempts, due_at)
+      SELECT subscription_id, notification_id, 1, clock_timestamp() + interval '${LEASE_MS} ms' FROM wanted
+      ON CONFLICT DO NOTHING
+      RETURNING subscription_id, notification_id, attempts
+    )
+    SELECT a.*, w.origin FROM added a JOIN wanted w USING (subscription_id, notification_id)`;
+
+/** Due deliveries, except those of push services with a long lane on this node. */
+export const DELIVERIES = new LeasedRows<
+  DeliveryKey,
+  Delivery,
+  [busyOrigins: readonly string[], limit: number]
+>({
+  name: 'push-deliveries',
+  table: 'push_deliveries',
+  key: ['subscription_id', 'notification_id'],
+  due: 'due_at',
+  tries: 'attempts',
+  take: {
+    from: `push_deliveries q JOIN push_subscriptions s ON s.id = q.subscription_id
+      WHERE q.due_at <= clock_timestamp() AND s.origin <> ALL($2)
+      ORDER BY q.due_at LIMIT $3`,
+    also: 's.origin',
+    returning: 'q.subscription_id, q.notification_id, q.attempts, due.origin',
+  },
+  settle: { removes: true },
+});
+
+// Leaves out notifications that are seen, read, dismissed, withdrawn or too old, those of deleted
+// messages and conversations, and users that may no longer read them. The counts are those of the
+// feed (core/notifications/feed/feed-store.ts).
+const READ_PUSHED = statement<
+  [subscriptionIds: readonly string[], notificationIds: readonly string[], olderThanMs: number],
+  Pushed
+>('read-pushed-notifications')`
+    WITH wanted AS MATERIALIZED (
+      SELECT s.id AS subscription_id, s.actor_id, s.endpoint, s.p256dh, s.auth, d.notification_id
+      FROM unnest($1::text[], $2::text[]) AS d(subscription_id, notification_id)
+        JOIN push_subscriptions s ON s.id = d.subscription_id
+        JOIN actors a ON a.id = s.actor_id AND a.deactivated_at IS NULL
+        JOIN accounts c ON c.id = a.account_id AND c.deleted_at IS NULL AND c.subscription = 'active'
+        JOIN roles r ON r.id = a.role_id AND (r.type = 'admin' OR 'messaging:read' = ANY(r.permissions))
+    ), counts AS MATERIALIZED (
+      SELECT u.actor_id, f.* FROM (SELECT DISTINCT actor_id FROM wanted) u, LATERAL (
+        SELECT count(*) FILTER (WHERE status = 'unseen') AS unseen,
+          count(*) FILTER (WHERE status IN ('unseen', 'seen')) AS unread
+        FROM notifications WHERE recipient_id = u.actor_id
+      ) f
+    )
+    SELECT ${NOTIFICATION_COLUMNS.map((column) => `n.${column}`).join(', ')}, w.subscription_id, w.endpoint, w.p256dh,
+      w.auth, v.id AS conversation_id, counts.unseen, counts.unread
+    FROM wanted w
+      JOIN counts USING (actor_id)
+      JOIN notifications n ON n.recipient_id = w.actor_id AND n.id = w.notification_id
+      LEFT JOIN messages m ON m.id = n.message_id
+      LEFT JOIN conversations v ON n.resource_type = 'entity' AND v.id = n.resource_id
+    WHERE n.status = 'unseen' AND n.created_at > clock_timestamp() - $3::float8 * interval '1 ms'
+      AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`;
+
+// Returns the subscriptions that failed. Among the outcomes of one subscription, a success counts as the last. It is written once an hour
+// while nothing fails.
+const NOTE_TRIES = statement<[outcomes: string], { id: string; failures: number; failing_seconds: number }>(
+  'note-push-tries',
+)`
+    WITH outcome AS MATERIALIZED (
+      SELECT * FROM json_to_recordset($1::json) AS o(subscription_id text, accepted boolean)
+    ), tried AS MATERIALIZED (
+      SELECT subscription_id, bool_or(accepted) AS accepted, count(*) FILTER (WHERE NOT accepted) AS failures
+      FROM outcome WHERE accepted IS NOT NULL GROUP BY subscription_id
+    ), locked AS MATERIALIZED (
+      SELECT s.id, t.accepted, t.failures FROM push_subscriptions s JOIN tried t ON t.subscription_id = s.id
+      WHERE NOT t.accepted OR s.failures > 0 OR s.last_success_at IS NULL
+        OR s.last_success_at < clock_timestamp() - interval '1 hour'
+      ORDER BY s.id FOR NO KEY UPDATE OF s
+    )
+    UPDATE push_subscriptions s SET
+      failures = CASE WHEN l.accepted THEN 0 ELSE s.failures + l.failures END,
+      failing_since = CASE WHEN NOT l.accepted THEN coalesce(s.failing_since, clock_timestamp()) END,
+      last_success_at = CASE WHEN l.accepted THEN clock_timestamp() ELSE s.last_success_at END
+    FROM locked l WHERE s.id = l.id
+    RETURNING s.id, s.failures, coalesce(extract(epoch FROM clock_timestamp() - s.failing_since), 0)::float8
+      AS failing_seconds`;

@@ -7,14 +7,17 @@ import {
 import type { NodeParts } from '../../core/features/feature.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { Answer, defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { deleteSubscription, findSubscription, SUBSCRIPTIONS } from './subscription-store.ts';
-import { presentSubscription, subscribe } from './subscriptions.ts';
+import {
+  deleteSubscription,
+  findSubscription,
+  presentSubscription,
+  SUBSCRIPTIONS,
+  subscribe,
+} from './subscriptions.ts';
 import type { Vapid } from './vapid.ts';
 
-export type SubscriptionRoutesOptions = Pick<NodeParts, 'database' | 'guard'> & { readonly vapid: Vapid };
-
 /** Routes for a user's own browsers. Agents may not call them, and API keys have no browsers. */
-export function subscriptionRoutes({ database, guard, vapid }: SubscriptionRoutesOptions): Route[] {
+export function subscriptionRoutes({ database, guard }: NodeParts, vapid: Vapid): Route[] {
   const common = { since: '1.2.harbor', permission: 'messaging:read', agents: false } as const;
   return [
     defineRoute({
