@@ -16,7 +16,7 @@ import type { Deliverer } from '../../src/features/webhooks/deliverer.ts';
 import { addDeliveries, pending } from '../../src/features/webhooks/delivery-store.ts';
 import { readListeningWebhooks } from '../../src/features/webhooks/listening-webhooks.ts';
 import { EventRecorder } from '../../src/features/webhooks/record-events.ts';
-import { advanceReplays, requestReplay } from '../../src/features/webhooks/replay-store.ts';
+import { advanceReplays, requestReplay } from '../../src/features/webhooks/replays.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { NO_FILES } from '../support/files.ts';

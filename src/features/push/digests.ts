@@ -1,21 +1,15 @@
 import type { Selectable } from 'kysely';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { MailText } from '../../core/features/feature.ts';
+import type { MailText, NodeParts } from '../../core/features/feature.ts';
 import { mayInterrupt, readOwnSettings } from '../../core/notifications/settings/settings.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
 import { digestMail } from './digest-mail.ts';
 
-export interface DigestsOptions {
-  readonly database: Database;
-  readonly metrics: Pick<Metrics, 'digests' | 'digestsWaiting'>;
-  readonly log: Logger;
+export interface DigestsOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
   /** Default: the clock of this machine. */
   readonly now?: () => Date;
 }

@@ -1,17 +1,15 @@
 import type { ResourcesChanged } from '../../core/events/changes.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { mayInterrupt, type SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow } from '../../core/resources/notification.ts';
 import type { RevocableCache } from '../../platform/access/revocable-cache.ts';
 import { type Backoff, delayAfter } from '../../platform/backoff.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../platform/db/connection/gathered-reads.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
 import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { type AttemptOptions, attempt, type Tried } from './attempt.ts';
 import type { Subscribers } from './audience.ts';
@@ -19,13 +17,10 @@ import type { Pushed } from './payload.ts';
 import { deleteStale, endSubscription } from './subscriptions.ts';
 import { GIVEN_UP, PUSHED_FOR_MS, RETRIES } from './times.ts';
 
-export interface PushesOptions extends AttemptOptions {
-  readonly database: Database;
+export interface PushesOptions extends AttemptOptions, Pick<NodeParts, 'database' | 'metrics' | 'log'> {
   readonly watch: Pick<DueWatch, 'add'>;
   readonly audience: Pick<RevocableCache<Subscribers>, 'get'>;
   readonly settings: Pick<SettingsOfUsers, 'of'>;
-  readonly metrics: Metrics;
-  readonly log: Logger;
   /** For do-not-disturb hours. Default: the clock of this machine. */
   readonly now?: () => Date;
   /** Default: RETRIES. */

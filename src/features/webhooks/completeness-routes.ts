@@ -1,5 +1,5 @@
 import { wireTime } from '../../contract/protocol/canonical-json.ts';
-import { ApiError, invalid } from '../../contract/protocol/errors.ts';
+import { invalid } from '../../contract/protocol/errors.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import {
   COMPLETENESS_FACTS,
@@ -11,23 +11,19 @@ import { presentAs } from '../../core/resources/present-as.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import type { Completeness } from './completeness.ts';
-import type { Progress } from './completeness-store.ts';
-import { requestReplay } from './replay-store.ts';
-import type { Replays } from './replays.ts';
-import { findWebhook, lockWebhook } from './webhook-store.ts';
-
-export interface CompletenessRoutesOptions {
-  readonly database: Database;
-  readonly completeness: Completeness;
-  readonly replays: Pick<Replays, 'wake'>;
-}
+import type { Completeness, Progress } from './completeness.ts';
+import { type Replays, requestReplay } from './replays.ts';
+import { findWebhook, lockEnabled } from './webhook-store.ts';
 
 /**
  * Routes for the proof of delivery and for replays (docs/contract.md#completeness), for admins.
  * Closed to agents.
  */
-export function completenessRoutes({ database, completeness, replays }: CompletenessRoutesOptions): Route[] {
+export function completenessRoutes(
+  database: Database,
+  completeness: Completeness,
+  replays: Replays,
+): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
@@ -63,10 +59,7 @@ export function completenessRoutes({ database, completeness, replays }: Complete
       },
       async change(tx, { principal, params, body: { since }, afterCommit }): Promise<WebhookReplay> {
         const sinceMs = Date.parse(since);
-        const { id, status } = await lockWebhook(tx, principal.accountId, params.id!);
-        if (status === 'disabled') {
-          throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.');
-        }
+        const { id } = await lockEnabled(tx, principal.accountId, params.id!);
         const until = await requestReplay(tx, id, Math.max(sinceMs, 0) * 1_000);
         afterCommit(() => replays.wake());
         return { object: 'webhook_replay', webhook_id: id, since: wireTime(sinceMs), until };

@@ -1,10 +1,8 @@
 import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { delayAfter } from '../../platform/backoff.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import { GatheredWrites } from '../../platform/db/queue/gathered-writes.ts';
-import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
 import type { GuardedPost } from '../../platform/outbound/guarded-post.ts';
 import { Sender } from '../../platform/outbound/sender.ts';
 import { attempt } from './attempt.ts';
@@ -13,8 +11,7 @@ import { addDeliveries, DELIVERIES, type DeliveryState, HAS_DUE, pending } from 
 import type { Receivers } from './receivers.ts';
 import type { WebhookTimes } from './times.ts';
 
-export interface DelivererOptions {
-  readonly database: Database;
+export interface DelivererOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
   readonly watch: Pick<DueWatch, 'add'>;
   readonly receivers: Pick<Receivers, 'get'>;
   readonly posts: GuardedPost;
@@ -24,8 +21,6 @@ export interface DelivererOptions {
   readonly onWritten: (written: readonly Recorded[]) => void;
   /** Milliseconds for one try. */
   readonly timeoutMs?: number;
-  readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 /**

@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId, timedId } from '../../contract/protocol/ids.ts';
 import { ListOf } from '../../contract/protocol/lists.ts';
 import { DELIVERY_STATUSES, WebhookDelivery } from '../../contract/protocol/resources/webhook-delivery.ts';
@@ -7,20 +6,15 @@ import { OneOf } from '../../contract/protocol/schema/schema.ts';
 import { formatTraceparent } from '../../contract/protocol/traceparent.ts';
 import { presentAs } from '../../core/resources/present-as.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
-import type { Tx } from '../../platform/db/connection/handle.ts';
 import { defineList, PageQuery, readPage, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import type { Deliverer } from './deliverer.ts';
-import { type DeliveryRow, findDelivery, insertTest, readDeliveries, startOver } from './delivery-store.ts';
-import { findWebhook, lockWebhook, type WebhookRow } from './webhook-store.ts';
-
-export interface DeliveryRoutesOptions {
-  readonly database: Database;
-  readonly deliverer: Pick<Deliverer, 'wake'>;
-}
+import type { DeliveryRow } from './delivery.ts';
+import { findDelivery, insertTest, readDeliveries, startOver } from './delivery-store.ts';
+import { findWebhook, lockEnabled } from './webhook-store.ts';
 
 /** Routes for deliveries (docs/contract.md#webhooks), for admins. Closed to agents. */
-export function deliveryRoutes({ database, deliverer }: DeliveryRoutesOptions): Route[] {
+export function deliveryRoutes(database: Database, deliverer: Deliverer): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
@@ -96,12 +90,6 @@ export function deliveryRoutes({ database, deliverer }: DeliveryRoutesOptions): 
 }
 
 const LIST = defineList('webhook_deliveries', ['text']);
-
-async function lockEnabled(tx: Tx, accountId: string, id: string): Promise<WebhookRow> {
-  const webhook = await lockWebhook(tx, accountId, id);
-  if (webhook.status === 'enabled') return webhook;
-  throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.');
-}
 
 function presentDelivery(row: DeliveryRow): WebhookDelivery {
   return presentAs(WebhookDelivery, {

@@ -1,26 +1,16 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { notFound } from '../../contract/protocol/errors.ts';
 import { WEBHOOK_TEST } from '../../contract/protocol/event-areas.ts';
-import type { DeliveryError, DeliveryStatus } from '../../contract/protocol/resources/webhook-delivery.ts';
+import type { DeliveryStatus } from '../../contract/protocol/resources/webhook-delivery.ts';
 import { IS_DIRECT } from '../../core/resources/conversation.ts';
 import type { Db, Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { type KeysetPage, keysetList } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { type Due, LeasedRows } from '../../platform/db/queue/leased-rows.ts';
-import type { Schema } from '../../platform/db/tables/schema.ts';
-import type { Delivery } from './delivery.ts';
-
-export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
+import type { Delivery, DeliveryRow, Tried } from './delivery.ts';
 
 /** The state that is stored after a try, or for a delivery without one. */
-export interface DeliveryState extends Due {
-  readonly status: DeliveryStatus;
-  readonly attempts: number;
-  readonly last_status_code: number | null;
-  readonly last_error: DeliveryError | null;
-  /** Duration of the try in milliseconds. */
-  readonly last_ms: number | null;
-}
+export type DeliveryState = Omit<Tried, 'next_try_at'> & Due;
 
 /** Returns the state of a delivery that waits this long for its next try or its lease's end. */
 export function pending(due_in_ms: number, attempts = 0): DeliveryState {
@@ -143,18 +133,14 @@ export const HAS_DUE = `EXISTS (
 /** Counting stops here. */
 const MOST_COUNTED = 100_000;
 
-export interface DueDelivery extends Delivery {
-  /** Whether it concerns a direct message and the webhook no longer includes those. */
-  readonly is_withheld: boolean;
-}
-
 /**
  * Waiting deliveries. A node takes at most `room` of each webhook, so that none takes the place of
  * another; `rooms` are those of the webhooks that are busy on the node.
  */
 export const DELIVERIES = new LeasedRows<
   Pick<Delivery, 'webhook_id' | 'id'>,
-  DueDelivery,
+  // Withheld if it concerns a direct message and the webhook no longer includes those.
+  Delivery & { readonly is_withheld: boolean },
   [webhookIds: readonly string[], rooms: readonly number[], room: number, limit: number],
   DeliveryState
 >({

@@ -1,27 +1,20 @@
+import type { Selectable } from 'kysely';
 import type { DeliveryError } from '../../contract/protocol/resources/webhook-delivery.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { WebhookRow } from './webhook-store.ts';
 
 /** An event on its way to one webhook: the columns of webhook_deliveries for a try. */
-export interface Delivery {
-  readonly webhook_id: string;
-  readonly id: string;
-  readonly event_id: string;
-  readonly event_type: string;
-  readonly conversation_id: string | null;
-  readonly sequence: number | null;
-  /** The highest sequence of the conversation when the event was recorded. */
-  readonly head: number | null;
-  readonly resource_id: string | null;
-  /** The data besides the id that is needed to read the resource again. */
-  readonly change: object | null;
-  /** ISO 8601: when the event happened. */
-  readonly occurred_at: string;
-  /** W3C `traceparent` of the request that caused the event. */
-  readonly trace: string | null;
-  /** Ended tries. */
-  readonly attempts: number;
-}
+export type Delivery = Omit<DeliveryRow, keyof Tried | 'was_delivered' | 'created_at' | 'updated_at'> &
+  Pick<DeliveryRow, 'attempts'>;
+
+export type DeliveryRow = Selectable<Schema['webhook_deliveries']>;
+
+/** The columns that a try changes. */
+export type Tried = Pick<
+  DeliveryRow,
+  'status' | 'attempts' | 'next_try_at' | 'last_status_code' | 'last_error' | 'last_ms'
+>;
 
 /** The fields of a webhook for a try. */
 export type Receiver = Pick<

@@ -26,14 +26,6 @@ export function dataOf({ event, team }: DomainEvent): EventData | undefined {
 }
 
 /**
- * Returns the id of the resource that an event is about. Parts belong to their message or
- * conversation.
- */
-export function resourceOf({ resource }: DomainEvent): string {
-  return ownerOf(resource);
-}
-
-/**
  * Returns whether an event goes to webhooks. Events of a conversation do; those on the feed of one
  * actor do not.
  */
@@ -127,7 +119,7 @@ function byResource(events: readonly DomainEvent[]): ReadonlyMap<string, EventDa
   return new Map(
     events.filter(isOfConversation).flatMap((event) => {
       const data = dataOf(event);
-      return data === undefined ? [] : [[resourceOf(event), data] as const];
+      return data === undefined ? [] : [[ownerOf(event.resource), data] as const];
     }),
   );
 }

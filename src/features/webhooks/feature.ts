@@ -27,7 +27,8 @@ export function webhooksBy(times: WebhookTimes): Feature {
         webhook_deliveries: { account: ['content', OF_WEBHOOK] },
       },
     },
-    open({ config, database, watch, store, rights, directory, guard, metrics, log, disposer }) {
+    open(node) {
+      const { config, database, watch, store, rights, directory, guard, metrics, log, disposer } = node;
       const listeners = { found: { webhooks: new Map() as ListeningWebhooks } };
       const posts = disposer.add('connections to webhooks', new GuardedPost(guard), (it) => it.close());
       const health = disposer.add('health of webhooks', new Health({ database, times, log }), (it) =>
@@ -49,11 +50,8 @@ export function webhooksBy(times: WebhookTimes): Feature {
       const removal = openRemoval({ database, times, keepDays: config.webhookDays, log });
       disposer.add('removal of webhook deliveries', removal, (it) => it.close());
       const recorder = new EventRecorder({ database, files: store, directory, listeners, deliverer });
-      const onDue = () => deliverer.wake();
-      const replays = disposer.add(
-        'replays of webhooks',
-        new Replays({ database, watch, onDue, log }),
-        (it) => it.close(),
+      const replays = disposer.add('replays of webhooks', new Replays(node, () => deliverer.wake()), (it) =>
+        it.close(),
       );
       return {
         effects: {
@@ -70,9 +68,9 @@ export function webhooksBy(times: WebhookTimes): Feature {
           return {
             routes: {
               settings: [
-                ...webhookRoutes({ database, guard }),
-                ...deliveryRoutes({ database, deliverer }),
-                ...completenessRoutes({ database, completeness, replays }),
+                ...webhookRoutes(node),
+                ...deliveryRoutes(database, deliverer),
+                ...completenessRoutes(database, completeness, replays),
               ],
             },
             drain: (ms) => deliverer.drain(ms),

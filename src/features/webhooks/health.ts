@@ -1,15 +1,12 @@
-import type { Database } from '../../platform/db/connection/database.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
 import type { Recorded } from './deliverer.ts';
 import { disableWebhook } from './disable.ts';
 import type { WebhookTimes } from './times.ts';
 
-export interface HealthOptions {
-  readonly database: Database;
+export interface HealthOptions extends Pick<NodeParts, 'database' | 'log'> {
   readonly times: Pick<WebhookTimes, 'failingMs'>;
-  readonly log: Logger;
 }
 
 /**

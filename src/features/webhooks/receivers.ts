@@ -1,7 +1,6 @@
 import { keptVersion } from '../../contract/protocol/versions.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { RevocableCache } from '../../platform/access/revocable-cache.ts';
-import type { Rights } from '../../platform/access/rights.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Receiver } from './delivery.ts';
 
@@ -12,7 +11,7 @@ import type { Receiver } from './delivery.ts';
 export class Receivers {
   readonly #cache: RevocableCache<(Receiver & Pick<ReceiverRow, 'is_open'>) | undefined>;
 
-  constructor({ database, rights }: { readonly database: Database; readonly rights: Rights }) {
+  constructor({ database, rights }: Pick<NodeParts, 'database' | 'rights'>) {
     this.#cache = new RevocableCache({
       rights,
       load: async (id) => {

@@ -3,26 +3,24 @@ import { timedId } from '../../contract/protocol/ids.ts';
 import { EVENT_DATA } from '../../contract/protocol/socket/event-data.ts';
 import { formatTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
-import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import type { ConversationCreated } from '../../core/conversations/outbox-topics.ts';
 import type { Change } from '../../core/events/changes.ts';
 import type { AccountEvent, EventData } from '../../core/features/account-event.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { readHeads } from '../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { type MessageWithParts, presentForTeam } from '../../core/resources/message.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
+import { ownerOf } from '../../platform/engine/frame.ts';
 import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
-import { insertProgress } from './completeness-store.ts';
 import type { Deliverer } from './deliverer.ts';
 import type { Delivery, FirstTry } from './delivery.ts';
 import { addDeliveries, pending } from './delivery-store.ts';
-import { dataOf, encodeData, isOfConversation, readConversations, resourceOf } from './event-data.ts';
+import { dataOf, encodeData, isOfConversation, readConversations } from './event-data.ts';
 import { type ListeningWebhooks, wants } from './listening-webhooks.ts';
 
-export interface EventRecorderOptions {
-  readonly database: Database;
+export interface EventRecorderOptions extends Pick<NodeParts, 'database' | 'directory'> {
   readonly files: Downloads;
-  readonly directory: ConversationDirectory;
   readonly listeners: { readonly found: { readonly webhooks: ListeningWebhooks } };
   readonly deliverer: Pick<Deliverer, 'deliver'>;
 }
@@ -69,7 +67,7 @@ export class EventRecorder {
       const data = dataOf(event);
       const place = await this.#placeOf(event.stream);
       if (data === undefined || place === undefined) continue;
-      const resourceId = resourceOf(event);
+      const resourceId = ownerOf(event.resource);
       recorded.push({
         type: event.event,
         at: event.at,
@@ -83,20 +81,17 @@ export class EventRecorder {
     await this.#record(await this.#withHeads(recorded), isRepeated);
   }
 
-  async conversationCreated(
-    { conversation_id: id, account_id, at }: ConversationCreated,
+  conversationCreated(
+    { conversation_id: id, account_id: accountId, at }: ConversationCreated,
     isRepeated: boolean,
   ): Promise<void> {
-    if (!this.#options.listeners.found.webhooks.has(account_id)) return;
-    const [place, found] = await Promise.all([this.#placeOf(id), readConversations(this.#options, [id])]);
-    const data = found.get(id);
-    if (place === undefined || data === undefined) return;
-    const event = { type: 'conversation.created', at, ...place, sequence: null, resourceId: id, data };
-    await this.#record(await this.#withHeads([{ ...event, change: null }]), isRepeated);
+    const data = async () => (await readConversations(this.#options, [id])).get(id);
+    const event = { type: 'conversation.created', accountId, conversationId: id, resourceId: id, at, data };
+    return this.happened(event, isRepeated);
   }
 
   /** Records an event other than a change of a conversation. */
-  async happened(event: AccountEvent, isRepeated: boolean): Promise<void> {
+  async happened(event: Omit<AccountEvent, 'by' | 'runId' | 'input'>, isRepeated: boolean): Promise<void> {
     const { type, accountId, conversationId, resourceId, at, trace, eventId } = event;
     if (!this.#options.listeners.found.webhooks.has(accountId)) return;
     const [place, data] = await Promise.all([
@@ -106,17 +101,7 @@ export class EventRecorder {
       event.data(),
     ]);
     if (place === undefined || data === undefined) return;
-    const recorded: RecordedEvent = {
-      type,
-      at,
-      ...place,
-      sequence: null,
-      resourceId,
-      change: null,
-      trace,
-      data,
-      ...(eventId !== undefined && { eventId }),
-    };
+    const recorded = { type, at, ...place, resourceId, trace, data, eventId };
     await this.#record(await this.#withHeads([recorded]), isRepeated);
   }
 
@@ -142,7 +127,6 @@ export class EventRecorder {
         resourceId: row.id,
         // When it entered the timeline, which later changes of the message do not affect.
         at: outcome?.at ?? created_at,
-        change: null,
         trace,
         data: { schema: EVENT_DATA['message.created'].data, value: presentForTeam(row, message) },
       });
@@ -200,7 +184,12 @@ export class EventRecorder {
       if (!this.#listed.has(key)) unlisted.set(key, delivery);
     }
     if (unlisted.size === 0) return;
-    await insertProgress(this.#options.database, [...unlisted.values()]);
+    const listed = [...unlisted.values()];
+    await this.#options.database.query(
+      INSERT_PROGRESS,
+      listed.map(({ webhook_id }) => webhook_id),
+      listed.map(({ conversation_id }) => conversation_id!),
+    );
     for (const key of unlisted.keys()) this.#listed.set(key, true);
   }
 }
@@ -214,12 +203,12 @@ interface Place {
 interface RecordedEvent extends Place {
   readonly type: string;
   readonly at: string;
-  readonly sequence: number | null;
+  readonly sequence?: number | null;
   readonly head?: number | null;
   /** If absent, it is derived from the event. */
-  readonly eventId?: string;
+  readonly eventId?: string | undefined;
   readonly resourceId: string;
-  readonly change: object | null;
+  readonly change?: object | null;
   readonly trace?: TraceContext | undefined;
   readonly data: EventData;
 }
@@ -234,10 +223,10 @@ function toDelivery(webhookId: string, event: RecordedEvent): Delivery {
     event_id: eventId,
     event_type: type,
     conversation_id: event.conversationId,
-    sequence: event.sequence,
+    sequence: event.sequence ?? null,
     head: event.head ?? null,
     resource_id: resourceId,
-    change: event.change,
+    change: event.change ?? null,
     occurred_at: at,
     trace: trace === undefined ? null : formatTraceparent(trace),
     attempts: 0,
@@ -245,3 +234,13 @@ function toDelivery(webhookId: string, event: RecordedEvent): Delivery {
 }
 
 const MAX_LISTED = 100_000;
+
+const INSERT_PROGRESS = statement<[webhookIds: readonly string[], conversationIds: readonly string[]]>(
+  'insert-webhook-progress',
+)`
+    INSERT INTO webhook_progress (webhook_id, conversation_id)
+    SELECT w.id, c.id
+    FROM unnest($1::text[], $2::text[]) AS listed(webhook_id, conversation_id)
+      JOIN webhooks w ON w.id = listed.webhook_id JOIN conversations c ON c.id = listed.conversation_id
+    ORDER BY w.id, c.id
+    ON CONFLICT DO NOTHING`;

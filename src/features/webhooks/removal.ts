@@ -1,21 +1,18 @@
 import { timedId } from '../../contract/protocol/ids.ts';
 import { audit } from '../../core/audit/audit.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
 import { disableWebhook } from './disable.ts';
 import type { WebhookTimes } from './times.ts';
 import { deleteWebhook, lockWebhookById } from './webhook-store.ts';
 
-export interface RemovalOptions {
-  readonly database: Database;
+export interface RemovalOptions extends Pick<NodeParts, 'database' | 'log'> {
   readonly times: Pick<WebhookTimes, 'disabledMs'>;
   /** Days for which deliveries are kept that wait for nothing. */
   readonly keepDays: number;
   /** Maximum failed deliveries of a webhook. */
   readonly maxFailed?: number;
-  readonly log: Logger;
 }
 
 /** Returns the loop that removes leftovers of webhooks. It may run on all nodes at once. */

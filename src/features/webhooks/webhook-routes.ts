@@ -8,7 +8,7 @@ import {
 } from '../../contract/protocol/resources/webhook.ts';
 import { keptName } from '../../contract/protocol/versions.ts';
 import { keyOf } from '../../core/accounts/account-list.ts';
-import { audit } from '../../core/audit/audit.ts';
+import { auditAccount } from '../../core/audit/audit.ts';
 import type { NodeParts } from '../../core/features/feature.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
@@ -27,10 +27,8 @@ import {
   type WebhookRow,
 } from './webhook-store.ts';
 
-export type WebhookRoutesOptions = Pick<NodeParts, 'database' | 'guard'>;
-
 /** Routes for webhooks (docs/contract.md#webhooks), for admins. Closed to agents. */
-export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[] {
+export function webhookRoutes({ database, guard }: NodeParts): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
@@ -157,18 +155,12 @@ export function webhookRoutes({ database, guard }: WebhookRoutesOptions): Route[
 
 const LIST = defineList('webhooks', ['time', 'text']);
 
-async function record(
+function record(
   tx: Tx,
-  { accountId, actor }: Principal,
+  principal: Principal,
   action: AuditAction,
   { id }: WebhookRow,
   details: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  await audit(tx, {
-    accountId,
-    conversationId: null,
-    actorId: actor.id,
-    action,
-    details: { webhook_id: id, ...details },
-  });
+  return auditAccount(tx, principal, action, { webhook_id: id, ...details });
 }

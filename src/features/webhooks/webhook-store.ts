@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Insertable, type Selectable, sql, type Updateable, type UpdateObject } from 'kysely';
+import { type Insertable, type Selectable, sql, type UpdateObject } from 'kysely';
 import { ApiError, notFound } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
 import type { DisabledReason } from '../../contract/protocol/resources/webhook.ts';
@@ -56,15 +56,16 @@ function webhookOf(db: Db, id: string) {
   return db.kysely.selectFrom('webhooks').selectAll().where('id', '=', id);
 }
 
-export type WebhookChanges = Pick<Updateable<Schema['webhooks']>, 'url' | 'event_types' | 'include_direct'>;
-
-export function updateWebhook(tx: Tx, webhook: WebhookRow, changes: WebhookChanges): Promise<WebhookRow> {
-  return update(tx, webhook, changes);
+/** Throws as `lockWebhook` does, or `resource_conflict`. */
+export async function lockEnabled(tx: Tx, accountId: string, id: string): Promise<WebhookRow> {
+  const webhook = await lockWebhook(tx, accountId, id);
+  if (webhook.status === 'enabled') return webhook;
+  throw new ApiError('resource_conflict', 'The webhook is disabled. Enable it first.');
 }
 
 /** Replaces the secret of a locked webhook. The previous one still signs for some time. */
 export function rotateSecret(tx: Tx, webhook: WebhookRow): Promise<WebhookRow> {
-  return update(tx, webhook, {
+  return updateWebhook(tx, webhook, {
     secret: randomBytes(SECRET_BYTES),
     previous_secret: webhook.secret,
     previous_secret_until: sql<string>`clock_timestamp() + make_interval(hours => ${PREVIOUS_SECRET_HOURS})`,
@@ -73,7 +74,7 @@ export function rotateSecret(tx: Tx, webhook: WebhookRow): Promise<WebhookRow> {
 
 /** Disables a locked webhook for a reason; null enables it and forgets its failures. */
 export function setDisabled(tx: Tx, webhook: WebhookRow, reason: DisabledReason | null): Promise<WebhookRow> {
-  return update(tx, webhook, {
+  return updateWebhook(tx, webhook, {
     status: reason === null ? 'enabled' : 'disabled',
     disabled_reason: reason,
     disabled_at: reason === null ? null : sql<string>`clock_timestamp()`,
@@ -96,7 +97,7 @@ export const WEBHOOKS = defineAccountList<WebhookRow>({
   search: ['t.url'],
 });
 
-async function update(
+export async function updateWebhook(
   tx: Tx,
   { id }: WebhookRow,
   changes: UpdateObject<Schema, 'webhooks'>,
