@@ -170,7 +170,7 @@ export async function openMessaging(
     handle(SCHEDULE_NOT_SENT, (ended) => notifyNotSent(database, ended)),
     handle(MESSAGE_EDITED, async (edited) => {
       await contentChanged(edited);
-      await followMentions({ database, directory }, edited);
+      await followMentions(database, directory, edited);
     }),
     handle(MESSAGE_DELETED, async (deleted) => {
       await contentChanged(deleted);

@@ -114,7 +114,7 @@ t.test('marking all goes on behind the rows that are done', async (t) => {
 });
 
 t.test('reading a conversation makes the ids of its messages again', async (t) => {
-  const range = { recipientId: READER, conversationId: 'cnv_1', after: ROWS - 40, through: ROWS };
+  const range = { actor_id: READER, conversation_id: 'cnv_1', after: ROWS - 40, through: ROWS };
   await along(t, 'read messages', 20 * 40, (tx) => moveRead(tx, range, 20).catch(() => undefined));
 });
 

@@ -31,8 +31,6 @@ export async function disableWebhook(
       sender_id: null,
       sender_type: 'system',
       resource: null,
-      message_id: null,
-      agent_run_id: null,
       cause: { key: id, at: disabled.disabled_at! },
     });
   });

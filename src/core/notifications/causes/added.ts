@@ -14,14 +14,9 @@ import { senderType } from './notify.ts';
 export async function notifyAdded(database: Database, added: ParticipantAdded): Promise<void> {
   const [joining] = await database.query(READ_JOINING, added.participant_id, added.by);
   if (joining === undefined) return;
-  const notification = addedNotification(added, joining);
-  await database.transaction((tx) => notifyUsers(tx, [joining.recipient_id], notification));
-}
-
-function addedNotification({ participant_id, at }: ParticipantAdded, joining: JoiningRow): NewNotification {
   const { by_id, by_type, by_name, title } = joining;
   const where = title ?? 'a conversation';
-  return {
+  const notification: NewNotification = {
     account_id: joining.account_id,
     category: 'chat.added',
     title: by_id === null ? `You were added to ${where}` : `${by_name ?? 'Someone'} added you to ${where}`,
@@ -29,10 +24,9 @@ function addedNotification({ participant_id, at }: ParticipantAdded, joining: Jo
     sender_id: by_id,
     sender_type: senderType(by_type && { type: by_type }),
     resource: { type: 'entity', id: joining.conversation_id },
-    message_id: null,
-    agent_run_id: null,
-    cause: { key: `added ${participant_id}`, at },
+    cause: { key: `added ${added.participant_id}`, at: added.at },
   };
+  await database.transaction((tx) => notifyUsers(tx, [joining.recipient_id], notification));
 }
 
 interface JoiningRow {

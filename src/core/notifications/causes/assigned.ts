@@ -3,6 +3,7 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ConversationAssigned } from '../../conversations/outbox-topics.ts';
+import type { ConversationRow } from '../../resources/conversation.ts';
 import { hasMuted, IS_MEMBER } from '../../resources/participant.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
 import { notifyUsers } from '../feed/notify-users.ts';
@@ -48,18 +49,13 @@ async function followAssignment(
     sender_id: by,
     sender_type: senderType(present.by_type && { type: present.by_type }),
     resource: { type: 'entity', id },
-    message_id: null,
-    agent_run_id: null,
     cause: { key: `assigned ${id}`, at },
   });
 }
 
-interface AssignmentRow {
-  readonly account_id: string;
-  readonly title: string | null;
+interface AssignmentRow
+  extends Pick<ConversationRow, 'account_id' | 'title' | 'assigned_at' | 'assignee_id'> {
   readonly is_deleted: boolean;
-  readonly assigned_at: string | null;
-  readonly assignee_id: string | null;
   readonly assignee_type: Actor['type'] | null;
   readonly assignee_name: string | null;
   readonly by_type: Actor['type'] | null;

@@ -43,8 +43,6 @@ export async function createNotifications(
     sender_id: actor.id,
     sender_type: senderType(actor),
     resource: await readResource(tx, accountId, body),
-    message_id: null,
-    agent_run_id: null,
     // Every request is a cause of its own: a repetition is detected by its Idempotency-Key.
     cause: { key: newId('notification'), at: rows[0]!.at },
   });

@@ -12,11 +12,6 @@ import { enqueueUpdated } from '../feed/mark.ts';
 import { enqueueNotified, type NotificationKey, notifyUsers } from '../feed/notify-users.ts';
 import { senderType, titleOf } from './notify.ts';
 
-export interface MentionSources {
-  readonly database: Database;
-  readonly directory: Pick<ConversationDirectory, 'factsSince'>;
-}
-
 /**
  * Follows an edit that changed the mentions of a sent message, by its current mentions. Newly
  * mentioned participants are notified as by a new mention, even if they have notifications of it as
@@ -25,7 +20,8 @@ export interface MentionSources {
  * and in any order.
  */
 export async function followMentions(
-  { database, directory }: MentionSources,
+  database: Database,
+  directory: Pick<ConversationDirectory, 'factsSince'>,
   { message_id, conversation_id, mentions = [] }: MessageEdited,
 ): Promise<void> {
   if (mentions.length === 0) return;
@@ -75,7 +71,6 @@ async function mention(
     sender_type: senderType(sender),
     resource: { type: 'entity', id: message.conversation_id },
     message_id: message.id,
-    agent_run_id: null,
     cause: { key: message.id, at: message.moment },
   });
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { NotSent } from '../../messages/outbox-topics.ts';
+import type { MessageRow } from '../../resources/message.ts';
 import { preview } from '../../resources/notification.ts';
 import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 
@@ -11,31 +12,24 @@ import { type NewNotification, notifyUsers } from '../feed/notify-users.ts';
 export async function notifyNotSent(database: Database, { message_id }: NotSent): Promise<void> {
   const [unsent] = await database.query(READ_UNSENT, message_id);
   if (unsent === undefined) return;
-  await database.transaction((tx) => notifyUsers(tx, [unsent.author_id], notification(unsent)));
-}
-
-function notification({ title, body, ...message }: UnsentRow): NewNotification {
-  return {
-    account_id: message.account_id,
+  const { id, account_id, conversation_id, title, body } = unsent;
+  const notification: NewNotification = {
+    account_id,
     category: 'system.broadcast',
     title: `Your scheduled message${title === null ? '' : ` in ${title}`} was not sent`,
     body: body === null ? null : preview(body),
     sender_id: null,
     sender_type: 'system',
-    resource: { type: 'entity', id: message.conversation_id },
+    resource: { type: 'entity', id: conversation_id },
     // This is the only notification that an author gets of their own message.
-    message_id: message.id,
-    agent_run_id: null,
-    cause: { key: message.id, at: message.notified_at },
+    message_id: id,
+    cause: { key: id, at: unsent.notified_at },
   };
+  await database.transaction((tx) => notifyUsers(tx, [unsent.author_id], notification));
 }
 
-interface UnsentRow {
-  readonly id: string;
-  readonly account_id: string;
-  readonly conversation_id: string;
+interface UnsentRow extends Pick<MessageRow, 'id' | 'account_id' | 'conversation_id' | 'body'> {
   readonly author_id: string;
-  readonly body: string | null;
   readonly title: string | null;
   /** When the schedule ended. */
   readonly notified_at: string;

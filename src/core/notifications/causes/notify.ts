@@ -38,19 +38,11 @@ function planned(row: Notifying, sender: Actor | null, facts: ConversationFacts)
     if (mentions.has(actorId)) mentioned.push(actorId);
     else if (member.mutedUntilMs <= now) others.push(actorId);
   }
-  const notifications: PlannedNotification[] = [];
-  if (mentioned.length > 0) {
-    notifications.push({
-      category: 'chat.mention',
-      title: titleOf(sender, facts, true),
-      recipients: mentioned,
-    });
-  }
-  if (others.length > 0) {
-    const category = categoryOf(row, sender);
-    notifications.push({ category, title: titleOf(sender, facts, false), recipients: others });
-  }
-  return notifications;
+  const notifications: readonly PlannedNotification[] = [
+    { category: 'chat.mention', title: titleOf(sender, facts, true), recipients: mentioned },
+    { category: categoryOf(row, sender), title: titleOf(sender, facts, false), recipients: others },
+  ];
+  return notifications.filter(({ recipients }) => recipients.length > 0);
 }
 
 /** The category of an alert depends on its author (docs/contract.md#notifications). */

@@ -4,6 +4,7 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import type { Change } from '../../events/changes.ts';
+import type { MessageRow } from '../../resources/message.ts';
 import { preview } from '../../resources/notification.ts';
 import { enqueueUpdated } from '../feed/mark.ts';
 import type { NotificationKey } from '../feed/notify-users.ts';
@@ -58,16 +59,14 @@ async function followDraft(tx: Tx, id: string): Promise<void> {
   await enqueueUpdated(tx, await tx.query(WRITE_PREVIEWS_OF_SUBJECT, id, CATEGORY, body));
 }
 
-interface DraftRow {
-  readonly account_id: string;
-  readonly conversation_id: string;
+interface DraftRow
+  extends Pick<
+    MessageRow,
+    'account_id' | 'conversation_id' | 'body' | 'author_id' | 'agent_run_id' | 'created_at'
+  > {
   readonly title: string | null;
-  readonly body: string | null;
-  readonly author_id: string | null;
   readonly author_type: Actor['type'] | null;
   readonly author_name: string | null;
-  readonly agent_run_id: string | null;
-  readonly created_at: string;
   readonly is_open: boolean;
   readonly is_being_written: boolean;
 }

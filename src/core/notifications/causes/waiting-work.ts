@@ -29,25 +29,20 @@ export interface WaitingWork {
 export async function notifyAble(tx: Tx, work: WaitingWork): Promise<void> {
   const { notification, titleOutside, conversationId, permissions, by, beganFor } = work;
   const { account_id } = notification;
-  const notify = (ids: readonly string[], shown: NewNotification) => {
-    const others = ids.filter((id) => id !== by);
-    return notifyUsers(tx, others, shown);
-  };
+  const othersOf = (users: readonly { id: string; muted?: boolean }[]) =>
+    users.flatMap(({ id, muted }) => (muted || id === by ? [] : id));
   if (conversationId === null) {
     const users = await tx.query(READ_ABLE_USERS, account_id, permissions, beganFor, MAX_RECIPIENTS);
-    const ids = users.map(({ id }) => id);
-    await notify(ids, notification);
+    await notifyUsers(tx, othersOf(users), notification);
     return;
   }
   const able = await tx.query(READ_ABLE_MEMBERS, conversationId, permissions);
-  const members = able.filter(({ id }) => id !== by);
-  if (members.length > 0) {
-    const ids = members.flatMap(({ id, muted }) => (muted ? [] : id));
-    await notify(ids, notification);
+  if (able.some(({ id }) => id !== by)) {
+    await notifyUsers(tx, othersOf(able), notification);
     return;
   }
-  const admins = await readAdmins(tx, account_id, MAX_RECIPIENTS);
-  await notify(admins, { ...notification, title: titleOutside, body: null });
+  const admins = await tx.query(READ_ADMINS, account_id, MAX_RECIPIENTS);
+  await notifyUsers(tx, othersOf(admins), { ...notification, title: titleOutside, body: null });
 }
 
 /** Withdraws the notifications of work that no longer waits. `subject` is its message or run. */

@@ -17,13 +17,13 @@ export interface ReadingOptions {
  */
 export async function markConversationRead(
   { database, timeline }: ReadingOptions,
-  { conversation_id: conversationId, actor_id: recipientId, after, through }: ConversationRead,
+  read: ConversationRead,
 ): Promise<void> {
+  const { conversation_id: conversationId, after } = read;
   let settledThrough = 0;
-  for (let last = through; last > after; ) {
+  for (let last = read.through; last > after; ) {
     const moved = await database.transaction(async (tx) => {
-      const range = { recipientId, conversationId, after, through: last };
-      const moved = await moveRead(tx, range, MESSAGES_AT_ONCE);
+      const moved = await moveRead(tx, { ...read, through: last }, MESSAGES_AT_ONCE);
       await enqueueUpdated(tx, moved.keys);
       return moved;
     });
@@ -48,10 +48,7 @@ export async function markConversationRead(
  */
 export async function markReadAlready(options: ReadingOptions, messageIds: readonly string[]): Promise<void> {
   const found = await readReadAlready(options.database, messageIds);
-  for (const { recipient_id, conversation_id, sequence } of found) {
-    const range = { actor_id: recipient_id, conversation_id, after: sequence - 1, through: sequence };
-    await markConversationRead(options, range);
-  }
+  for (const read of found) await markConversationRead(options, read);
 }
 
 /** Keeps the events of a transaction, 600 bytes each, well below the limit of a socket's buffer. */

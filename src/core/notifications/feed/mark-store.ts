@@ -2,6 +2,7 @@ import type { Notification } from '../../../contract/protocol/resources/notifica
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
+import type { ConversationRead } from '../../conversations/outbox-topics.ts';
 import { NOTIFICATION_COLUMNS, type NotificationRow, notificationsOf } from '../../resources/notification.ts';
 import type { NotificationKey } from './notify-users.ts';
 
@@ -43,14 +44,6 @@ export function moveAll(
   return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
 }
 
-/** The messages that a recipient has read, from after `after` through `through`. */
-export interface ReadRange {
-  readonly recipientId: string;
-  readonly conversationId: string;
-  readonly after: number;
-  readonly through: number;
-}
-
 export interface MovedByReading {
   /** The notifications that became `read`. */
   readonly keys: readonly NotificationKey[];
@@ -74,24 +67,17 @@ export interface MovedByReading {
  */
 export async function moveRead(
   tx: Tx,
-  { recipientId, conversationId, after, through }: ReadRange,
+  { actor_id, conversation_id, after, through }: ConversationRead,
   limit: number,
 ): Promise<MovedByReading> {
-  const [row] = await tx.query(MOVE_READ, recipientId, 'read', conversationId, after, through, limit);
+  const [row] = await tx.query(MOVE_READ, actor_id, 'read', conversation_id, after, through, limit);
   const { ids, numbers, first, is_before_joining } = row!;
-  const keys = ids?.map((id) => ({ id, recipient_id: recipientId })) ?? [];
+  const keys = ids?.map((id) => ({ id, recipient_id: actor_id })) ?? [];
   return { keys, numbers, first, isBeforeJoining: is_before_joining === true };
 }
 
-/** A member that has read a message before it was notified of it. */
-export interface ReadAlready {
-  readonly recipient_id: string;
-  readonly conversation_id: string;
-  readonly sequence: number;
-}
-
-/** Returns the recipients that have read these messages but have unread notifications of them. */
-export function readReadAlready(db: Db, messageIds: readonly string[]): Promise<ReadAlready[]> {
+/** Returns the reads of these messages by members that have unread notifications of them. */
+export function readReadAlready(db: Db, messageIds: readonly string[]): Promise<ConversationRead[]> {
   return db.query(FIND_READ_ALREADY, messageIds);
 }
 
@@ -159,8 +145,9 @@ const MOVE_READ = statement<
       (SELECT min(sequence) FROM page) AS first, (SELECT max(at) FROM page) < (
         SELECT created_at FROM participants WHERE conversation_id = $3 AND actor_id = $1) AS is_before_joining`;
 
-const FIND_READ_ALREADY = statement<[messageIds: readonly string[]], ReadAlready>(
+const FIND_READ_ALREADY = statement<[messageIds: readonly string[]], ConversationRead>(
   'find-notifications-read-already',
 )`
-    SELECT p.actor_id AS recipient_id, m.conversation_id, m.sequence FROM ${notificationsOf('$1::text[]')}
+    SELECT p.actor_id, m.conversation_id, m.sequence - 1 AS after, m.sequence AS through
+    FROM ${notificationsOf('$1::text[]')}
     WHERE p.read_sequence >= m.sequence AND n.status IN ('unseen', 'seen')`;

@@ -1,40 +1,27 @@
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { enqueueChanged } from '../../events/changes.ts';
+import type { EntityRef } from '../../resources/entity.ts';
 import { NOTIFIED_IN_TIME_MS, type NotificationRow } from '../../resources/notification.ts';
 
 /**
  * A notification that is not made from a message (core/messages/timeline/planned-notifications.ts),
  * before Postgres makes its ids and times.
  */
-export interface NewNotification {
-  readonly account_id: string;
-  /** Any category of the form `<area>.<what happened>`. */
-  readonly category: string;
-  readonly title: string;
-  readonly body: string | null;
-  /** Default: normal. */
-  readonly priority?: NotificationRow['priority'];
-  readonly sender_id: string | null;
+export interface NewNotification
+  extends Pick<NotificationRow, 'account_id' | 'category' | 'title' | 'body' | 'sender_id'>,
+    // Absent, it is normal, and about no message and no run.
+    Partial<Pick<NotificationRow, 'priority' | 'message_id' | 'agent_run_id'>> {
   readonly sender_type: 'user' | 'group' | 'system';
   /** What it is about, or null if that has no id. A conversation is an entity. */
-  readonly resource: {
-    readonly type: NonNullable<NotificationRow['resource_type']>;
-    readonly id: string;
-  } | null;
-  /** The message that it is about, or null. */
-  readonly message_id: string | null;
-  /** The run that it is about, or null. */
-  readonly agent_run_id: string | null;
-  readonly cause: Cause;
-}
-
-/** The same cause makes the same notification again. */
-export interface Cause {
-  /** Identifies the cause for a recipient: the message's id if it is about one. */
-  readonly key: string;
-  /** When it became true: a time that Postgres has stored with the cause. */
-  readonly at: string;
+  readonly resource: EntityRef | null;
+  /** The same cause makes the same notification again. */
+  readonly cause: {
+    /** Identifies the cause for a recipient: the message's id if it is about one. */
+    readonly key: string;
+    /** When it became true: a time that Postgres has stored with the cause. */
+    readonly at: string;
+  };
 }
 
 export type NotificationKey = Pick<NotificationRow, 'id' | 'recipient_id'>;

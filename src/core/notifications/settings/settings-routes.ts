@@ -39,10 +39,7 @@ export function settingsRoutes(database: Database): Route[] {
   ];
 }
 
-function requireUser({ actor, customer, accountId }: Principal): {
-  readonly id: string;
-  readonly accountId: string;
-} {
-  if (actor.type === 'user' && !customer) return { id: actor.id, accountId };
+function requireUser({ actor, customer, accountId }: Principal) {
+  if (actor.type === 'user' && !customer) return { id: actor.id, account_id: accountId };
   throw new ApiError('insufficient_permissions', 'Only users of the account have notification settings.');
 }

@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { NOTIFICATION_CATEGORIES } from '../../../contract/protocol/resources/notification.ts';
 import {
@@ -14,6 +15,7 @@ import type { Database } from '../../../platform/db/connection/database.ts';
 import { GatheredReads } from '../../../platform/db/connection/gathered-reads.ts';
 import type { Db, Querier, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { enqueueRightsChanged } from '../../accounts/rights-changed.ts';
 import { requireComing } from '../../conversations/own-state.ts';
 import { isWithin } from './do-not-disturb.ts';
@@ -119,7 +121,7 @@ export async function showSettings(db: Db, userId: string): Promise<Notification
  */
 export async function setSettings(
   tx: Tx,
-  user: { readonly id: string; readonly accountId: string },
+  user: Parameters<typeof announceSettings>[1],
   {
     categories = {},
     mute_until = null,
@@ -140,13 +142,13 @@ export async function setSettings(
   const [row] = await tx.query(
     WRITE_SETTINGS,
     user.id,
-    user.accountId,
+    user.account_id,
     JSON.stringify(channelsOf),
     mute_until,
     hours ? JSON.stringify(hours) : null,
     digest_after_minutes,
   );
-  await announceSettings(tx, { id: user.id, account_id: user.accountId });
+  await announceSettings(tx, user);
   return present(row);
 }
 
@@ -175,14 +177,10 @@ function present(row: SettingsRow | undefined): NotificationSettings {
   };
 }
 
-export interface SettingsRow
-  extends Pick<
-    NotificationSettings,
-    'categories' | 'mute_until' | 'do_not_disturb' | 'digest_after_minutes'
-  > {
-  readonly actor_id: string;
-  readonly updated_at: string;
-}
+export type SettingsRow = Omit<
+  Selectable<Schema['notification_settings']>,
+  'account_id' | 'off_sockets' | 'created_at'
+>;
 
 /** Returns the rows of these users; a user with the defaults has none. */
 export function readSettings(db: Querier, userIds: readonly string[]): Promise<SettingsRow[]> {
