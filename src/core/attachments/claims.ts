@@ -48,9 +48,7 @@ const NONE: ReadonlyMap<number, ClaimedFile> = new Map();
 
 function checkClaim(index: number, input: AttachmentInput, upload: Upload | undefined): void {
   const at = `attachments[${index}]`;
-  if (upload === undefined) {
-    throw notFound('upload', `${at}.s3_key`);
-  }
+  if (upload === undefined) throw notFound('upload', `${at}.s3_key`);
   const { content_type: contentType, size_bytes: sizeBytes } = upload;
   if (input.content_type && input.content_type.toLowerCase() !== contentType.toLowerCase()) {
     throw invalid(`${at}.content_type`, `The file was uploaded as ${contentType}.`);

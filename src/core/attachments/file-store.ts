@@ -57,14 +57,14 @@ export class FileStore implements ObjectStore {
 
   async put({ key }: Pick<NewObject, 'key'>, bytes: Buffer): Promise<void> {
     try {
-      await this.write(key, once(bytes), bytes.length);
+      await this.write(key, [bytes], bytes.length);
     } catch (error) {
       if (!(error instanceof ApiError) || error.condition !== 'resource_conflict') throw error;
     }
   }
 
   putStream({ key }: Pick<NewObject, 'key'>, bytes: AsyncIterable<Buffer>): Promise<number> {
-    return this.#receive(key, bytes, undefined);
+    return this.write(key, bytes);
   }
 
   async read(key: string, most: number): Promise<Buffer | undefined> {
@@ -83,16 +83,11 @@ export class FileStore implements ObjectStore {
   }
 
   /**
-   * Resolves when the bytes are on the disk. Throws ApiError `resource_conflict` if the key already
-   * has its bytes, `validation_failed` if these are more or fewer than `sizeBytes`, or the error of
-   * `bytes`. An incomplete file leaves nothing behind.
+   * Returns the size when the bytes are on the disk. Throws ApiError `resource_conflict` if the key
+   * already has its bytes, `validation_failed` if these are more or fewer than `sizeBytes`, where
+   * that is known beforehand, or the error of `bytes`. An incomplete file leaves nothing behind.
    */
-  async write(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number): Promise<void> {
-    await this.#receive(key, bytes, sizeBytes);
-  }
-
-  /** Returns the size. `sizeBytes` is undefined if it is not known beforehand. */
-  async #receive(key: string, bytes: AsyncIterable<Buffer>, sizeBytes: number | undefined): Promise<number> {
+  async write(key: string, bytes: Pieces, sizeBytes?: number): Promise<number> {
     const path = this.#pathOf(key);
     if ((await this.sizeOf(key)) !== undefined) throw alreadyThere();
     await mkdir(this.#incoming, { recursive: true, mode: 0o700 }).catch((error) => {
@@ -175,9 +170,7 @@ const FULL_MS = 30_000;
 const PIECE_BYTES = 64 * 1024;
 const STALE_MS = 24 * 60 * 60 * 1000;
 
-async function* once(bytes: Buffer): AsyncIterable<Buffer> {
-  yield bytes;
-}
+type Pieces = AsyncIterable<Buffer> | readonly Buffer[];
 
 /** Reads every piece into the same memory. */
 async function* transientPieces(path: string): AsyncGenerator<Buffer> {
@@ -194,11 +187,7 @@ async function* transientPieces(path: string): AsyncGenerator<Buffer> {
   }
 }
 
-async function writeAll(
-  file: FileHandle,
-  bytes: AsyncIterable<Buffer>,
-  sizeBytes: number | undefined,
-): Promise<number> {
+async function writeAll(file: FileHandle, bytes: Pieces, sizeBytes: number | undefined): Promise<number> {
   let written = 0;
   for await (const piece of bytes) {
     written += piece.length;

@@ -18,13 +18,10 @@ export interface OpenStoreOptions {
 }
 
 /** Opens this deployment's store of files; `files` is present if the server serves them itself. */
-export async function openObjectStore({
-  database,
-  s3,
-  dataDir,
-  accountBytes,
-  baseUrl,
-}: OpenStoreOptions): Promise<{ readonly store: ObjectStore; readonly files: FileStore | undefined }> {
+export async function openObjectStore(
+  options: OpenStoreOptions,
+): Promise<{ readonly store: ObjectStore; readonly files: FileStore | undefined }> {
+  const { database, s3, dataDir, accountBytes, baseUrl } = options;
   if (s3 !== null) {
     const { S3Store } = await import('./s3-store.ts');
     return { store: new S3Store({ ...s3, accountBytes }), files: undefined };

@@ -168,36 +168,20 @@ export class S3Store implements ObjectStore {
   }
 
   async open(key: string): Promise<FileBytes | undefined> {
-    try {
-      const get = new GetObjectCommand({ Bucket: this.#bucket, Key: key });
-      const { Body, ContentLength: size = 0 } = await this.#client.send(get);
-      return { size, read: () => Body as AsyncIterable<Buffer> };
-    } catch (error) {
-      if (statusOf(error) === 404) return undefined;
-      throw asFailure(error);
-    }
+    const get = new GetObjectCommand({ Bucket: this.#bucket, Key: key });
+    const found = await unlessMissing(this.#client.send(get));
+    return found && { size: found.ContentLength ?? 0, read: () => found.Body as AsyncIterable<Buffer> };
   }
 
   async read(key: string, most: number): Promise<Buffer | undefined> {
-    const range = `bytes=0-${most - 1}`;
-    try {
-      const get = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range: range });
-      const { Body } = await this.#client.send(get);
-      return await firstBytes(Body as AsyncIterable<Uint8Array>, most);
-    } catch (error) {
-      if (statusOf(error) === 404) return undefined;
-      throw asFailure(error);
-    }
+    const get = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range: `bytes=0-${most - 1}` });
+    const answer = this.#client.send(get);
+    return unlessMissing(answer.then(({ Body }) => firstBytes(Body as AsyncIterable<Uint8Array>, most)));
   }
 
   async sizeOf(key: string): Promise<number | undefined> {
-    try {
-      const head = new HeadObjectCommand({ Bucket: this.#bucket, Key: key });
-      return (await this.#client.send(head)).ContentLength;
-    } catch (error) {
-      if (statusOf(error) === 404) return undefined;
-      throw asFailure(error);
-    }
+    const head = new HeadObjectCommand({ Bucket: this.#bucket, Key: key });
+    return (await unlessMissing(this.#client.send(head)))?.ContentLength;
   }
 
   /** One by one, because stores that imitate S3 often lack the request for several objects. */
@@ -293,6 +277,16 @@ async function answered<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;
   } catch (error) {
+    throw asFailure(error);
+  }
+}
+
+/** Returns undefined if there is no such object. */
+async function unlessMissing<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
     throw asFailure(error);
   }
 }

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { ATTACHABLE_HOURS } from '../../contract/protocol/resources/upload.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
@@ -15,17 +15,16 @@ export type Upload = Pick<
   's3_key' | 'filename' | 'content_type' | 'size_bytes'
 >;
 
-interface NewUpload extends Upload {
-  readonly account_id: string;
-  readonly actor_id: string;
-}
-
 /**
  * Inserts an upload, unless one has its key. `accountBytes`: see ObjectStore.accountBytes. Uploads
  * of one account are counted one by one, so that concurrent ones do not exceed it. Throws ApiError
  * `limit_exceeded`.
  */
-export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: number | null): Promise<void> {
+export async function insertUpload(
+  tx: Tx,
+  upload: Insertable<Schema['uploads']>,
+  accountBytes: number | null,
+): Promise<void> {
   await tx.kysely
     .insertInto('uploads')
     .values(upload)
@@ -46,7 +45,10 @@ export async function insertUpload(tx: Tx, upload: NewUpload, accountBytes: numb
  * Inserts the upload of a file that this server writes and no message can attach; a row of
  * compliance_jobs keeps it. `size_bytes` is 0, so that the account's storage does not count it.
  */
-export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
+export async function insertOwnFile(
+  tx: Tx,
+  file: Omit<Insertable<Schema['uploads']>, 'size_bytes'>,
+): Promise<void> {
   await tx.kysely
     .insertInto('uploads')
     .values({ ...file, size_bytes: 0, withdrawn_at: sql<string>`clock_timestamp()` })
@@ -58,7 +60,10 @@ export async function insertOwnFile(tx: Tx, file: Omit<NewUpload, 'size_bytes'>)
  * and then while a mail or an attachment refers to it. `size_bytes` is 0
  * (docs/decisions.md#mail-is-not-counted-among-stored-files).
  */
-export async function insertMailFile(db: Db, file: Omit<NewUpload, 'size_bytes'>): Promise<void> {
+export async function insertMailFile(
+  db: Db,
+  file: Omit<Insertable<Schema['uploads']>, 'size_bytes'>,
+): Promise<void> {
   await db.kysely
     .insertInto('uploads')
     .values({ ...file, size_bytes: 0 })

@@ -10,13 +10,14 @@ import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 import { ACTOR_JSON } from '../resources/actor.ts';
 import { presentAs } from '../resources/present-as.ts';
+import type { UnsealedRow } from './chain-store.ts';
 
 export interface Audited {
   readonly accountId: string;
-  /** Null if the action concerns the account as a whole. */
-  readonly conversationId: string | null;
-  /** The acting actor, or null if there is none in particular. */
-  readonly actorId: string | null;
+  /** Null or absent if the action concerns the account as a whole. */
+  readonly conversationId?: string | null;
+  /** The acting actor; null or absent if there is none in particular. */
+  readonly actorId?: string | null;
   readonly action: AuditAction;
   /** JSON with ids instead of texts of messages, names and addresses. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
@@ -44,7 +45,7 @@ export function auditAccount(
   action: AuditAction,
   details?: Audited['details'],
 ): Promise<void> {
-  return audit(tx, { accountId, conversationId: null, actorId: actor.id, action, details });
+  return audit(tx, { accountId, actorId: actor.id, action, details });
 }
 
 /** Records an action on a message in the audit of its conversation. */
@@ -60,19 +61,8 @@ export function auditMessage(
 
 type MessageKey = Pick<Selectable<Schema['messages']>, 'id' | 'account_id' | 'conversation_id'>;
 
-export interface AuditRow {
-  readonly id: string;
-  readonly conversation_id: string | null;
-  readonly action: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly created_at: string;
+export interface AuditRow extends Omit<UnsealedRow, 'actor_id'> {
   readonly actor: ActorFields | null;
-}
-
-export interface AuditFilters {
-  readonly conversationId: string | undefined;
-  readonly actorIds: readonly string[] | undefined;
-  readonly action: string | undefined;
 }
 
 /** Returns a page, newest first. */
@@ -84,11 +74,15 @@ export function readConversationAudit(db: Db, conversationId: string, page: Keys
 export function readAccountAudit(
   db: Db,
   accountId: string,
-  { conversationId, actorIds, action }: AuditFilters,
+  filters: {
+    readonly conversationId?: string | undefined;
+    readonly actorIds?: readonly string[] | undefined;
+    readonly action?: string | undefined;
+  },
   page: KeysetPage,
 ): Promise<AuditRow[]> {
-  const filters = [conversationId ?? null, actorIds ?? null, action ?? null] as const;
-  return OF_ACCOUNT.readPage(db, [accountId, ...filters], page);
+  const { conversationId = null, actorIds = null, action = null } = filters;
+  return OF_ACCOUNT.readPage(db, [accountId, conversationId, actorIds, action], page);
 }
 
 /**

@@ -1,17 +1,21 @@
+import type { Selectable } from 'kysely';
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Querier, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-import type { AuditCheckpoint, AuditErasure, AuditHead, AuditLink } from './chain.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
+import {
+  type AuditCheckpoint,
+  type AuditErasure,
+  type AuditHead,
+  type AuditLink,
+  LINK_FIELDS,
+} from './chain.ts';
 import type { Signed } from './signing-key.ts';
 
-export interface UnsealedRow {
-  readonly id: string;
-  readonly conversation_id: string | null;
-  readonly actor_id: string | null;
-  readonly action: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly created_at: string;
-}
+export type UnsealedRow = Pick<
+  Selectable<Schema['audit_events']>,
+  'id' | 'conversation_id' | 'actor_id' | 'action' | 'details' | 'created_at'
+>;
 
 export interface SealedRow extends UnsealedRow {
   readonly number: number;
@@ -125,8 +129,7 @@ const LOCK_CHAIN = statement<[accountId: string], ChainEnd>('audit-lock-chain')`
     SELECT head, clock_timestamp() AS now FROM audit_chains WHERE account_id = $1 FOR UPDATE`;
 
 const TRY_CHAIN = statement<[accountId: string], ChainEnd>('audit-try-chain')`
-    SELECT head, clock_timestamp() AS now FROM audit_chains WHERE account_id = $1
-    FOR UPDATE SKIP LOCKED`;
+    ${LOCK_CHAIN.text} SKIP LOCKED`;
 
 const FIND_CHAIN = statement<[accountId: string]>('audit-find-chain')`
     SELECT FROM audit_chains WHERE account_id = $1`;
@@ -137,10 +140,7 @@ const CREATE_CHAIN = statement<[accountId: string]>('audit-create-chain')`
 const READ_HEAD = statement<[accountId: string], ChainEnd>('audit-read-head')`
     SELECT (SELECT head FROM audit_chains WHERE account_id = $1) AS head, clock_timestamp() AS now`;
 
-export const LINK_COLUMNS = ['id', 'conversation_id', 'actor_id', 'action', 'details', 'created_at']
-  .concat(['number', 'sealed_at', 'salt', 'details_hash', 'hash', 'erasure'])
-  .map((column) => `e.${column}`)
-  .join(', ');
+export const LINK_COLUMNS = LINK_FIELDS.map((column) => `e.${column}`).join(', ');
 
 const READ_LINKS = statement<[accountId: string, after: number, limit: number], SealedRow>(
   'audit-read-links',

@@ -30,6 +30,11 @@ export interface AuditLink {
   readonly erasure: Signed<AuditErasure> | null;
 }
 
+/** The fields that have columns: all but `object`. */
+export const LINK_FIELDS = (
+  ['id', 'conversation_id', 'actor_id', 'action', 'details', 'created_at'] as (keyof AuditLink)[]
+).concat(['number', 'sealed_at', 'salt', 'details_hash', 'hash', 'erasure']);
+
 /** States which link is the last one. Every later chain of the account must contain it. */
 export interface AuditHead {
   readonly object: 'audit_head';

@@ -16,10 +16,8 @@ export const auditHoldings: Holdings = {
     audit_events: { account: 'last', exported: 'audit_events' },
   },
   exportsOfPerson: {
-    audit_events: (db, _files, { account_id, id }) => {
-      const filters = { conversationId: undefined, actorIds: [id], action: undefined };
-      return shown((page) => readAccountAudit(db, account_id, filters, page));
-    },
+    audit_events: (db, _files, { account_id, id }) =>
+      shown((page) => readAccountAudit(db, account_id, { actorIds: [id] }, page)),
   },
   exportsOfConversation: {
     audit_events: (db, _files, { id }) => shown((page) => readConversationAudit(db, id, page)),

@@ -5,24 +5,17 @@ import { LINK_COLUMNS, lockChain, readLinks, type SealedRow, toLink } from './ch
 import { requireOwnHead } from './sealer.ts';
 import type { Signed, SigningKey } from './signing-key.ts';
 
-export interface AuditPurge {
-  readonly accountId: string;
-  /** Only events that are older are deleted, by Postgres' clock. */
-  readonly days: number;
-  /** The number of events to delete in this transaction, at most. */
-  readonly limit: number;
-}
-
 /**
- * Deletes the oldest sealed events of an account (docs/contract.md#audit), except those of
- * conversations under legal hold. A signed checkpoint replaces each run of links, so that the rest
- * verifies. Returns how many events were deleted: fewer than `limit` if there are no more. Waits
- * for the lock of the chain. Rejects if an event was tampered with: a checkpoint would hide it.
+ * Deletes up to `limit` of the oldest sealed events of an account (docs/contract.md#audit) that are
+ * older than `days` by Postgres' clock, except those of conversations under legal hold. A signed
+ * checkpoint replaces each run of links, so that the rest verifies. Returns how many events were
+ * deleted: fewer than `limit` if there are no more. Waits for the lock of the chain. Rejects if an
+ * event was tampered with: a checkpoint would hide it.
  */
 export async function purgeAudit(
   tx: Tx,
   signingKey: SigningKey,
-  { accountId, days, limit }: AuditPurge,
+  { accountId, days, limit }: { readonly accountId: string; readonly days: number; readonly limit: number },
 ): Promise<number> {
   const chain = await lockChain(tx, accountId, { wait: true });
   if (chain === undefined || chain.head === null) return 0;
@@ -33,8 +26,9 @@ export async function purgeAudit(
     const first = run[0]!.number;
     const last = run.at(-1)!.number;
     // Checkpoints that are adjacent to this run become part of its own.
-    const earlier = await takeOwnCheckpoint(tx, signingKey, accountId, { last: first - 1 });
-    const later = await takeOwnCheckpoint(tx, signingKey, accountId, { first: last + 1 });
+    const adjacent = await takeOwnCheckpoints(tx, signingKey, accountId, first - 1, last + 1);
+    const earlier = adjacent.find((checkpoint) => checkpoint.last === first - 1);
+    const later = adjacent.find((checkpoint) => checkpoint.first === last + 1);
     requireOwnLinks(run, accountId, earlier?.hash ?? (await hashOf(tx, accountId, first - 1)));
     const checkpoint = signingKey.sign({
       object: 'audit_checkpoint',
@@ -66,18 +60,11 @@ export async function blankDetails(
   const filters = [conversationId, actorId, eventIds] as const;
   for (let erased = 0; ; ) {
     const found = await tx.query(READ_ERASABLE, accountId, ...filters, ERASE_BATCH);
-    const erasures = found.map(({ number }) =>
-      number === null
-        ? null
-        : JSON.stringify(
-            signingKey.sign({
-              object: 'audit_erasure',
-              account_id: accountId,
-              number,
-              signed_at: chain.now,
-            } satisfies AuditErasure),
-          ),
-    );
+    const erasures = found.map(({ number }) => {
+      if (number === null) return null;
+      const note = { object: 'audit_erasure', account_id: accountId, number, signed_at: chain.now } as const;
+      return JSON.stringify(signingKey.sign<AuditErasure>(note));
+    });
     const ids = found.map(({ id }) => id);
     if (ids.length > 0) await tx.query(ERASE, ids, erasures);
     erased += ids.length;
@@ -87,23 +74,24 @@ export async function blankDetails(
 
 const ERASE_BATCH = 1_000;
 
-/** Throws if this deployment has not signed the checkpoint: it must not be signed again. */
-async function takeOwnCheckpoint(
+/**
+ * Deletes and returns the checkpoints that end or begin with these numbers. Throws if this
+ * deployment has not signed one: it must not be signed again.
+ */
+async function takeOwnCheckpoints(
   tx: Tx,
   { trusted }: SigningKey,
   accountId: string,
-  edge: { readonly last: number } | { readonly first: number },
-): Promise<Signed<AuditCheckpoint> | undefined> {
-  const [row] =
-    'last' in edge
-      ? await tx.query(TAKE_CHECKPOINT_BEFORE, accountId, edge.last)
-      : await tx.query(TAKE_CHECKPOINT_AFTER, accountId, edge.first);
-  if (row === undefined) return undefined;
-  const { checkpoint } = row;
-  const { object, account_id } = checkpoint;
-  const isOwn = object === 'audit_checkpoint' && account_id === accountId;
-  if (isOwn && trusted.verify(checkpoint) === 'valid') return checkpoint;
-  throw new Error('a checkpoint of the audit is not one that a known key has signed');
+  last: number,
+  first: number,
+): Promise<Signed<AuditCheckpoint>[]> {
+  const rows = await tx.query(TAKE_CHECKPOINTS, accountId, last, first);
+  return rows.map(({ checkpoint }) => {
+    const { object, account_id } = checkpoint;
+    const isOwn = object === 'audit_checkpoint' && account_id === accountId;
+    if (isOwn && trusted.verify(checkpoint) === 'valid') return checkpoint;
+    throw new Error('a checkpoint of the audit is not one that a known key has signed');
+  });
 }
 
 async function hashOf(tx: Tx, accountId: string, number: number): Promise<string> {
@@ -139,18 +127,12 @@ const SAVE_CHECKPOINT = statement<[accountId: string, last: number, checkpoint: 
 )`
     INSERT INTO audit_checkpoints (account_id, last, checkpoint) VALUES ($1, $2, $3::jsonb)`;
 
-const TAKE_CHECKPOINT_BEFORE = statement<
-  [accountId: string, last: number],
+const TAKE_CHECKPOINTS = statement<
+  [accountId: string, last: number, first: number],
   { checkpoint: Signed<AuditCheckpoint> }
->('audit-take-checkpoint-before')`
-    DELETE FROM audit_checkpoints WHERE account_id = $1 AND last = $2 RETURNING checkpoint`;
-
-const TAKE_CHECKPOINT_AFTER = statement<
-  [accountId: string, first: number],
-  { checkpoint: Signed<AuditCheckpoint> }
->('audit-take-checkpoint-after')`
-    DELETE FROM audit_checkpoints WHERE account_id = $1 AND (checkpoint->>'first')::bigint = $2
-    RETURNING checkpoint`;
+>('audit-take-checkpoints')`
+    DELETE FROM audit_checkpoints
+    WHERE account_id = $1 AND (last = $2 OR (checkpoint->>'first')::bigint = $3) RETURNING checkpoint`;
 
 // The conversations are locked against a hold, here and below: a concurrent hold either comes first
 // or finds nothing.

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { TrustedKeys } from './signing-key.ts';
-import { verifyExport } from './verify.ts';
+import { type Verification, verifyExport } from './verify.ts';
 
 export interface VerifyFileOptions {
   readonly file: string;
@@ -17,15 +17,13 @@ export async function verifyFile({ file, headFile, publicKeys }: VerifyFileOptio
   const keptKeys = heads.flatMap(publicKeyOf);
   const keys = publicKeys ?? (keptKeys.length > 0 ? keptKeys : await publicKeysIn(file));
   const verified = await verifyExport({ lines: linesOf(file), trusted: new TrustedKeys(keys), heads });
-  return { object: 'audit_verification', ...verified, remarks: remarksOn(verified, { heads, publicKeys }) };
+  return { object: 'audit_verification', ...verified, remarks: remarksOn(verified, heads, publicKeys) };
 }
 
 function remarksOn(
-  { head, heads_purged }: { readonly head: object | null; readonly heads_purged: number },
-  {
-    heads,
-    publicKeys,
-  }: { readonly heads: readonly object[]; readonly publicKeys: readonly string[] | undefined },
+  { head, heads_purged }: Verification,
+  heads: readonly object[],
+  publicKeys: readonly string[] | undefined,
 ): string[] {
   const remarks: string[] = [];
   if (head === null) remarks.push('Nothing is sealed yet.');

@@ -6,6 +6,7 @@ import {
   GENESIS,
   hashDetails,
   hashLink,
+  LINK_FIELDS,
 } from './chain.ts';
 import type { Signed, TrustedKeys } from './signing-key.ts';
 
@@ -222,16 +223,4 @@ class ChainReader {
   }
 }
 
-const FIELDS: ReadonlySet<string> = new Set<keyof AuditLink>([
-  ...([
-    'object',
-    'number',
-    'id',
-    'created_at',
-    'sealed_at',
-    'action',
-    'actor_id',
-    'conversation_id',
-  ] as const),
-  ...(['details', 'salt', 'details_hash', 'hash', 'erasure'] as const),
-]);
+const FIELDS: ReadonlySet<string> = new Set(['object', ...LINK_FIELDS]);

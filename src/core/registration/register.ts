@@ -33,7 +33,6 @@ export async function register(
   const { key, apiKey } = await createApiKey(tx, { accountId, name: KEY_NAME, roleId });
   await audit(tx, {
     accountId,
-    conversationId: null,
     actorId: user.id,
     action: 'account.registered',
     details: { user_id: user.id, api_key_id: apiKey.id },

@@ -84,10 +84,10 @@ const LISTED = keysetList<[webhookId: string], { readonly conversation_id: strin
 /** SQL: whether a delivery counts as not delivered. */
 const IS_UNDONE = `d.status IN ('pending', 'failed') AND NOT d.was_delivered`;
 
-// Advances the rows of these conversations as far as is proven, and returns them. In one snapshot: a
-// message in it without its outbox row was recorded for every webhook that wanted
-// it. A sequence without a message was purged, or is not below `settled`. Events that were dropped
-// after too many failures are not found again, so nothing more is claimed.
+// Advances the rows of these conversations as far as is proven, and returns them. In one snapshot:
+// a message in it without its outbox row was recorded for every webhook that wanted it. A sequence
+// without a message was purged, or is not below `settled`. Events that were dropped after too many
+// failures are not found again, so nothing more is claimed.
 const PROVE = statement<[webhookId: string, conversationIds: readonly string[]], Progress>(
   'prove-webhook-progress',
 )`

@@ -17,8 +17,6 @@ export async function disableWebhook(
     const disabled = await setDisabled(tx, webhook, reason);
     await audit(tx, {
       accountId: webhook.account_id,
-      conversationId: null,
-      actorId: null,
       action: 'webhook.disabled',
       details: { webhook_id: id, reason },
     });

@@ -60,8 +60,6 @@ async function removeForgotten({ database, times }: RemovalOptions, id: string):
     await deleteWebhook(tx, webhook);
     await audit(tx, {
       accountId: webhook.account_id,
-      conversationId: null,
-      actorId: null,
       action: 'webhook.deleted',
       details: { webhook_id: id, disabled_reason: webhook.disabled_reason },
     });
