@@ -1,9 +1,7 @@
 import { type Selectable, sql, type UpdateObject } from 'kysely';
 import { ApiError } from '../../contract/protocol/errors.ts';
 import { newId } from '../../contract/protocol/ids.ts';
-import type { Permission } from '../../contract/protocol/permissions.ts';
 import { Account, type Plan } from '../../contract/protocol/resources/account.ts';
-import type { RoleType } from '../../contract/protocol/resources/role.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { escapeLike } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
@@ -13,14 +11,7 @@ import { presentAs } from '../resources/present-as.ts';
 import type { RoleRow } from '../resources/role.ts';
 import { CUSTOMER_SERVICE, createGroup } from './groups.ts';
 import { enqueueRightsChanged } from './rights-changed.ts';
-import { createRole } from './roles.ts';
-
-export interface NewAccount {
-  readonly account: AccountRow;
-  /** Keyed by the names of the roles. */
-  readonly roles: Readonly<Record<DefaultRole, RoleRow>>;
-  readonly customerService: GroupRow;
-}
+import { createRole, type NewRole } from './roles.ts';
 
 /**
  * Creates an account with the roles below and the 'Customer Service' persona. A trigger adds the
@@ -29,7 +20,7 @@ export interface NewAccount {
 export async function createAccount(
   tx: Tx,
   input: { readonly name: string; readonly plan?: Plan },
-): Promise<NewAccount> {
+): Promise<{ account: AccountRow; roles: Record<DefaultRole, RoleRow>; customerService: GroupRow }> {
   const account = await tx.kysely
     .insertInto('accounts')
     .values({ id: newId('account'), name: input.name, plan: input.plan ?? 'free' })
@@ -119,12 +110,7 @@ export async function readRemovableAccounts(db: Db): Promise<string[]> {
 
 export type DefaultRole = 'admin' | 'member' | 'viewer' | 'agent';
 
-interface RoleGrant {
-  readonly type: RoleType;
-  readonly permissions: readonly Permission[];
-}
-
-const DEFAULT_ROLES: Readonly<Record<DefaultRole, RoleGrant>> = {
+const DEFAULT_ROLES: Readonly<Record<DefaultRole, Pick<NewRole, 'type' | 'permissions'>>> = {
   // An admin role holds every permission, including those of later versions.
   admin: { type: 'admin', permissions: [] },
   member: {

@@ -1,18 +1,15 @@
 import { ApiError } from '../../contract/protocol/errors.ts';
-import type { RoleType } from '../../contract/protocol/resources/role.ts';
 import type { Principal } from '../../platform/access/principal.ts';
-
-/** The permissions that a role gives; an `admin` role gives all, whatever it lists. */
-export interface Grant {
-  readonly type: RoleType;
-  readonly permissions: readonly string[];
-}
+import type { RoleRow } from '../resources/role.ts';
 
 /**
  * A caller cannot grant more than it holds (docs/contract.md#limits-of-agents). Checked when a role
  * is created, or assigned to a user, a key or an agent. Throws `insufficient_permissions`.
  */
-export function requireGrant(principal: Principal, { type, permissions }: Grant): void {
+export function requireGrant(
+  principal: Principal,
+  { type, permissions }: Pick<RoleRow, 'type' | 'permissions'>,
+): void {
   if (principal.admin) return;
   if (type === 'admin') {
     throw new ApiError(

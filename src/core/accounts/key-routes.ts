@@ -11,7 +11,7 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { type ApiKeyProfile, presentApiKey } from '../resources/api-key.ts';
-import { readRoles } from '../resources/role.ts';
+import { readRolesOf } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';
 import {
@@ -26,17 +26,17 @@ import { findRoleById } from './roles.ts';
 
 /** Only admin roles may call these, whatever other roles hold (docs/contract.md#permissions). */
 export function apiKeyRoutes(database: Database): Route[] {
+  const common = { agents: false, query: IncludeQuery } as const;
   return [
     defineRoute({
+      ...common,
       name: 'create_api_key',
       method: 'POST',
       path: '/v1/api-keys',
       summary: 'Create an API key; its secret is shown this once',
       since: '1.1.harbor',
       permission: 'api_keys:create',
-      agents: false,
       secret: true,
-      query: IncludeQuery,
       body: CreateApiKeyBody,
       rules: ({ body: { expires_at: at } }) =>
         at === undefined ? undefined : requireFutureExpiry(database, at),
@@ -75,28 +75,26 @@ export function apiKeyRoutes(database: Database): Route[] {
       },
     }),
     defineRoute({
+      ...common,
       name: 'get_api_key',
       method: 'GET',
       path: '/v1/api-keys/:id',
       summary: 'Get an API key, without its secret',
       since: '1.2.harbor',
       permission: 'api_keys:read',
-      agents: false,
-      query: IncludeQuery,
       status: 200,
       response: ApiKey,
       handle: ({ principal, params, query }) =>
         show(database, principal.accountId, params.id!, query['include[]']),
     }),
     defineRoute({
+      ...common,
       name: 'revoke_api_key',
       method: 'POST',
       path: '/v1/api-keys/:id/actions/revoke',
       summary: 'Revoke an API key, at once and for good',
       since: '1.1.harbor',
       permission: 'api_keys:update',
-      agents: false,
-      query: IncludeQuery,
       status: 200,
       response: ApiKey,
       async change(tx, { principal, params, query }) {
@@ -105,6 +103,7 @@ export function apiKeyRoutes(database: Database): Route[] {
       },
     }),
     defineRoute({
+      ...common,
       name: 'rotate_api_key',
       method: 'POST',
       path: '/v1/api-keys/:id/actions/rotate',
@@ -112,9 +111,7 @@ export function apiKeyRoutes(database: Database): Route[] {
         'Put a new API key of the same actor and expiration in the place of this one, which is revoked at once',
       since: '1.1.harbor',
       permission: 'api_keys:update',
-      agents: false,
       secret: true,
-      query: IncludeQuery,
       status: 201,
       response: NewApiKey,
       async change(tx, { principal, params, query }) {
@@ -138,9 +135,8 @@ async function show(db: Db, accountId: string, id: string, include: Included | u
 async function present(
   db: Db,
   rows: readonly ApiKeyProfile[],
-  include: Included = [],
+  include: Included | undefined,
 ): Promise<ReadonlyMap<ApiKeyProfile, ApiKey>> {
-  const roleIds = include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : [];
-  const roles = await readRoles(db, roleIds);
+  const roles = await readRolesOf(db, rows, include);
   return new Map(rows.map((row) => [row, presentApiKey(row, roles.get(row.role_id ?? '') ?? null)]));
 }

@@ -3,22 +3,13 @@ import { ERASED_NAME } from '../../contract/protocol/resources/erasure.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { pages } from '../../platform/db/connection/keyset.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { ActorRow } from '../resources/actor.ts';
 
 /** A person as an export shows it: a user, or a customer, which has no role and no row of users. */
-export interface Person {
-  readonly id: string;
-  readonly account_id: string;
-  readonly customer: boolean;
-  readonly name: string | null;
-  readonly handle: string | null;
-  readonly avatar_url: string | null;
+export interface Person extends Omit<ActorRow, 'type' | 'role_id' | 'tokens_ended_at'> {
   readonly email: string | null;
   readonly role: string | null;
   readonly role_type: string | null;
-  readonly deactivated_at: string | null;
-  readonly erased_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
 }
 
 /** Returns undefined for an actor that is not a person or does not belong to the account. */

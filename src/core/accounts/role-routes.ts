@@ -9,7 +9,7 @@ import { Body, Include } from '../../contract/protocol/schema/schema.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
-import { presentRole } from '../resources/role.ts';
+import { presentRole, type RoleRow } from '../resources/role.ts';
 import { keyOf } from './account-list.ts';
 import { requireGrant } from './grants.ts';
 import { changeRole, createRole, ROLES, readRole, removeRole } from './roles.ts';
@@ -39,10 +39,8 @@ export function roleRoutes(database: Database): Route[] {
       prepare({ principal, body }) {
         requireGrant(principal, { type: 'user', permissions: body.permissions });
       },
-      async change(tx, { principal, body, query }) {
-        const role = await createRole(tx, { accountId: principal.accountId, ...body });
-        return presentRole(role, shown(query['include[]']));
-      },
+      change: async (tx, { principal, body, query }) =>
+        present(await createRole(tx, { accountId: principal.accountId, ...body }), query),
     }),
     defineRoute({
       name: 'list_roles',
@@ -58,7 +56,7 @@ export function roleRoutes(database: Database): Route[] {
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
         const rows = await ROLES.readPage(database, [principal.accountId], page);
-        return toList(rows, page, url, keyOf, (row) => presentRole(row, shown(query['include[]'])));
+        return toList(rows, page, url, keyOf, (row) => present(row, query));
       },
     }),
     defineRoute({
@@ -67,10 +65,8 @@ export function roleRoutes(database: Database): Route[] {
       method: 'GET',
       summary: 'Get a role',
       permission: 'roles:read',
-      async handle({ principal, params, query }) {
-        const role = await readRole(database, principal.accountId, params.id!);
-        return presentRole(role, shown(query['include[]']));
-      },
+      handle: async ({ principal, params, query }) =>
+        present(await readRole(database, principal.accountId, params.id!), query),
     }),
     defineRoute({
       ...ofOne,
@@ -80,10 +76,8 @@ export function roleRoutes(database: Database): Route[] {
       permission: 'roles:update',
       body: UpdateRoleBody,
       refuses: ['resource_exists'],
-      async change(tx, { principal, params, body, query }) {
-        const role = await changeRole(tx, principal, params.id!, body);
-        return presentRole(role, shown(query['include[]']));
-      },
+      change: async (tx, { principal, params, body, query }) =>
+        present(await changeRole(tx, principal, params.id!, body), query),
     }),
     defineRoute({
       ...ofOne,
@@ -91,16 +85,14 @@ export function roleRoutes(database: Database): Route[] {
       method: 'DELETE',
       summary: 'Delete a role that no user, key or agent has',
       permission: 'roles:update',
-      async change(tx, { principal, params, query }) {
-        const role = await removeRole(tx, principal, params.id!);
-        return presentRole(role, shown(query['include[]']));
-      },
+      change: async (tx, { principal, params, query }) =>
+        present(await removeRole(tx, principal, params.id!), query),
     }),
   ];
 }
 
 const LIST = defineList('roles', ['time', 'text']);
 
-function shown(include: readonly (typeof ROLE_INCLUDES)[number][] = []) {
-  return { permissions: include.includes('permissions') };
+function present(role: RoleRow, query: { readonly 'include[]'?: (typeof ROLE_INCLUDES)[number][] }): Role {
+  return presentRole(role, { permissions: query['include[]']?.includes('permissions') === true });
 }

@@ -1,5 +1,4 @@
 import { ListOf } from '../../contract/protocol/lists.ts';
-import type { Role } from '../../contract/protocol/resources/role.ts';
 import {
   CreateUserBody,
   UpdateUserBody,
@@ -12,7 +11,7 @@ import type { Db } from '../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../platform/http/pipeline/pagination.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { IMAGE_REFUSALS } from '../attachments/images.ts';
-import { readRoles } from '../resources/role.ts';
+import { readRolesOf } from '../resources/role.ts';
 import { presentUser, type UserProfile } from '../resources/user.ts';
 import { keyOf } from './account-list.ts';
 import type { Avatars } from './avatars/avatars.ts';
@@ -65,7 +64,7 @@ export function userRoutes(database: Database, avatars: Avatars): Route[] {
       async handle({ principal, query, url }) {
         const page = readPage(LIST, query, { account: principal.accountId });
         const rows = await USERS.readPage(database, [principal.accountId], page);
-        const roles = await rolesOf(database, rows, query['include[]']);
+        const roles = await readRolesOf(database, rows, query['include[]']);
         return toList(rows, page, url, keyOf, (row) =>
           presentUser(row, roles.get(row.role_id ?? '') ?? null),
         );
@@ -123,15 +122,6 @@ async function present(
   row: UserProfile,
   query: { readonly 'include[]'?: readonly (typeof USER_INCLUDES)[number][] },
 ): Promise<User> {
-  const roles = await rolesOf(db, [row], query['include[]']);
+  const roles = await readRolesOf(db, [row], query['include[]']);
   return presentUser(row, roles.get(row.role_id ?? '') ?? null);
-}
-
-/** Empty if no roles were requested. */
-function rolesOf(
-  db: Db,
-  rows: readonly UserProfile[],
-  include: readonly (typeof USER_INCLUDES)[number][] = [],
-): Promise<ReadonlyMap<string, Role>> {
-  return readRoles(db, include.includes('role') ? rows.flatMap(({ role_id }) => role_id ?? []) : []);
 }

@@ -35,9 +35,7 @@ export async function createUser(tx: Tx, input: NewUser): Promise<{ user: UserRo
     .returningAll()
     .executeTakeFirst();
   // The transaction is rolled back, including the actor.
-  if (user === undefined) {
-    throw alreadyExists('user', 'email', 'e-mail address');
-  }
+  if (user === undefined) throw alreadyExists('user', 'email', 'e-mail address');
   return { user, actor };
 }
 
@@ -49,9 +47,7 @@ export async function findUser(
   param = 'user_id',
 ): Promise<UserProfile> {
   const row = await readUser(db, accountId, id);
-  if (row === undefined) {
-    throw notFound('user', param);
-  }
+  if (row === undefined) throw notFound('user', param);
   return row;
 }
 
@@ -87,12 +83,8 @@ export async function setActive(tx: Tx, id: string, isActive: boolean): Promise<
   await tx.kysely
     .updateTable('actors')
     .set({
-      ...(isActive
-        ? { deactivated_at: null }
-        : {
-            deactivated_at: sql<string>`clock_timestamp()`,
-            tokens_ended_at: sql<string>`clock_timestamp()`,
-          }),
+      deactivated_at: isActive ? null : sql<string>`clock_timestamp()`,
+      ...(!isActive && { tokens_ended_at: sql<string>`clock_timestamp()` }),
       updated_at: sql<string>`later_than(updated_at)`,
     })
     .where('id', '=', (of) => of.selectFrom('users').select('users.id').where('users.id', '=', id))

@@ -1,3 +1,4 @@
+import type { Selectable } from 'kysely';
 import type { ChangeEventName } from '../../contract/protocol/socket/events.ts';
 import type { TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { Authenticator } from '../../platform/access/authenticate.ts';
@@ -9,6 +10,7 @@ import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { DueWatch } from '../../platform/db/queue/due-watch.ts';
 import type { TopicHandler } from '../../platform/db/queue/topic.ts';
+import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import type { HttpServer } from '../../platform/http/connection/server.ts';
@@ -35,6 +37,7 @@ import type { Timeline } from '../messages/timeline/timeline.ts';
 import type { WritePath } from '../messages/timeline/write-path.ts';
 import type { SettingsOfUsers } from '../notifications/settings/settings.ts';
 import type { Holdings } from '../resources/holdings.ts';
+import type { MailboxRow } from '../resources/mailbox.ts';
 import type { MessageWithParts } from '../resources/message.ts';
 import type { NotificationRow } from '../resources/notification.ts';
 import type { AccountEvent, ReadEventData } from './account-event.ts';
@@ -167,13 +170,12 @@ export interface Effects {
 export type SentMessage = MessageWithParts &
   Pick<CommittedMessage, 'rosterVersion'> & { readonly trace?: TraceContext | undefined };
 
-export interface MailContent {
-  readonly from_name: string | null;
-  readonly from_address: string | null;
-  readonly subject: string | null;
-  readonly verdict: unknown;
-  readonly body_text: string | null;
-}
+export type MailContent = Pick<
+  Selectable<Schema['mails']>,
+  'from_name' | 'from_address' | 'subject' | 'verdict' | 'body_text'
+>;
+
+type WaitingDigest = Pick<Selectable<Schema['digests']>, 'id' | 'actor_id' | 'notification_ids'>;
 
 /** A mail about unseen notifications that waits for its transport. */
 export interface Digest {
@@ -182,12 +184,6 @@ export interface Digest {
   write(): Promise<MailText | undefined>;
   /** Removes from the digest what its mail contained. */
   settle(tx: Tx): Promise<void>;
-}
-
-export interface WaitingDigest {
-  readonly id: string;
-  readonly actor_id: string;
-  readonly notification_ids: readonly string[];
 }
 
 export interface AccountRemoval {
@@ -213,7 +209,10 @@ export interface DemoParts {
   /** Attaches the tools to an agent that has none. */
   attachTools?(tx: Tx, agentId: string): Promise<void>;
   /** Adds an inbox; rejects if its address is taken. */
-  inbox?(tx: Tx, inbox: DemoMailbox): Promise<{ readonly id: string }>;
+  inbox?(
+    tx: Tx,
+    inbox: Pick<MailboxRow, 'account_id' | 'created_by' | 'name' | 'address'>,
+  ): Promise<{ readonly id: string }>;
   /** Called after a mail of a conversation was written. */
   mailed?(tx: Tx, conversationId: string, last: DemoMails): Promise<void>;
   /** Called after a run that has ended was written. */
@@ -225,14 +224,6 @@ export interface DemoAgent {
   readonly roleId: string;
   readonly name: string;
   readonly slug: string;
-}
-
-export interface DemoMailbox {
-  readonly account_id: string;
-  /** Actor id. */
-  readonly created_by: string;
-  readonly name: string;
-  readonly address: string;
 }
 
 export interface DemoMails {

@@ -1,10 +1,5 @@
 import type { Selectable } from 'kysely';
-import {
-  type Actor,
-  type ActorFields,
-  type ActorType,
-  presentActor,
-} from '../../contract/protocol/resources/actor.ts';
+import { type Actor, type ActorFields, presentActor } from '../../contract/protocol/resources/actor.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
@@ -19,13 +14,9 @@ export async function readActors(db: Db, ids: readonly string[]): Promise<Readon
 }
 
 /** An actor that a request names, with the columns that decide whether it is allowed there. */
-export interface NamedActor {
-  readonly id: string;
-  readonly type: ActorType;
-  readonly name: string | null;
-  readonly customer: boolean;
+export type NamedActor = Pick<ActorRow, 'id' | 'type' | 'name' | 'customer'> & {
   readonly deactivated: boolean;
-}
+};
 
 /**
  * Returns the actors of the account by the ids that a caller gave: an actor's own id, or the id of

@@ -12,7 +12,7 @@ import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
 import { readActors } from './actor.ts';
 import { presentAs } from './present-as.ts';
-import { readRoles } from './role.ts';
+import { readRolesOf } from './role.ts';
 
 export type AgentRow = Selectable<Schema['agent_definitions']>;
 
@@ -20,29 +20,6 @@ export type AgentRow = Selectable<Schema['agent_definitions']>;
 export interface BuiltInTools {
   builtIn(tool: BuiltInTool): AvailableTool;
 }
-
-export const AGENT_COLUMNS = [
-  'id',
-  'account_id',
-  'actor_id',
-  'definition_type',
-  'category_code',
-  'trigger_type',
-  'name',
-  'slug',
-  'description',
-  'status',
-  'role_id',
-  'system_prompt',
-  'tier',
-  'temperature',
-  'trigger_config',
-  'endpoint_tool_slugs',
-  'endpoint_tool_review',
-  'tools',
-  'created_at',
-  'updated_at',
-] as const satisfies readonly (keyof AgentRow)[];
 
 /** Returns an agent of any account, or undefined if it was deleted. */
 export function readAgent(db: Db, id: string): Promise<AgentRow | undefined> {
@@ -74,10 +51,10 @@ export async function lockAgent(tx: Tx, accountId: string, id: string): Promise<
 }
 
 /**
- * Returns each row's resource (docs/contract.md#agents) with the requested expansions. Images take one query, and so do roles
- * if requested. Requesting `tools`, a part of `config`, includes it. Without a catalogue the
- * resources look as in the answer of Create Agent (docs/contract.md#creating-an-agent):
- * `trigger_config` and each entry's `tool` are null.
+ * Returns each row's resource (docs/contract.md#agents) with the requested expansions. Images take
+ * one query, and so do roles if requested. Requesting `tools`, a part of `config`, includes it.
+ * Without a catalogue the resources look as in the answer of Create Agent
+ * (docs/contract.md#creating-an-agent): `trigger_config` and each entry's `tool` are null.
  */
 export async function expandAgents(
   db: Db,
@@ -85,8 +62,7 @@ export async function expandAgents(
   include: readonly AgentInclude[],
   catalogue: BuiltInTools | null,
 ): Promise<ReadonlyMap<AgentRow, AgentDefinition>> {
-  const roleIds = include.includes('role') ? [...new Set(rows.flatMap(({ role_id }) => role_id ?? []))] : [];
-  const roles = await readRoles(db, roleIds);
+  const roles = await readRolesOf(db, rows, include);
   const actorIds = rows.map(({ actor_id }) => actor_id);
   const actors = await readActors(db, actorIds);
   const configOf = (row: AgentRow) => {

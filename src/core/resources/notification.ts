@@ -13,7 +13,7 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 import type { DomainEvent } from '../../platform/engine/publish.ts';
 import { readActors } from './actor.ts';
 import { type EncodedRow, type EncodedRows, type RowKey, type RowKind, withFields } from './encoded-rows.ts';
-import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey } from './entity.ts';
+import { type EntityRef, type EntityRow, presentEntity, readEntities, refKey, refOf } from './entity.ts';
 
 /** A notification is late if its statement begins this many ms after the time of its cause. */
 export const NOTIFIED_IN_TIME_MS = 1_000;
@@ -132,8 +132,6 @@ export const NOTIFICATIONS: RowKind<FeedRow, NotificationLinks> = {
 
 export type EncodedNotifications = EncodedRows<FeedRow, NotificationLinks>;
 
-export type NotificationInclude = (typeof NOTIFICATION_INCLUDES)[number];
-
 /**
  * Returns a function that adds the requested sub-objects to the JSON of notifications: one query a
  * kind.
@@ -142,7 +140,7 @@ export async function expandNotifications(
   db: Db,
   { accountId, version }: { readonly accountId: string; readonly version: Version },
   rows: readonly EncodedRow<NotificationLinks>[],
-  include: readonly NotificationInclude[],
+  include: readonly (typeof NOTIFICATION_INCLUDES)[number][],
 ): Promise<(row: EncodedRow<NotificationLinks>) => string> {
   if (include.length === 0) return ({ json }) => json;
   const links = rows.map((row) => row.links);
@@ -151,8 +149,8 @@ export async function expandNotifications(
     readActors(db, [...new Set(senderIds)]),
     include.includes('resource') ? readResources(db, accountId, links) : NO_RESOURCES,
   ]);
-  return ({ json, links: { sender_id, ...link } }) => {
-    const ref = refOf(link);
+  return ({ json, links: { sender_id, resource_type, resource_id } }) => {
+    const ref = refOf(resource_type, resource_id);
     return withFields(json, version, Notification, [
       ['sender', senders.get(sender_id ?? '')],
       ['resource', ref && resources.get(refKey(ref))],
@@ -169,10 +167,13 @@ const NO_RESOURCES: ReadonlyMap<string, Entity> = new Map();
 async function readResources(
   db: Db,
   accountId: string,
-  rows: readonly ResourceLink[],
+  links: readonly NotificationLinks[],
 ): Promise<ReadonlyMap<string, Entity>> {
   const refs = new Map<string, EntityRef>();
-  for (const ref of rows.flatMap((row) => refOf(row) ?? [])) refs.set(refKey(ref), ref);
+  for (const link of links) {
+    const ref = refOf(link.resource_type, link.resource_id);
+    if (ref !== undefined) refs.set(refKey(ref), ref);
+  }
   const entityIds = [...refs.values()].filter(({ type }) => type === 'entity').map(({ id }) => id);
   const [entities, conversations] = await Promise.all([
     readEntities(db, accountId, [...refs.values()]),
@@ -181,12 +182,6 @@ async function readResources(
   const found = new Map(conversations.map((row) => [refKey(row), presentEntity(row)]));
   for (const [key, entity] of entities) found.set(key, entity);
   return found;
-}
-
-type ResourceLink = Pick<NotificationLinks, 'resource_type' | 'resource_id'>;
-
-function refOf({ resource_type: type, resource_id: id }: ResourceLink): EntityRef | undefined {
-  return type && id ? { type, id } : undefined;
 }
 
 const READ_CONVERSATIONS = statement<[accountId: string, entityIds: readonly string[]], EntityRow>(

@@ -8,6 +8,7 @@ import {
 import type { Db, Querier } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { ACTOR_JSON } from './actor.ts';
+import type { Viewer } from './message.ts';
 
 /**
  * One emoji of a message. Both lists of ids have the order of the reactions and the shown length.
@@ -22,14 +23,6 @@ interface CountRow {
   readonly mine: boolean;
 }
 
-export type CountedReactions = readonly CountRow[];
-
-/** The reader of reactions. A Principal is one. */
-export interface ReactionViewer {
-  readonly customer: boolean;
-  readonly actor: { readonly id: string };
-}
-
 /**
  * Returns the reactions of messages, by the first use of each emoji; messages without any are left
  * out.
@@ -38,7 +31,7 @@ export async function countReactions(
   db: Querier,
   messageIds: readonly string[],
   viewerId: string,
-): Promise<ReadonlyMap<string, CountedReactions>> {
+): Promise<ReadonlyMap<string, readonly CountRow[]>> {
   if (messageIds.length === 0) return new Map();
   return Map.groupBy(await db.query(COUNT, messageIds, viewerId), ({ message_id }) => message_id);
 }
@@ -47,7 +40,7 @@ export async function countReactions(
  * Returns reactions as all readers of an audience get them. Customers must not learn which team
  * member is behind a persona, so members are counted and not named.
  */
-export function presentCounts(counted: CountedReactions, forCustomer: boolean): ReactionCount[] {
+export function presentCounts(counted: readonly CountRow[], forCustomer: boolean): ReactionCount[] {
   return counted.map(({ emoji, count, actor_ids, customer_ids }) => ({
     emoji,
     count,
@@ -55,22 +48,16 @@ export function presentCounts(counted: CountedReactions, forCustomer: boolean): 
   }));
 }
 
-/** Returns reactions for this reader, for whom they were counted. */
-function presentReactions(counted: CountedReactions, { customer }: ReactionViewer): MessageReaction[] {
-  return presentCounts(counted, customer).map((reaction, index) => ({
-    ...reaction,
-    mine: counted[index]!.mine,
-  }));
-}
-
 /** Returns the reactions of messages for a reader; messages without any are left out. */
 export async function readReactions(
   db: Db,
-  viewer: ReactionViewer,
+  viewer: Viewer,
   messageIds: readonly string[],
 ): Promise<ReadonlyMap<string, MessageReaction[]>> {
   const counted = await countReactions(db, messageIds, viewer.actor.id);
-  return new Map([...counted].map(([id, rows]) => [id, presentReactions(rows, viewer)]));
+  const present = (rows: readonly CountRow[]) =>
+    presentCounts(rows, viewer.customer).map((count, index) => ({ ...count, mine: rows[index]!.mine }));
+  return new Map([...counted].map(([id, rows]) => [id, present(rows)]));
 }
 
 export interface ReactionRow {

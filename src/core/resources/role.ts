@@ -11,10 +11,15 @@ export type RoleRow = Selectable<Schema['roles']>;
 /** Columns of the table under the alias `t`. */
 export const ROLE_COLUMNS = 't.id, t.account_id, t.name, t.type, t.permissions, t.created_at, t.updated_at';
 
-/** Returns roles as sub-objects of other resources, by their ids, without permissions. */
-export async function readRoles(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Role>> {
+/** Returns the roles of these rows without permissions, by their ids, if they were requested. */
+export async function readRolesOf(
+  db: Db,
+  holders: readonly { readonly role_id: string | null }[],
+  include: readonly string[] = [],
+): Promise<ReadonlyMap<string, Role>> {
+  const ids = include.includes('role') ? holders.flatMap(({ role_id }) => role_id ?? []) : [];
   if (ids.length === 0) return new Map();
-  const rows = await db.query(READ_ROLES, ids);
+  const rows = await db.query(READ_ROLES, [...new Set(ids)]);
   return new Map(rows.map((row) => [row.id, presentRole(row, { permissions: false })]));
 }
 

@@ -19,24 +19,6 @@ export type StepRow = Selectable<Schema['agent_run_steps']>;
 
 export type ActionRow = Selectable<Schema['agent_run_actions']>;
 
-export const RUN_COLUMNS = [
-  'id',
-  'agent_id',
-  'triggered_by',
-  'conversation_id',
-  'trigger_type',
-  'status',
-  'input',
-  'output',
-  'error_message',
-  'started_at',
-  'completed_at',
-  'created_at',
-  'updated_at',
-] as const satisfies readonly (keyof Schema['agent_runs'])[];
-
-export type ShownRun = Pick<Selectable<Schema['agent_runs']>, (typeof RUN_COLUMNS)[number]>;
-
 /** Returns the runs that messages show as their authors, by their ids. */
 export async function readRuns(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, AgentRun>> {
   if (ids.length === 0) return new Map();
@@ -45,7 +27,7 @@ export async function readRuns(db: Db, ids: readonly string[]): Promise<Readonly
 }
 
 /** Returns a run (docs/contract.md#runs). */
-export function presentRun(row: ShownRun, expansions: Partial<Pick<AgentRun, RunInclude>> = {}): AgentRun {
+export function presentRun(row: RunRow, expansions: Partial<Pick<AgentRun, RunInclude>> = {}): AgentRun {
   return presentAs(AgentRun, {
     ...row,
     triggered_by_id: row.triggered_by,
@@ -59,7 +41,7 @@ export function presentRun(row: ShownRun, expansions: Partial<Pick<AgentRun, Run
 }
 
 /** Returns null until the run has ended, and if it ended before it began. */
-function durationOf({ started_at, completed_at }: ShownRun): number | null {
+function durationOf({ started_at, completed_at }: RunRow): number | null {
   if (started_at === null || completed_at === null) return null;
   return Date.parse(completed_at) - Date.parse(started_at);
 }
@@ -129,8 +111,8 @@ function presentAction(row: ActionRow): AgentRunAction {
   });
 }
 
-const READ_RUNS = statement<[ids: readonly string[]], ShownRun>('read-runs-of-messages')`
-    SELECT ${RUN_COLUMNS.join(', ')} FROM agent_runs WHERE id = ANY($1)`;
+const READ_RUNS = statement<[ids: readonly string[]], RunRow>('read-runs-of-messages')`
+    SELECT * FROM agent_runs WHERE id = ANY($1)`;
 
 const READ_STEPS = statement<[ids: readonly string[]], StepRow>('read-agent-run-steps')`
     SELECT * FROM agent_run_steps WHERE run_id = ANY($1) ORDER BY run_id, position`;

@@ -1,18 +1,8 @@
 import type { Thread } from '../../contract/protocol/resources/thread.ts';
 import type { Db } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
+import type { MessageKey, Viewer } from './message.ts';
 import { IS_MEMBER } from './participant.ts';
-
-interface Root {
-  readonly id: string;
-  readonly conversation_id: string;
-}
-
-/** The reader of threads. A Principal is one. */
-interface ThreadViewer {
-  readonly customer: boolean;
-  readonly actor: { readonly id: string };
-}
 
 interface ThreadRow {
   readonly message_id: string;
@@ -28,8 +18,8 @@ interface ThreadRow {
 /** Returns the thread of each message as this viewer sees it, counted each time, so exact. */
 export async function readThreads(
   db: Db,
-  viewer: ThreadViewer,
-  roots: readonly Root[],
+  viewer: Viewer,
+  roots: readonly MessageKey[],
 ): Promise<ReadonlyMap<string, Thread>> {
   if (roots.length === 0) return new Map();
   const rows = await db.query(
@@ -42,7 +32,7 @@ export async function readThreads(
   return new Map(rows.map((row) => [row.message_id, presentThread(row, viewer)]));
 }
 
-function presentThread(row: ThreadRow, { customer }: ThreadViewer): Thread {
+function presentThread(row: ThreadRow, { customer }: Viewer): Thread {
   const { last_id: id, last_sequence: sequence, last_at: at } = row;
   const hasReply = id !== null && sequence !== null && at !== null;
   return {

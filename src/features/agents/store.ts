@@ -4,7 +4,7 @@ import { newId } from '../../contract/protocol/ids.ts';
 import { MAX_AGENTS } from '../../contract/protocol/resources/agent-definition.ts';
 import { createActor } from '../../core/accounts/actors.ts';
 import { enqueueActorChanged, enqueueRightsChanged } from '../../core/accounts/rights-changed.ts';
-import { AGENT_COLUMNS, type AgentRow } from '../../core/resources/agent.ts';
+import type { AgentRow } from '../../core/resources/agent.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { keysetList } from '../../platform/db/connection/keyset.ts';
 import type { AttachedTool, Schema } from '../../platform/db/tables/schema.ts';
@@ -178,7 +178,7 @@ export const AGENTS = keysetList<
   AgentRow
 >({
   name: 'read-agents',
-  columns: AGENT_COLUMNS.join(', '),
+  columns: '*',
   from: 'agent_definitions',
   where: `account_id = $1
       AND ($2::text IS NULL OR trigger_type = $2)

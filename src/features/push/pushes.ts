@@ -280,8 +280,9 @@ function keyOf({ subscription_id, notification_id }: DeliveryKey): DeliveryKey {
 }
 
 // Adds and takes a delivery for each subscription of the recipients, unless it already exists or
-// the subscription was made with another key. Waits for a subscription that is ending, because its deliveries could not refer to it. Locks in
-// the order of the primary key, so that two statements cannot deadlock.
+// the subscription was made with another key. Waits for a subscription that is ending, because its
+// deliveries could not refer to it. Locks in the order of the primary key, so that two statements
+// cannot deadlock.
 const ADD = statement<[recipientIds: readonly string[], ids: readonly string[], keyId: string], Delivery>(
   'add-push-deliveries',
 )`
@@ -352,8 +353,8 @@ const READ_PUSHED = statement<
     WHERE n.status = 'unseen' AND n.created_at > clock_timestamp() - $3::float8 * interval '1 ms'
       AND (n.message_id IS NULL OR m.id IS NOT NULL AND m.deleted_at IS NULL) AND v.deleted_at IS NULL`;
 
-// Returns the subscriptions that failed. Among the outcomes of one subscription, a success counts as the last. It is written once an hour
-// while nothing fails.
+// Returns the subscriptions that failed. Among the outcomes of one subscription, a success counts
+// as the last. It is written once an hour while nothing fails.
 const NOTE_TRIES = statement<[outcomes: string], { id: string; failures: number; failing_seconds: number }>(
   'note-push-tries',
 )`

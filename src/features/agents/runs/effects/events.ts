@@ -1,5 +1,5 @@
 import { eventSource } from '../../../../core/events/event-source.ts';
-import { presentRun, RUN_COLUMNS, type ShownRun } from '../../../../core/resources/run.ts';
+import { presentRun, type RunRow } from '../../../../core/resources/run.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
 import type { DomainEvent } from '../../../../platform/engine/publish.ts';
 import { mayReceiveEvents } from '../state/store.ts';
@@ -28,7 +28,7 @@ export const runEvents = eventSource({
   },
 });
 
-type TriggeredRun = ShownRun & { readonly triggered_by: string };
+type TriggeredRun = RunRow & { readonly triggered_by: string };
 
 function runEvent(row: TriggeredRun): DomainEvent {
   return {
@@ -44,7 +44,7 @@ function runEvent(row: TriggeredRun): DomainEvent {
 }
 
 const SELECT = `
-    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r`;
+    SELECT r.* FROM agent_runs r`;
 
 const READ_TRIGGERED = statement<[ids: readonly string[]], TriggeredRun>('read-runs-for-events')`
     ${SELECT} WHERE r.id = ANY($1) AND r.triggered_by IS NOT NULL AND ${mayReceiveEvents('r.triggered_by')}`;

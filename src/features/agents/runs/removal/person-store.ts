@@ -1,6 +1,6 @@
 /** Reads of the runs that a person started, in pages. */
 
-import { presentRun, RUN_COLUMNS, type ShownRun } from '../../../../core/resources/run.ts';
+import { presentRun, type RunRow } from '../../../../core/resources/run.ts';
 import type { Db, Tx } from '../../../../platform/db/connection/handle.ts';
 import { pages } from '../../../../platform/db/connection/keyset.ts';
 import { statement } from '../../../../platform/db/connection/statement.ts';
@@ -44,10 +44,8 @@ export async function clearInputs(tx: Tx, runIds: readonly string[]): Promise<vo
 
 const PAGE = 200;
 
-const READ_RUNS = statement<[actorId: string, after: string, limit: number], ShownRun>(
-  'read-runs-started-by',
-)`
-    SELECT ${RUN_COLUMNS.map((column) => `r.${column}`).join(', ')} FROM agent_runs r
+const READ_RUNS = statement<[actorId: string, after: string, limit: number], RunRow>('read-runs-started-by')`
+    SELECT r.* FROM agent_runs r
     WHERE r.triggered_by = $1 AND r.id > $2 ORDER BY r.id LIMIT $3`;
 
 const READ_ABOUT = statement<
