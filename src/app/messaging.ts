@@ -159,7 +159,7 @@ export async function openMessaging(
     }),
     handle(CONVERSATION_CREATED, ofFeatures.conversationCreated),
     handle(CONVERSATION_DELETED, ofFeatures.conversationDeleted),
-    handle(CONVERSATION_ASSIGNED, (assigned) => notifyAssigned(database, assigned)),
+    handle(CONVERSATION_ASSIGNED, (assigned) => database.transaction((tx) => notifyAssigned(tx, assigned))),
     handle(CONVERSATION_READ, (read) => markConversationRead({ database, timeline }, read)),
     handle(CONVERSATIONS_READ, async ({ read }) => {
       for (const one of read) await markConversationRead({ database, timeline }, one);

@@ -31,16 +31,10 @@ export async function findCustomer(
 /** Creates the customer of a case: a user without a role. */
 export function createCustomer(
   db: Db,
-  customer: { readonly accountId: string; readonly name: string; readonly email?: string },
+  { accountId, name, email }: { readonly accountId: string; readonly name: string; readonly email?: string },
 ): Promise<ActorRow> {
-  const { accountId, name, email } = customer;
-  return createActor(db, {
-    account_id: accountId,
-    type: 'user',
-    customer: true,
-    name,
-    handle: email ?? null,
-  });
+  const customer = { account_id: accountId, type: 'user', customer: true, name } as const;
+  return createActor(db, { ...customer, handle: email ?? null });
 }
 
 const LOCK_ADDRESS = statement<[address: string]>('lock-customer-address')`

@@ -33,7 +33,8 @@ export async function createApiKey(
     handle: secret.redacted,
     role_id: roleId,
   });
-  const apiKey = await insertKey(tx, secret, { accountId, name, actorId: actor.id, expiresAt });
+  const key = { account_id: accountId, name, actor_id: actor.id, expires_at: expiresAt };
+  const apiKey = await insertKey(tx, secret, key);
   return { key: secret.key, apiKey, actor };
 }
 
@@ -53,12 +54,12 @@ export async function rotateApiKey(
   }
   await revokeApiKey(tx, id, accountId);
   const secret = newApiKey();
-  const { name, actor_id: actorId, expires_at: expiresAt } = old;
-  const apiKey = await insertKey(tx, secret, { accountId, name, actorId, expiresAt });
+  const { name, actor_id, expires_at } = old;
+  const apiKey = await insertKey(tx, secret, { account_id: accountId, name, actor_id, expires_at });
   await tx.kysely
     .updateTable('actors')
     .set({ handle: secret.redacted, updated_at: sql<string>`later_than(updated_at)` })
-    .where('id', '=', actorId)
+    .where('id', '=', actor_id)
     .execute();
   return { key: secret.key, apiKey };
 }
@@ -136,19 +137,11 @@ const LOCK_KEY = statement<[accountId: string, id: string], ApiKeyProfile>('lock
 function insertKey(
   tx: Tx,
   { hash, redacted }: NewApiKey,
-  key: { accountId: string; actorId: string; name: string; expiresAt: string | null },
+  key: Pick<ApiKeyRow, 'account_id' | 'actor_id' | 'name' | 'expires_at'>,
 ): Promise<ApiKeyRow> {
   return tx.kysely
     .insertInto('api_keys')
-    .values({
-      id: newId('apiKey'),
-      account_id: key.accountId,
-      actor_id: key.actorId,
-      name: key.name,
-      hash,
-      redacted,
-      expires_at: key.expiresAt,
-    })
+    .values({ id: newId('apiKey'), ...key, hash, redacted })
     .returningAll()
     .executeTakeFirstOrThrow();
 }

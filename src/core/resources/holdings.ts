@@ -1,6 +1,7 @@
 import type { Database } from '../../platform/db/connection/database.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
+import type { ActorRow } from './actor.ts';
 import type { Downloads, StoredFile } from './attachment.ts';
 import type { ConversationRow } from './conversation.ts';
 
@@ -88,9 +89,7 @@ export interface RemovedRows {
   readonly keys?: readonly string[];
 }
 
-export interface DeletedConversation {
-  readonly id: string;
-  readonly account_id: string;
+export interface DeletedConversation extends Pick<ConversationRow, 'id' | 'account_id'> {
   /** Actor id. */
   readonly by: string;
 }
@@ -133,10 +132,7 @@ export interface ErasedPerson {
   readonly signal: AbortSignal;
 }
 
-export interface ExportedPerson {
-  readonly account_id: string;
-  readonly id: string;
-  readonly handle: string | null;
+export interface ExportedPerson extends Pick<ActorRow, 'account_id' | 'id' | 'handle'> {
   readonly email: string | null;
 }
 

@@ -1,12 +1,9 @@
 import type { Selectable } from 'kysely';
-import type { Actor, Entity } from '../../contract/protocol/resources/actor.ts';
-import type { AgentRun } from '../../contract/protocol/resources/agent-run.ts';
+import type { Actor } from '../../contract/protocol/resources/actor.ts';
 import type { Attachment } from '../../contract/protocol/resources/attachment.ts';
-import { ChatMessage } from '../../contract/protocol/resources/chat-message.ts';
-import type { Conversation, ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
+import { ChatMessage, type MessageInclude } from '../../contract/protocol/resources/chat-message.ts';
+import type { ConversationAudience } from '../../contract/protocol/resources/conversation.ts';
 import type { SentEmailStatus } from '../../contract/protocol/resources/email.ts';
-import type { MessageReaction } from '../../contract/protocol/resources/reaction.ts';
-import type { Thread } from '../../contract/protocol/resources/thread.ts';
 import { formAt } from '../../contract/protocol/schema/forms.ts';
 import type { Version } from '../../contract/protocol/versions.ts';
 import type { Db, Querier } from '../../platform/db/connection/handle.ts';
@@ -120,17 +117,7 @@ export async function withParts(
   }));
 }
 
-export interface MessageExpansions {
-  readonly conversation?: Conversation | null;
-  readonly sender?: Actor | null;
-  readonly author?: Actor | null;
-  readonly attachments?: readonly Attachment[];
-  readonly reply_to?: ChatMessage | null;
-  readonly resource?: Entity | null;
-  readonly agent_run?: AgentRun | null;
-  readonly reactions?: readonly MessageReaction[];
-  readonly thread?: Thread | null;
-}
+export type MessageExpansions = { readonly [Name in MessageInclude]?: Readonly<ChatMessage[Name]> };
 
 /** A reader, as far as the representation depends on it. A Principal is one. */
 export interface Viewer {
@@ -174,7 +161,7 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     subject: row.subject,
     sender: expansions.sender ?? null,
     author: expansions.author ?? null,
-    attachments: expansions.attachments === undefined ? null : [...expansions.attachments],
+    attachments: expansions.attachments ? [...expansions.attachments] : null,
     reply_to: expansions.reply_to ?? null,
     resource: expansions.resource ?? null,
     channel: row.channel,
@@ -194,7 +181,7 @@ function forTeam(row: MessageRow, viewer: Viewer, expansions: MessageExpansions)
     redaction: row.redaction,
     email_status: emailStatusOf(row),
     reply_to_id: row.reply_to_id,
-    reactions: expansions.reactions === undefined ? null : [...expansions.reactions],
+    reactions: expansions.reactions ? [...expansions.reactions] : null,
     thread: expansions.thread ?? null,
     mentions: row.mentions === null ? [] : [...row.mentions],
     conversation_id: row.conversation_id,

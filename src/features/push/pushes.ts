@@ -137,21 +137,18 @@ export class Pushes {
    * recipient has a subscription.
    */
   notified(groups: Iterable<readonly NotificationRow[]>): Promise<void> | undefined {
-    let wanted: NotificationRow[] | undefined;
-    let unknown: Promise<NotificationRow[]>[] | undefined;
+    const wanted: NotificationRow[] = [];
+    const unknown: Promise<NotificationRow[]>[] = [];
     for (const rows of groups) {
-      const [first] = rows;
-      if (first === undefined) continue;
-      const subscribers = this.#options.audience.get(first.account_id);
-      if (subscribers instanceof Promise) {
-        unknown ??= [];
-        unknown.push(subscribers.then((known) => rows.filter((row) => known.has(row.recipient_id))));
-      } else if (subscribers.size > 0) {
-        wanted = withWanted(wanted, rows, subscribers);
-      }
+      const subscribers = rows[0] && this.#options.audience.get(rows[0].account_id);
+      const wantedOf = (known: Subscribers) => rows.filter((row) => known.has(row.recipient_id));
+      if (subscribers instanceof Promise) unknown.push(subscribers.then(wantedOf));
+      else if (subscribers !== undefined && subscribers.size > 0) wanted.push(...wantedOf(subscribers));
     }
-    if (unknown !== undefined) return this.#addUnknown(wanted ?? [], unknown);
-    return wanted === undefined ? undefined : this.#add(wanted);
+    if (unknown.length > 0) {
+      return Promise.all(unknown).then((found) => this.#add([...wanted, ...found.flat()]));
+    }
+    return wanted.length === 0 ? undefined : this.#add(wanted);
   }
 
   /**
@@ -179,10 +176,6 @@ export class Pushes {
     await Promise.all([this.#sender.drain(CLOSING_MS), this.#tidy.close()]);
     this.#isClosed = true;
     await this.#outcomes.close();
-  }
-
-  async #addUnknown(wanted: readonly NotificationRow[], unknown: readonly Promise<NotificationRow[]>[]) {
-    await this.#add([...wanted, ...(await Promise.all(unknown)).flat()]);
   }
 
   async #read(keys: readonly DeliveryKey[]): Promise<(Pushed | undefined)[]> {
@@ -259,20 +252,6 @@ export class Pushes {
       log.warn({ err: error, push_subscription_id: subscriptionId }, 'could not end a push subscription');
     }
   }
-}
-
-function withWanted(
-  wanted: NotificationRow[] | undefined,
-  rows: readonly NotificationRow[],
-  subscribers: Subscribers,
-): NotificationRow[] | undefined {
-  let found = wanted;
-  for (const row of rows) {
-    if (!subscribers.has(row.recipient_id)) continue;
-    found ??= [];
-    found.push(row);
-  }
-  return found;
 }
 
 function keyOf({ subscription_id, notification_id }: DeliveryKey): DeliveryKey {

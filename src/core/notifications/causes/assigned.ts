@@ -1,5 +1,4 @@
 import type { Actor } from '../../../contract/protocol/resources/actor.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { ConversationAssigned } from '../../conversations/outbox-topics.ts';
@@ -18,11 +17,7 @@ const CATEGORY = 'conversation.assigned';
  * earlier assignees. Handles CONVERSATION_ASSIGNED, in any order and more than once: only the
  * present assignment has effects.
  */
-export async function notifyAssigned(database: Database, assigned: ConversationAssigned): Promise<void> {
-  await database.transaction((tx) => followAssignment(tx, assigned));
-}
-
-async function followAssignment(
+export async function notifyAssigned(
   tx: Tx,
   { conversation_id: id, by, at }: ConversationAssigned,
 ): Promise<void> {
