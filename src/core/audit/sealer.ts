@@ -193,7 +193,8 @@ export function requireOwnHead(
   }
 }
 
-function sealsOf(accountId: string, { head, now }: ChainEnd, rows: readonly UnsealedRow[]): Seal[] {
+/** Returns the place of each row in the chain, and what was hashed for it. */
+function sealsOf(accountId: string, { head, now }: ChainEnd, rows: readonly UnsealedRow[]) {
   let previous = head?.hash ?? GENESIS;
   const before = head?.number ?? 0;
   return rows.map(({ details, ...row }, index) => {
@@ -229,12 +230,3 @@ const SAVE_SEALS = statement<
       AS s(id, number, salt, details_hash, hash)
     WHERE e.id = s.id AND e.number IS NULL
     RETURNING e.id`;
-
-/** The place of a row in the chain, and what was hashed for it. */
-interface Seal {
-  readonly id: string;
-  readonly number: number;
-  readonly salt: Buffer;
-  readonly detailsHash: string;
-  readonly hash: string;
-}

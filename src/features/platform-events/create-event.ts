@@ -9,9 +9,9 @@ import {
 import { formatTraceparent, type TraceContext } from '../../contract/protocol/traceparent.ts';
 import type { Principal } from '../../platform/access/principal.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { enqueue } from '../../platform/db/queue/outbox.ts';
 import { jsonbBytes } from '../../platform/db/tables/touched.ts';
-import { insertEvent, type NewPlatformEvent, readByEventId } from './event-store.ts';
 import { PLATFORM_EVENT } from './outbox-topics.ts';
 import type { PlatformEventRow } from './platform-event.ts';
 
@@ -36,13 +36,27 @@ export async function createEvent(
     created_by: principal.actor.id,
   };
   const created = await insertEvent(tx, event);
-  if (created === undefined)
-    return requireSame(await readByEventId(tx, event.account_id, event.event_id!), event);
+  if (created === undefined) {
+    const [known] = await tx.query(READ_BY_EVENT_ID, event.account_id, event.event_id!);
+    return requireSame(known, event);
+  }
   await enqueue(tx, PLATFORM_EVENT, {
     event_id: created.id,
     ...(trace !== undefined && { traceparent: formatTraceparent(trace) }),
   });
   return created;
+}
+
+type NewPlatformEvent = Omit<PlatformEventRow, 'created_at'>;
+
+/** Returns undefined if the account has an event with this `event_id`. */
+function insertEvent(tx: Tx, event: NewPlatformEvent): Promise<PlatformEventRow | undefined> {
+  return tx.kysely
+    .insertInto('platform_events')
+    .values({ ...event, data: JSON.stringify(event.data) })
+    .onConflict((on) => on.columns(['account_id', 'event_id']).where('event_id', 'is not', null).doNothing())
+    .returningAll()
+    .executeTakeFirst();
 }
 
 /** Throws ApiError `validation_failed` (area, size) or `missing_field` (one half of a resource). */
@@ -71,3 +85,8 @@ function requireSame(known: PlatformEventRow | undefined, event: NewPlatformEven
 function contentOf({ type, data, resource_type, resource_id }: NewPlatformEvent): string {
   return canonicalJson({ type, data, resource_type, resource_id });
 }
+
+const READ_BY_EVENT_ID = statement<[accountId: string, eventId: string], PlatformEventRow>(
+  'read-platform-event-by-key',
+)`
+    SELECT * FROM platform_events WHERE account_id = $1 AND event_id = $2`;

@@ -5,9 +5,11 @@ import type { Feature } from '../../core/features/feature.ts';
 import type { ErasedPerson, Holdings } from '../../core/resources/holdings.ts';
 import { forgetAnswers } from '../../platform/access/idempotency.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
+import { pages } from '../../platform/db/connection/keyset.ts';
+import { statement } from '../../platform/db/connection/statement.ts';
 import { handle } from '../../platform/db/queue/topic.ts';
 import { eventRoutes } from './event-routes.ts';
-import { blankEventsNaming, purgeEvents, readEvents, readEventsRaisedBy } from './event-store.ts';
+import { purgeEvents, readEvents } from './event-store.ts';
 import { PLATFORM_EVENT } from './outbox-topics.ts';
 import { type PlatformEventRow, presentEvent } from './platform-event.ts';
 
@@ -16,7 +18,8 @@ const holdings: Holdings = {
   erasePerson: eraseFromEvents,
   exportsOfPerson: {
     async *events(db, _files, { account_id, id }) {
-      for await (const rows of readEventsRaisedBy(db, account_id, id)) yield rows.map(presentEvent);
+      const read = (after: string, size: number) => db.query(READ_RAISED_BY, account_id, id, after, size);
+      for await (const rows of pages(500, '', read, (row) => row.id)) yield rows.map(presentEvent);
     },
   },
 };
@@ -66,10 +69,13 @@ async function eraseFromEvents(
   database: Database,
   { accountId, id, texts, signal }: ErasedPerson,
 ): Promise<void> {
+  // The form that the texts have inside a JSON string.
+  const quoted = [id, ...texts].map((text) => JSON.stringify(text).slice(1, -1));
   for (let blanked = EVENTS_AT_ONCE; blanked === EVENTS_AT_ONCE; ) {
     signal.throwIfAborted();
     blanked = await database.transaction(async (tx) => {
-      const ids = await blankEventsNaming(tx, accountId, [id, ...texts], EVENTS_AT_ONCE);
+      const rows = await tx.query(BLANK_NAMING, accountId, quoted, EVENTS_AT_ONCE);
+      const ids = rows.map((row) => row.id);
       await forgetAnswers(tx, ids);
       return ids.length;
     });
@@ -77,3 +83,22 @@ async function eraseFromEvents(
 }
 
 const EVENTS_AT_ONCE = 500;
+
+const READ_RAISED_BY = statement<
+  [accountId: string, actorId: string, after: string, limit: number],
+  PlatformEventRow
+>('read-platform-events-raised-by')`
+    SELECT * FROM platform_events
+    WHERE account_id = $1 AND created_by = $2 AND id > $3 ORDER BY id LIMIT $4`;
+
+// The rows stay, so that a repetition does not bring the data back.
+const BLANK_NAMING = statement<[accountId: string, texts: readonly string[], limit: number], { id: string }>(
+  'blank-platform-events-naming',
+)`
+    UPDATE platform_events SET data = '{}', resource_type = NULL, resource_id = NULL
+    WHERE id IN (
+      SELECT id FROM platform_events e
+      WHERE account_id = $1 AND EXISTS (SELECT FROM unnest($2::text[]) AS text
+        WHERE position(text IN concat_ws(' ', e.data::text, e.resource_id)) > 0)
+      ORDER BY id LIMIT $3 FOR UPDATE)
+    RETURNING id`;

@@ -6,10 +6,10 @@ import type { Version } from '../../contract/protocol/versions.ts';
 import type { ConversationCreated } from '../../core/conversations/outbox-topics.ts';
 import type { Change } from '../../core/events/changes.ts';
 import type { AccountEvent, EventData } from '../../core/features/account-event.ts';
-import type { NodeParts } from '../../core/features/feature.ts';
+import type { NodeParts, SentMessage } from '../../core/features/feature.ts';
 import { readHeads } from '../../core/messages/timeline/timeline-store.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
-import { type MessageWithParts, presentForTeam } from '../../core/resources/message.ts';
+import { presentForTeam } from '../../core/resources/message.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { ownerOf } from '../../platform/engine/frame.ts';
 import { type DomainEvent, microseconds } from '../../platform/engine/publish.ts';
@@ -25,8 +25,7 @@ export interface EventRecorderOptions extends Pick<NodeParts, 'database' | 'dire
   readonly deliverer: Pick<Deliverer, 'deliver'>;
 }
 
-/** A message that entered the timeline. */
-export type RecordedMessage = MessageWithParts & { readonly trace?: TraceContext | undefined };
+type RecordedMessage = Omit<SentMessage, 'rosterVersion'>;
 
 /**
  * Makes a delivery of each committed event for each webhook that wants it. Handlers of the outbox

@@ -36,7 +36,7 @@ export async function markConversationRead(
       settledThrough = last;
       continue;
     }
-    if (moved.isBeforeJoining) return;
+    if (moved.is_before_joining === true) return;
     last = next;
   }
 }

@@ -44,9 +44,9 @@ export function moveAll(
   return tx.query(MOVE_ALL, recipientId, to, from, before, limit);
 }
 
-export interface MovedByReading {
+interface MovedByReading {
   /** The notifications that became `read`. */
-  readonly keys: readonly NotificationKey[];
+  readonly ids: string[] | null;
   /**
    * How many of the range's last numbers were examined: fewer than the range if it is longer or has
    * holes.
@@ -58,7 +58,7 @@ export interface MovedByReading {
    * Whether the messages precede the recipient's first day in the conversation, and so have no
    * notifications for it.
    */
-  readonly isBeforeJoining: boolean;
+  readonly is_before_joining: boolean | null;
 }
 
 /**
@@ -69,11 +69,10 @@ export async function moveRead(
   tx: Tx,
   { actor_id, conversation_id, after, through }: ConversationRead,
   limit: number,
-): Promise<MovedByReading> {
+): Promise<MovedByReading & { readonly keys: readonly NotificationKey[] }> {
   const [row] = await tx.query(MOVE_READ, actor_id, 'read', conversation_id, after, through, limit);
-  const { ids, numbers, first, is_before_joining } = row!;
-  const keys = ids?.map((id) => ({ id, recipient_id: actor_id })) ?? [];
-  return { keys, numbers, first, isBeforeJoining: is_before_joining === true };
+  const keys = row!.ids?.map((id) => ({ id, recipient_id: actor_id })) ?? [];
+  return { ...row!, keys };
 }
 
 /** Returns the reads of these messages by members that have unread notifications of them. */
@@ -126,7 +125,7 @@ const MOVE_READ = statement<
     through: number,
     limit: number,
   ],
-  { ids: string[] | null; numbers: number; first: number | null; is_before_joining: boolean | null }
+  MovedByReading
 >('move-notifications-of-read-messages')`
     WITH page AS MATERIALIZED (
       SELECT m.id, m.sequence, moment_of(m) AS at FROM messages m
