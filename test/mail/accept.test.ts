@@ -4,9 +4,8 @@ import t from 'tap';
 import { derivedId, newId } from '../../src/contract/protocol/ids.ts';
 import { createCustomer } from '../../src/core/accounts/actors.ts';
 import { makeMessageId } from '../../src/features/mail/outgoing/message-ids.ts';
-import { readThread } from '../../src/features/mail/thread-store.ts';
 import { answering, box, openAccepting } from './accepting.ts';
-import { addBridgedCase, addGroup, addInbox } from './fixture.ts';
+import { addBridgedCase, addGroup, addInbox, readThread } from './fixture.ts';
 
 const house = await openAccepting(t);
 const { database, accountId, admin, inbox, key, accept, messagesOf } = house;

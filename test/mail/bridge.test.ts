@@ -7,23 +7,20 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import { isBridged } from '../../src/core/conversations/bridge.ts';
 import { ConversationDirectory } from '../../src/core/conversations/directory.ts';
+import { readMailboxOf } from '../../src/core/resources/mailbox.ts';
 import { type MessageRow, presentMessage } from '../../src/core/resources/message.ts';
 import {
   presentEmail,
   readMailOfMessage,
   readMailsOfConversation,
 } from '../../src/features/mail/mail-store.ts';
-import {
-  isMailboxAddress,
-  readInbox,
-  readMailboxesByAddress,
-} from '../../src/features/mail/mailboxes/mailbox-store.ts';
-import { lockThread, readThread, updateThread } from '../../src/features/mail/thread-store.ts';
+import { readMailboxesByAddress } from '../../src/features/mail/mailboxes/mailbox-store.ts';
+import { lockThread, updateThread } from '../../src/features/mail/thread-store.ts';
 import { Rights } from '../../src/platform/access/rights.ts';
 import { MemoryEngine } from '../../src/platform/engine/memory-engine.ts';
 import { NO_FILES } from '../support/files.ts';
 import { addConversation, createGround } from '../support/timeline.ts';
-import { addBridgedCase, addGroup, addInbox, addMail } from './fixture.ts';
+import { addBridgedCase, addGroup, addInbox, addMail, readThread } from './fixture.ts';
 
 const ground = await createGround(t);
 const { database } = ground;
@@ -70,12 +67,12 @@ t.test('facts are read again once their inbox changes', async (t) => {
 t.test('inboxes are found by their addresses in any letter case, until they are removed', async (t) => {
   const inbox = await addInbox(owner, { address: 'sales@harbor.example' });
   t.strictSame(await readMailboxesByAddress(database, ['SALES@harbor.example', 'x@harbor.example']), [inbox]);
-  t.strictSame(await readInbox(database, inbox.id), inbox);
-  t.equal(await isMailboxAddress(database, ['Sales@Harbor.example']), true);
+  t.strictSame(await readMailboxesByAddress(database, ['Sales@Harbor.example']), [inbox]);
+  t.strictSame(await readMailboxOf(database, owner.accountId, inbox.id), inbox);
   const removed = { deleted_at: new Date().toISOString() };
   await database.kysely.updateTable('inboxes').set(removed).where('id', '=', inbox.id).execute();
   t.strictSame(await readMailboxesByAddress(database, [inbox.address]), []);
-  t.equal(await readInbox(database, inbox.id), undefined);
+  t.equal(await readMailboxOf(database, owner.accountId, inbox.id), undefined);
 });
 
 t.test('a mail as the team sees it', async (t) => {

@@ -10,13 +10,13 @@ import { purgeConversation } from '../../src/features/compliance/purge.ts';
 import { removeOldMails } from '../../src/features/mail/mail-removal.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
 import { removeOldSources } from '../../src/features/mail/purge-store.ts';
-import { readThread, updateThread } from '../../src/features/mail/thread-store.ts';
+import { updateThread } from '../../src/features/mail/thread-store.ts';
 import { ask, downloaded, exported, lines } from '../compliance/export-fixture.ts';
 import { Cases } from '../messages/cases.ts';
 import { startTestApp } from '../support/app.ts';
 import { storedText } from '../support/stored-text.ts';
 import { until } from '../support/until.ts';
-import { addBridgedCase, addInbox, addMail, type BridgedCase } from './fixture.ts';
+import { addBridgedCase, addInbox, addMail, type BridgedCase, readThread } from './fixture.ts';
 
 const app = await startTestApp(t);
 const { demo, database } = app;
@@ -95,10 +95,10 @@ t.test('old mails without a message go, and old sources by the policy for files'
     .set({ created_at: sql<string>`now() - interval '31 days'` })
     .where('id', 'in', ids)
     .execute();
-  await removeOldMails({ database, keepDays: 30 }, signal);
+  await removeOldMails(database, 30, signal);
   t.strictSame(await present([...ids, young.id]), [ids[1], ids[3], ids[4], ids[5], young.id].sort());
 
-  const keys = await database.transaction((tx) => removeOldSources(tx, demo.account_id, 30, 100));
+  const { keys } = await database.transaction((tx) => removeOldSources(tx, demo.account_id, 30, 100));
   t.strictSame(keys, [kept[0]!.mail.source_key], 'not of a held conversation');
   await hold(held.id, 'released');
 });

@@ -5,7 +5,9 @@ import { createConversation } from '../../src/core/conversations/conversation-st
 import type { NewParticipant } from '../../src/core/conversations/participant-store.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
+import type { MailThreadRow } from '../../src/features/mail/thread-store.ts';
 import type { Database } from '../../src/platform/db/connection/database.ts';
+import type { Db } from '../../src/platform/db/connection/handle.ts';
 import type { Schema } from '../../src/platform/db/tables/schema.ts';
 
 /** An account and an actor of it: `demo` of a test app, or a Ground. */
@@ -30,6 +32,15 @@ export function addInbox(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+}
+
+/** The thread of a conversation, or undefined if it was never bridged. */
+export function readThread(db: Db, conversationId: string): Promise<MailThreadRow | undefined> {
+  return db.kysely
+    .selectFrom('mail_threads')
+    .selectAll()
+    .where('conversation_id', '=', conversationId)
+    .executeTakeFirst();
 }
 
 export interface BridgedCase {

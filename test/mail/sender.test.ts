@@ -6,10 +6,10 @@ import t from 'tap';
 import { newId } from '../../src/contract/protocol/ids.ts';
 import type { MailRow } from '../../src/features/mail/mail-store.ts';
 import { readMail } from '../../src/features/mail/mail-store.ts';
+import type { WrittenMail } from '../../src/features/mail/outgoing/compose-mail.ts';
 import { SEND_TIMES } from '../../src/features/mail/outgoing/send-times.ts';
 import { MailSender } from '../../src/features/mail/outgoing/sender.ts';
 import type { MailTransport, Tried } from '../../src/features/mail/outgoing/transport.ts';
-import type { WrittenMail } from '../../src/features/mail/outgoing/written-mail.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
 import { sooner } from '../support/sooner.ts';
 import { createGround, log } from '../support/timeline.ts';
@@ -30,6 +30,10 @@ const ALL_SENT = (recipients: readonly string[]): Tried => ({
 t.beforeEach(async () => {
   await database.kysely.deleteFrom('mails').execute();
 });
+
+const WRITTEN: WrittenMail = {
+  ...{ sender: 'support@harbor.example', subject: 'Ahoy', text: 'ahoy', html: '<p>ahoy', attachments: [] },
+};
 
 t.test('a backlog that hangs is bounded, and another account does not wait for it', async (t) => {
   let [atOnce, most, closed] = [0, 0, 0];
@@ -119,7 +123,7 @@ t.test('a mail that cannot be made is tried again, and no other waits for it', a
     { send: async (_mail, recipients) => ALL_SENT(recipients), close: () => {} },
     async (mail) => {
       if (mail.recipients[0]?.address.startsWith('broken')) throw new Error('cannot be made');
-      return written(mail);
+      return WRITTEN;
     },
   );
   const broken = await add(MINE, 'broken@customers.example');
@@ -136,24 +140,13 @@ t.test('a mail that cannot be made is tried again, and no other waits for it', a
   await sender.close();
 });
 
-function open(transport: MailTransport, reply = async (mail: MailRow) => written(mail)): MailSender {
+function open(transport: MailTransport, reply = async (_: MailRow) => WRITTEN): MailSender {
   const times = { retries: sooner(SEND_TIMES.retries, 1_000), lookEveryMs: 100, leaseMs: 2_000 };
   const sender = new MailSender({
     ...{ database, transport, times, writers: { reply }, metrics: createMetrics(), log },
   });
   t.teardown(() => sender.close());
   return sender;
-}
-
-function written(mail: MailRow): WrittenMail {
-  return {
-    sender: 'support@harbor.example',
-    content: {
-      ...{ rfcId: mail.rfc_id, date: mail.created_at, subject: 'Ahoy', text: 'ahoy', html: '<p>ahoy' },
-      ...{ from: { name: null, address: 'support@harbor.example' }, to: [], cc: [] },
-      ...{ inReplyTo: null, references: [], autoSubmitted: null, attachments: [] },
-    },
-  };
 }
 
 /** A mail that is due. */
@@ -164,6 +157,7 @@ function add(
 ): Promise<MailRow> {
   return addMail(owner, {
     ...{ direction: 'out', purpose: 'reply', status: 'queued', next_try_at: new Date(0).toISOString() },
+    from_address: 'support@harbor.example',
     recipients: JSON.stringify([{ address, kind: 'to', status: 'queued', code: null }]),
     ...fields,
   });

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import t from 'tap';
 import { type Demo, demoFilePath, readDemoFile, seedDemo, writeDemoFile } from '../../src/app/demo.ts';
 import { isValidApiKey, revokeApiKey } from '../../src/core/accounts/keys.ts';
-import { readInbox } from '../../src/features/mail/mailboxes/mailbox-store.ts';
+import { readMailboxOf } from '../../src/core/resources/mailbox.ts';
 import { Tokens } from '../../src/platform/access/tokens.ts';
 import { type Database, openDatabase } from '../../src/platform/db/connection/database.ts';
 import { createLog } from '../../src/platform/log.ts';
@@ -79,7 +79,7 @@ t.test('makes the accounts, people, conversations and agent that demo.json promi
   t.match(supportCase, { audience: 'customer', type: 'group', workflow_status: 'new' });
 
   const { inbox } = demo;
-  t.match(await readInbox(database, inbox.id), { address: 'support@demo.example', account_id: account.id });
+  t.match(await readMailboxOf(database, account.id, inbox.id), { address: 'support@demo.example' });
   const bridged = await kysely
     .selectFrom('conversations')
     .selectAll()

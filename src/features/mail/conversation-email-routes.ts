@@ -1,33 +1,23 @@
 import { notFound } from '../../contract/protocol/errors.ts';
 import { ConversationEmail, Email } from '../../contract/protocol/resources/email.ts';
 import { readableConversation, requireSender } from '../../core/conversations/access.ts';
-import type { ConversationDirectory } from '../../core/conversations/directory.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { readableMessage } from '../../core/messages/reading/readable-message.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
-import { presentMailbox } from '../../core/resources/mailbox.ts';
+import { presentMailbox, readMailboxOf } from '../../core/resources/mailbox.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { defineRoute, type Route } from '../../platform/http/pipeline/route.ts';
 import { presentEmail, readMailOfMessage, readMails } from './mail-store.ts';
-import { readInbox } from './mailboxes/mailbox-store.ts';
 import type { OutgoingOptions } from './outgoing/outgoing.ts';
 import { resendMail } from './outgoing/resend.ts';
 import { threadSubject } from './outgoing/subject.ts';
 import { readNextMail } from './thread-store.ts';
 
-export interface ConversationEmailRoutesOptions {
-  readonly database: Database;
-  readonly directory: ConversationDirectory;
-  readonly files: Downloads;
-  readonly outgoing: Pick<OutgoingOptions, 'hasTransport' | 'onDue'>;
-}
-
 /** Routes for the mails of a case and of its messages (docs/contract.md#email), for the team. */
-export function conversationEmailRoutes({
-  database,
-  directory,
-  files,
-  outgoing,
-}: ConversationEmailRoutesOptions): Route[] {
+export function conversationEmailRoutes(
+  { database, directory, store: files }: Pick<NodeParts, 'database' | 'directory' | 'store'>,
+  outgoing: Pick<OutgoingOptions, 'hasTransport' | 'onDue'>,
+): Route[] {
   const common = { since: '1.2.harbor', permission: 'messaging:read', status: 200 } as const;
   return [
     defineRoute({
@@ -39,7 +29,7 @@ export function conversationEmailRoutes({
       response: ConversationEmail,
       async handle({ principal, params }) {
         const { id } = await readableConversation(directory, principal, params.id!);
-        return conversationEmail(database, files, id);
+        return conversationEmail(database, files, principal.accountId, id);
       },
     }),
     defineRoute({
@@ -83,11 +73,12 @@ export function conversationEmailRoutes({
 async function conversationEmail(
   database: Database,
   files: Downloads,
+  accountId: string,
   id: string,
 ): Promise<ConversationEmail> {
   const next = (await readNextMail(database, id))!;
   const [inbox, mails] = await Promise.all([
-    next.inbox_id === null ? undefined : readInbox(database, next.inbox_id),
+    next.inbox_id === null ? undefined : readMailboxOf(database, accountId, next.inbox_id),
     readMails(
       database,
       [next.last_out_id, next.last_in_id].filter((mailId) => mailId !== null),

@@ -22,16 +22,16 @@ import {
 import { mailboxRoutes } from './mailboxes/mailbox-routes.ts';
 import { insertMailbox } from './mailboxes/mailbox-store.ts';
 import { EMAIL_RECEIVED } from './outbox-topics.ts';
-import { DigestMails, writeDigest } from './outgoing/digest-mails.ts';
+import { addressesOf, type MailWriter } from './outgoing/compose-mail.ts';
+import { openDigestMails, writeDigest } from './outgoing/digest-mails.ts';
 import { fileLinkRoutes } from './outgoing/file-link-routes.ts';
 import { FileLinks } from './outgoing/file-links.ts';
 import { type MailKey, openMailKey } from './outgoing/mail-key.ts';
 import { makeReply } from './outgoing/outgoing.ts';
-import { SEND_TIMES, type SendTimes } from './outgoing/send-times.ts';
+import { SEND_TIMES } from './outgoing/send-times.ts';
 import { MailSender } from './outgoing/sender.ts';
 import { type DkimOptions, SmtpTransport } from './outgoing/transport.ts';
 import { writeReply } from './outgoing/write-reply.ts';
-import type { MailWriter } from './outgoing/written-mail.ts';
 import { parseMail } from './reading/parse-mail.ts';
 import { updateThread } from './thread-store.ts';
 import { ImapPoller } from './transports/imap-poller.ts';
@@ -53,7 +53,7 @@ const readEmailData: ReadEventData = async ({ database, files }, ids) => {
 export const mail: Feature = mailBy(SEND_TIMES);
 
 /** Tests pass shorter times. */
-export function mailBy(times: SendTimes): Feature {
+export function mailBy(times: typeof SEND_TIMES): Feature {
   return {
     eventData: { 'email.received': readEmailData },
     holdings,
@@ -61,22 +61,19 @@ export function mailBy(times: SendTimes): Feature {
     demo: { inbox: insertMailbox, mailed: updateThread },
     open: (node) => ({
       async join(core) {
-        const { config, database, store, directory, disposer, log } = node;
+        const { config, database, store, disposer } = node;
         const key = await openMailKey(database);
         const { outgoing, links, drain } = await openSender(node, times, key);
-        const removal = openMailRemoval({ database, keepDays: config.mailDays, log });
+        const removal = openMailRemoval(node);
         disposer.add('removal of mails', removal, (it) => it.close());
         const intake = openIntake(node, core, key);
         const domains = { domains: config.mailDomains, isAny: config.registration === 'closed' };
         return {
           ...intake,
           routes: {
-            messages: [
-              ...conversationEmailRoutes({ database, directory, files: store, outgoing }),
-              ...mailboxRoutes({ database, domains }),
-            ],
+            messages: [...conversationEmailRoutes(node, outgoing), ...mailboxRoutes(database, domains)],
           },
-          publicRoutes: { ...fileLinkRoutes(links, { database, store }), ...intake.publicRoutes },
+          publicRoutes: { ...fileLinkRoutes(links, node), ...intake.publicRoutes },
           handlers: [
             handle(EMAIL_DUE, (due) => makeReply(outgoing, due)),
             handle(EMAIL_RECEIVED, async ({ mail_id }, isRepeated) => {
@@ -115,13 +112,10 @@ function receivedEvent({
   };
 }
 
-async function openSender(
-  { config, database, store, urls, metrics, log, disposer }: NodeParts,
-  times: SendTimes,
-  key: MailKey,
-) {
-  const links = new FileLinks({ key, baseUrl: () => urls.public });
-  const reply: MailWriter = (mail) => writeReply({ database, store, key, links }, mail);
+async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKey) {
+  const { config, database, urls, metrics, log, disposer } = node;
+  const links = new FileLinks({ secret: key, baseUrl: () => urls.public });
+  const reply: MailWriter = (mail) => writeReply(node, key, links, mail);
   const { smtpUrl } = config;
   let sender: MailSender | undefined;
   if (smtpUrl !== null) {
@@ -133,12 +127,12 @@ async function openSender(
     const writers = { reply, digest: (mail: MailRow) => writeDigest(database, mail) };
     const running = new MailSender({ database, transport, times, writers, metrics, log });
     sender = disposer.add('mail that goes out', running, (it) => it.close());
-    const digests = new DigestMails({ database, from: config.mailFrom, onDue: () => running.wake(), log });
+    const digests = openDigestMails(node, () => running.wake());
     disposer.add('mails of digests', digests, (it) => it.close());
   }
   const onDue = async (mailId: string) => {
     if (sender !== undefined) sender.wake();
-    else if (config.demo) await show({ database, log, reply }, mailId);
+    else if (config.demo) await show(node, reply, mailId);
   };
   const outgoing = { database, key, hasTransport: sender !== undefined, onDue };
   return { outgoing, links, drain: async (ms: number) => sender?.drain(ms) };
@@ -231,13 +225,12 @@ async function readDkim({ dkim }: NodeParts['config']): Promise<DkimOptions | nu
 }
 
 /** Logs a mail instead of sending it, because the demo account has no SMTP server. */
-async function show(
-  { database, log, reply }: Pick<NodeParts, 'database' | 'log'> & { readonly reply: MailWriter },
-  mailId: string,
-): Promise<void> {
+async function show({ database, log }: NodeParts, reply: MailWriter, mailId: string): Promise<void> {
   const mail = await readMail(database, mailId);
-  const written = mail && (await reply(mail));
-  if (written === undefined || 'unsent' in written) return;
-  const { from, to, cc, subject, text } = written.content;
-  log.info({ from: from.address, to, cc, subject, text }, 'mail stays here: PARLEY_SMTP_URL is not set');
+  if (mail === undefined) return;
+  const written = await reply(mail);
+  if ('unsent' in written) return;
+  const { subject, text } = written;
+  const [from, to, cc] = [mail.from_address, addressesOf(mail, 'to'), addressesOf(mail, 'cc')];
+  log.info({ from, to, cc, subject, text }, 'mail stays here: PARLEY_SMTP_URL is not set');
 }

@@ -20,16 +20,8 @@ export const holdings: Holdings = {
       exported: 'emails',
     },
   },
-  async purgeConversation(tx, conversationId, limit) {
-    const { deleted, keys } = await deleteMailsOfConversation(tx, conversationId, limit);
-    return { rows: deleted, keys };
-  },
-  expire: {
-    async files(tx, accountId, days, limit) {
-      const keys = await removeOldSources(tx, accountId, days, limit);
-      return { rows: keys.length, keys };
-    },
-  },
+  purgeConversation: deleteMailsOfConversation,
+  expire: { files: removeOldSources },
   readAges: async (db, accountId) => ({ files: await readSourceAge(db, accountId) }),
   async copiesOf(tx, messageId) {
     const mail = await readMailOfMessage(tx, messageId);

@@ -1,37 +1,29 @@
 import { withdrawUploads } from '../../core/attachments/uploads.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import type { Database } from '../../platform/db/connection/database.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
 import { deleteMailsWithoutMessage } from './purge-store.ts';
 
-export interface MailRemovalOptions {
-  readonly database: Database;
-  /** Days for which mails without a message are kept. */
-  readonly keepDays: number;
-  readonly log: Logger;
-}
-
 /** Returns the loop that removes old mails without a message. It may run on all nodes at once. */
-export function openMailRemoval(options: MailRemovalOptions): Loop {
+export function openMailRemoval({ database, config, log }: NodeParts): Loop {
   return new Loop({
     intervalMs: REMOVE_EVERY_MS,
-    run: (signal) => removeOldMails(options, signal),
-    onError: (error) => options.log.warn({ err: error }, 'removing old mails failed'),
+    run: (signal) => removeOldMails(database, config.mailDays, signal),
+    onError: (error) => log.warn({ err: error }, 'removing old mails failed'),
   });
 }
 
-/**
- * Removes old mails without a message; the others go with theirs (features/compliance/purge.ts).
- */
+/** Removes old mails without a message; the others go with theirs. */
 export async function removeOldMails(
-  { database, keepDays }: Pick<MailRemovalOptions, 'database' | 'keepDays'>,
+  database: Database,
+  keepDays: number,
   signal: AbortSignal,
 ): Promise<void> {
   for (let isMore = true; isMore && !signal.aborted; ) {
     isMore = await database.transaction(async (tx) => {
-      const { deleted, keys } = await deleteMailsWithoutMessage(tx, keepDays, REMOVED_AT_ONCE);
+      const { rows, keys } = await deleteMailsWithoutMessage(tx, keepDays, REMOVED_AT_ONCE);
       await withdrawUploads(tx, keys);
-      return deleted === REMOVED_AT_ONCE;
+      return rows === REMOVED_AT_ONCE;
     });
   }
 }

@@ -1,43 +1,37 @@
+import type { RemovedRows } from '../../core/resources/holdings.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
-
-/** The result of a deletion of mails. */
-export interface DeletedMails {
-  readonly deleted: number;
-  /** The keys of their sources. */
-  readonly keys: readonly string[];
-}
+import type { MailRow } from './mail-store.ts';
 
 /** Deletes mails of a conversation that is purged as a whole, including those without a message. */
 export async function deleteMailsOfConversation(
   tx: Tx,
   conversationId: string,
   limit: number,
-): Promise<DeletedMails> {
-  const rows = await tx.query(DELETE_OF_CONVERSATION, conversationId, limit);
-  return { deleted: rows.length, keys: keysOf(rows) };
+): Promise<RemovedSources> {
+  return removed(await tx.query(DELETE_OF_CONVERSATION, conversationId, limit));
 }
 
 /**
  * Deletes mails without a message that are no longer tried and are older than this: digests,
  * bounces and ignored mail. Those of conversations under legal hold stay.
  */
-export async function deleteMailsWithoutMessage(tx: Tx, days: number, limit: number): Promise<DeletedMails> {
-  const rows = await tx.query(DELETE_WITHOUT_MESSAGE, days, limit);
-  return { deleted: rows.length, keys: keysOf(rows) };
+export async function deleteMailsWithoutMessage(
+  tx: Tx,
+  days: number,
+  limit: number,
+): Promise<RemovedSources> {
+  return removed(await tx.query(DELETE_WITHOUT_MESSAGE, days, limit));
 }
 
-/**
- * Removes the references to older sources of an account and returns their keys. Those of
- * conversations under legal hold stay.
- */
+/** Removes the references to older sources of an account, except in held conversations. */
 export async function removeOldSources(
   tx: Tx,
   accountId: string,
   days: number,
   limit: number,
-): Promise<string[]> {
-  return keysOf(await tx.query(REMOVE_OLD_SOURCES, accountId, days, limit));
+): Promise<RemovedSources> {
+  return removed(await tx.query(REMOVE_OLD_SOURCES, accountId, days, limit));
 }
 
 /** Returns the age in seconds of an account's oldest source without a hold, or null if none. */
@@ -46,12 +40,12 @@ export async function readSourceAge(db: Db, accountId: string): Promise<number |
   return row?.age ?? null;
 }
 
-interface SourceRow {
-  readonly source_key: string | null;
-}
+type SourceRow = Pick<MailRow, 'source_key'>;
 
-function keysOf(rows: readonly SourceRow[]): string[] {
-  return rows.flatMap(({ source_key }) => source_key ?? []);
+type RemovedSources = Required<Pick<RemovedRows, 'rows' | 'keys'>>;
+
+function removed(rows: readonly SourceRow[]): RemovedSources {
+  return { rows: rows.length, keys: rows.flatMap(({ source_key }) => source_key ?? []) };
 }
 
 const DELETE_OF_CONVERSATION = statement<[conversationId: string, limit: number], SourceRow>(

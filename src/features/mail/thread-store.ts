@@ -1,28 +1,27 @@
-import { type Selectable, sql, type UpdateObject } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { IS_MEMBER } from '../../core/resources/participant.ts';
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import type { Schema } from '../../platform/db/tables/schema.ts';
 
-/**
- * The start of the next mail of a bridged case. It is made with the case
- * (core/conversations/conversation-store.ts).
- */
+/** The start of the next mail of a bridged case, with which it is made. */
 export type MailThreadRow = Selectable<Schema['mail_threads']>;
 
-export type MailThreadChange = Omit<UpdateObject<Schema, 'mail_threads'>, 'conversation_id' | 'updated_at'>;
-
-/** Returns undefined for a conversation that was never bridged. */
-export function readThread(db: Db, conversationId: string): Promise<MailThreadRow | undefined> {
-  return threadOf(db, conversationId).executeTakeFirst();
-}
-
-/** Like `readThread`, but locks the row until the transaction ends. */
+/** Locks the thread until the transaction ends. Undefined: the conversation was never bridged. */
 export function lockThread(tx: Tx, conversationId: string): Promise<MailThreadRow | undefined> {
-  return threadOf(tx, conversationId).forUpdate().executeTakeFirst();
+  return tx.kysely
+    .selectFrom('mail_threads')
+    .selectAll()
+    .where('conversation_id', '=', conversationId)
+    .forUpdate()
+    .executeTakeFirst();
 }
 
-export async function updateThread(tx: Tx, conversationId: string, change: MailThreadChange): Promise<void> {
+export async function updateThread(
+  tx: Tx,
+  conversationId: string,
+  change: Partial<Pick<MailThreadRow, 'subject' | 'cc' | 'last_in_id' | 'last_out_id'>>,
+): Promise<void> {
   await tx.kysely
     .updateTable('mail_threads')
     .set({ ...change, updated_at: sql<string>`later_than(updated_at)` })
@@ -31,16 +30,13 @@ export async function updateThread(tx: Tx, conversationId: string, change: MailT
 }
 
 /** The next mail of a conversation, unless its message states otherwise. */
-export interface NextMailRow {
+export interface NextMailRow extends Pick<MailThreadRow, 'cc' | 'last_in_id' | 'last_out_id'> {
   /** Null if the inbox was removed or never existed. */
   readonly inbox_id: string | null;
   readonly title: string | null;
   readonly account_name: string;
   readonly thread_subject: string | null;
   readonly to: readonly string[];
-  readonly cc: readonly string[];
-  readonly last_in_id: string | null;
-  readonly last_out_id: string | null;
 }
 
 /** Returns undefined if there is no such conversation. */
@@ -70,7 +66,3 @@ const READ_NEXT_MAIL = statement<[conversationId: string], NextMailRow>('read-ne
       LEFT JOIN mail_threads t ON t.conversation_id = c.id
       LEFT JOIN mails l ON l.id = t.last_in_id
     WHERE c.id = $1`;
-
-function threadOf(db: Db, conversationId: string) {
-  return db.kysely.selectFrom('mail_threads').selectAll().where('conversation_id', '=', conversationId);
-}

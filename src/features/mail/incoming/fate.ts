@@ -3,12 +3,12 @@ import { createCustomer, findCustomer } from '../../../core/accounts/actors.ts';
 import { enqueueSystemEvent } from '../../../core/conversations/outbox-topics.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { withoutTag } from '../mailboxes/mailbox-address.ts';
-import { isMailboxAddress } from '../mailboxes/mailbox-store.ts';
+import { readMailboxesByAddress } from '../mailboxes/mailbox-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
 import { readMessageId } from '../outgoing/message-ids.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { ADDRESS } from '../transports/recipients.ts';
-import { type AutomaticSign, automaticSign, IS_NOTED } from './automatic.ts';
+import { automaticSign, IS_NOTED } from './automatic.ts';
 import { noteBounce } from './bounces.ts';
 import {
   type IncomingChange,
@@ -53,7 +53,10 @@ export async function decideFate(
   const senders = cases.length === 0 ? [] : await readSenders(tx, cases, address);
   const isForged = verdict.result === 'fail';
   const userId = await readUserIdByAddress(tx, inbox.account_id, address);
-  if (userId !== undefined) return noteOf({ userId, cases, senders, sign, isForged });
+  if (userId !== undefined) {
+    if (sign !== undefined) return ignored(sign, 'automatic');
+    return isForged ? ignored('unverified', 'note') : noteOf(userId, cases, senders);
+  }
   // Also for mail that falsely claims to be from a blocked customer: it would open a case.
   if (await isAddressBlocked(tx, inbox.account_id, address)) return ignored('blocked');
   const customer = isForged ? undefined : firstOf(cases, senders, 'customer');
@@ -135,7 +138,8 @@ function unreadableSender({ mail }: Arrival): string | undefined {
  */
 async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
   const from = mail.from?.address;
-  if (from !== undefined && (await isMailboxAddress(tx, [from, withoutTag(from)]))) return true;
+  const inboxes = from === undefined ? [] : await readMailboxesByAddress(tx, [from, withoutTag(from)]);
+  if (inboxes.length > 0) return true;
   if (mail.rfcId === null) return false;
   return (
     readMessageId(key, mail.rfcId) !== undefined || isOwnMail(tx, inbox.account_id, storable(mail.rfcId))
@@ -146,21 +150,7 @@ async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<b
  * A team member who answers by mail writes a note into a case that the member takes part in. It
  * never becomes a message as or to a customer, which would reveal the person behind the group.
  */
-function noteOf({
-  userId,
-  cases,
-  senders,
-  sign,
-  isForged,
-}: {
-  readonly userId: string;
-  readonly cases: readonly string[];
-  readonly senders: readonly SenderInCase[];
-  readonly sign: AutomaticSign | undefined;
-  readonly isForged: boolean;
-}): Fate {
-  if (sign !== undefined) return ignored(sign, 'automatic');
-  if (isForged) return ignored('unverified', 'note');
+function noteOf(userId: string, cases: readonly string[], senders: readonly SenderInCase[]): Fate {
   const own = senders.filter(({ actor_id, role }) => actor_id === userId && role !== 'viewer');
   const member = firstOf(cases, own, 'user');
   return member === undefined ? ignored('team_member', 'note') : { ...entering(member), purpose: 'note' };

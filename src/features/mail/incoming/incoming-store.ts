@@ -1,12 +1,12 @@
 import { type Insertable, sql, type Updateable } from 'kysely';
 import { isBlockedByTeam } from '../../../core/resources/actor.ts';
-import { IS_MEMBER } from '../../../core/resources/participant.ts';
+import type { MailboxRow } from '../../../core/resources/mailbox.ts';
+import { IS_MEMBER, type ParticipantRow } from '../../../core/resources/participant.ts';
 import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
-import { HEAD_COLUMNS, type MailHead } from '../mail-store.ts';
-
-export type NewIncomingMail = Omit<Insertable<Schema['mails']>, 'direction' | 'status' | 'purpose'>;
+import { HEAD_COLUMNS, type MailHead, type MailRow } from '../mail-store.ts';
+import type { NamedMail } from '../outgoing/message-ids.ts';
 
 /** The facts of an incoming mail after its fate was decided. */
 export type IncomingChange = Pick<
@@ -25,7 +25,10 @@ export type IncomingChange = Pick<
  * Inserts an undecided incoming mail. Returns false if a row with its id exists, after waiting for
  * the transaction that wrote it.
  */
-export async function insertIncoming(tx: Tx, mail: NewIncomingMail): Promise<boolean> {
+export async function insertIncoming(
+  tx: Tx,
+  mail: Omit<Insertable<Schema['mails']>, 'direction' | 'status' | 'purpose'>,
+): Promise<boolean> {
   const inserted = await tx.kysely
     .insertInto('mails')
     .values({ ...mail, direction: 'in', status: 'received', purpose: 'message' })
@@ -54,15 +57,9 @@ export function writeIncoming(tx: Tx, id: string, change: IncomingChange): Promi
     .executeTakeFirstOrThrow();
 }
 
-/** A participant of a case with an address of the sender. */
-export interface SenderInCase {
-  readonly conversation_id: string;
-  readonly actor_id: string;
-  readonly type: 'customer' | 'user';
-  readonly role: string;
-}
+/** A participant of a case with an address of the sender: a customer or a user. */
+export type SenderInCase = Pick<ParticipantRow, 'conversation_id' | 'actor_id' | 'type' | 'role'>;
 
-/** Returns the participants, customers or users, of these conversations with this address. */
 export function readSenders(
   db: Db,
   conversationIds: readonly string[],
@@ -86,35 +83,23 @@ export async function isAddressBlocked(db: Db, accountId: string, address: strin
   return (await db.query(FIND_BLOCKED, accountId, address)).length > 0;
 }
 
-/** The conversation and the mail that one of our Message-IDs or bounce addresses names. */
-export interface NamedCase {
-  /** Null if the name contains only the mail. */
-  readonly conversationId: string | null;
-  readonly mailId: string;
-}
-
 /** The inbox that the mail came to. Only its cases are searched. */
-interface CasePlace {
-  readonly account_id: string;
-  readonly id: string;
-}
+type CasePlace = Pick<MailboxRow, 'account_id' | 'id'>;
 
-/** Returns the open cases of the inbox that these name, in their order. */
+/** Returns the open cases of the inbox that our Message-IDs and bounce addresses name, in order. */
 export async function readNamedCases(
   db: Db,
   inbox: CasePlace,
-  named: readonly NamedCase[],
+  named: readonly NamedMail[],
 ): Promise<string[]> {
   if (named.length === 0) return [];
-  const conversationIds = named.map(({ conversationId }) => conversationId ?? '');
+  const conversationIds = named.map(({ conversationId }) => conversationId);
   const mailIds = named.map(({ mailId }) => mailId);
   const rows = await db.query(READ_NAMED, inbox.account_id, inbox.id, conversationIds, mailIds);
   return rows.map(({ id }) => id);
 }
 
-/**
- * Returns the open cases of the inbox for mails with these Message-IDs, in the order of the ids.
- */
+/** Returns the open cases of the inbox for mails with these Message-IDs, in their order. */
 export async function readThreadedCases(
   db: Db,
   inbox: CasePlace,
@@ -126,10 +111,7 @@ export async function readThreadedCases(
 }
 
 /** A mail of the inbox that a report is about. */
-export interface ReturnedMail {
-  readonly id: string;
-  readonly conversation_id: string | null;
-  readonly rfc_id: string;
+export interface ReturnedMail extends Pick<MailRow, 'id' | 'conversation_id' | 'rfc_id'> {
   /** Milliseconds until its next try, or null if it is not tried any more. */
   readonly ms_left: number | null;
 }

@@ -1,10 +1,10 @@
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { readBounceAddress } from '../outgoing/bounce-address.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
-import { readMessageId } from '../outgoing/message-ids.ts';
+import { type NamedMail, readMessageId } from '../outgoing/message-ids.ts';
 import type { Arrival } from '../transports/intake.ts';
 import { DELIVERED, MAX_ADDRESSES } from '../transports/recipients.ts';
-import { type NamedCase, readNamedCases, readThreadedCases } from './incoming-store.ts';
+import { readNamedCases, readThreadedCases } from './incoming-store.ts';
 
 /**
  * Returns the open cases of the inbox that a mail answers, likeliest first: those of our own
@@ -18,10 +18,10 @@ export async function findCases(
   { inbox, envelope, mail }: Pick<Arrival, 'inbox' | 'envelope' | 'mail'>,
 ): Promise<string[]> {
   const rfcIds = [...new Set([mail.inReplyTo ?? [], [...mail.references].reverse()].flat())];
-  const named: NamedCase[] = rfcIds.flatMap((id) => readMessageId(key, id) ?? []);
-  // Absence notes go to the return path, often without naming the mail that they answer.
+  const named: NamedMail[] = rfcIds.flatMap((id) => readMessageId(key, id) ?? []);
+  // Absence notes go to the return path, which names no case, and often name no mail themselves.
   const bounced = bouncedMail(key, { envelope, mail });
-  if (bounced !== undefined) named.push({ conversationId: null, mailId: bounced });
+  if (bounced !== undefined) named.push({ conversationId: '', mailId: bounced });
   const found = [
     ...(await readNamedCases(tx, inbox, named)),
     ...(await readThreadedCases(tx, inbox, rfcIds)),

@@ -1,13 +1,11 @@
 import { notFound } from '../../../contract/protocol/errors.ts';
 import { ListOf } from '../../../contract/protocol/lists.ts';
-import type { AuditAction } from '../../../contract/protocol/resources/audit-event.ts';
 import { CreateInboxBody, Inbox, UpdateInboxBody } from '../../../contract/protocol/resources/inbox.ts';
 import { keyOf } from '../../../core/accounts/account-list.ts';
-import { audit } from '../../../core/audit/audit.ts';
+import { auditAccount } from '../../../core/audit/audit.ts';
 import { findAssignable } from '../../../core/conversations/assignable.ts';
 import { hasGroup } from '../../../core/conversations/conversation-store.ts';
 import { type MailboxRow, presentMailbox, readMailboxOf } from '../../../core/resources/mailbox.ts';
-import type { Principal } from '../../../platform/access/principal.ts';
 import type { Database } from '../../../platform/db/connection/database.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { defineList, readPage, SearchQuery, toList } from '../../../platform/http/pipeline/pagination.ts';
@@ -15,16 +13,8 @@ import { defineRoute, type Route } from '../../../platform/http/pipeline/route.t
 import { type MailboxDomains, readMailboxAddress } from './mailbox-address.ts';
 import { deleteMailbox, insertMailbox, lockMailbox, MAILBOXES, updateMailbox } from './mailbox-store.ts';
 
-export interface MailboxRoutesOptions {
-  readonly database: Database;
-  readonly domains: MailboxDomains;
-}
-
-/**
- * Routes for inboxes (docs/contract.md#inboxes). Members read them, admins change them. Closed to
- * agents.
- */
-export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Route[] {
+/** Routes for inboxes (docs/contract.md#inboxes), closed to agents. */
+export function mailboxRoutes(database: Database, domains: MailboxDomains): Route[] {
   const common = { since: '1.2.harbor', agents: false } as const;
   return [
     defineRoute({
@@ -49,7 +39,7 @@ export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Rout
           address,
           ...references,
         });
-        await record(tx, principal, 'inbox.created', row, { address });
+        await auditAccount(tx, principal, 'inbox.created', { inbox_id: row.id, address });
         return presentMailbox(row);
       },
     }),
@@ -107,7 +97,8 @@ export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Rout
         const changed = (['name', 'address', 'group_id', 'assignee_id'] as const).filter(
           (field) => row[field] !== before[field],
         );
-        if (changed.length > 0) await record(tx, principal, 'inbox.updated', row, { fields: changed });
+        if (changed.length > 0)
+          await auditAccount(tx, principal, 'inbox.updated', { inbox_id: row.id, fields: changed });
         return presentMailbox(row);
       },
     }),
@@ -122,7 +113,7 @@ export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Rout
       response: Inbox,
       async change(tx, { principal, params }) {
         const row = await deleteMailbox(tx, await lockMailbox(tx, principal.accountId, params.id!));
-        await record(tx, principal, 'inbox.deleted', row, { address: row.address });
+        await auditAccount(tx, principal, 'inbox.deleted', { inbox_id: row.id, address: row.address });
         return presentMailbox(row);
       },
     }),
@@ -131,20 +122,14 @@ export function mailboxRoutes({ database, domains }: MailboxRoutesOptions): Rout
 
 const LIST = defineList('inboxes', ['time', 'text']);
 
-interface References {
-  readonly group_id?: string | null | undefined;
-  readonly assignee_id?: string | null | undefined;
-}
+type References = Partial<Pick<MailboxRow, 'group_id' | 'assignee_id'>>;
 
-/**
- * Returns the columns of the given fields. Throws ApiError for resources that the account does not
- * have.
- */
+/** Returns the given columns. Throws ApiError for resources that the account does not have. */
 async function readReferences(
   tx: Tx,
   accountId: string,
   { group_id, assignee_id }: References,
-): Promise<{ group_id?: string | null; assignee_id?: string | null }> {
+): Promise<References> {
   if (group_id && !(await hasGroup(tx, accountId, group_id))) throw notFound('group', 'group_id');
   return {
     ...(group_id !== undefined && { group_id }),
@@ -152,20 +137,4 @@ async function readReferences(
       assignee_id: assignee_id && (await findAssignable(tx, accountId, assignee_id)).id,
     }),
   };
-}
-
-async function record(
-  tx: Tx,
-  { accountId, actor }: Principal,
-  action: AuditAction,
-  { id }: MailboxRow,
-  details: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await audit(tx, {
-    accountId,
-    conversationId: null,
-    actorId: actor.id,
-    action,
-    details: { inbox_id: id, ...details },
-  });
 }

@@ -39,15 +39,12 @@ export function lockMailbox(tx: Tx, accountId: string, id: string): Promise<Mail
     .executeTakeFirstOrThrow(() => notFound('inbox', 'id'));
 }
 
-export type InboxChange = Pick<
-  UpdateObject<Schema, 'inboxes'>,
-  'name' | 'address' | 'group_id' | 'assignee_id'
->;
-
-/**
- * Changes a locked inbox; equal values change nothing. Throws `resource_exists` (param address).
- */
-export async function updateMailbox(tx: Tx, inbox: MailboxRow, change: InboxChange): Promise<MailboxRow> {
+/** Changes a locked inbox unless all values are equal. Throws `resource_exists` (param address). */
+export async function updateMailbox(
+  tx: Tx,
+  inbox: MailboxRow,
+  change: Partial<Pick<MailboxRow, 'name' | 'address' | 'group_id' | 'assignee_id'>>,
+): Promise<MailboxRow> {
   const isSame = Object.entries(change).every(([name, value]) => inbox[name as keyof MailboxRow] === value);
   return isSame ? inbox : write(tx, inbox, change);
 }
@@ -57,29 +54,12 @@ export function deleteMailbox(tx: Tx, inbox: MailboxRow): Promise<MailboxRow> {
   return write(tx, inbox, { deleted_at: sql<string>`clock_timestamp()` });
 }
 
-/** Returns an inbox of any account, or undefined if it does not exist or was removed. */
-export async function readInbox(db: Db, id: string): Promise<MailboxRow | undefined> {
-  const [row] = await db.query(READ_MAILBOX, id);
-  return row;
-}
-
-/**
- * Returns the inboxes of any account with one of these addresses, ignoring case. An address has at
- * most one inbox.
- */
+/** Returns the inboxes of any account with these addresses, ignoring case: one each at most. */
 export function readMailboxesByAddress(db: Db, addresses: readonly string[]): Promise<MailboxRow[]> {
   return db.query(
     READ_BY_ADDRESS,
     addresses.map((address) => address.toLowerCase()),
   );
-}
-
-/**
- * Returns whether one of these addresses is that of an inbox of any account. Mail from there is a
- * machine's.
- */
-export async function isMailboxAddress(db: Db, addresses: readonly string[]): Promise<boolean> {
-  return (await readMailboxesByAddress(db, addresses)).length > 0;
 }
 
 /** The inboxes of an account, newest first; searched by their names and addresses. */
@@ -111,9 +91,6 @@ async function write(
   await enqueueRightsChanged(tx, [id]);
   return row;
 }
-
-const READ_MAILBOX = statement<[id: string], MailboxRow>('read-inbox')`
-    SELECT * FROM inboxes WHERE id = $1 AND deleted_at IS NULL`;
 
 const READ_BY_ADDRESS = statement<[addresses: readonly string[]], MailboxRow>('read-inboxes-by-address')`
     SELECT * FROM inboxes WHERE lower(address) = ANY($1) AND deleted_at IS NULL ORDER BY created_at, id`;

@@ -1,65 +1,64 @@
 import { Readable } from 'node:stream';
 import type { SendMailOptions } from 'nodemailer';
+import type { MailText } from '../../../core/features/feature.ts';
 import { oneLine } from '../../../core/resources/plain-text.ts';
+import type { Tx } from '../../../platform/db/connection/handle.ts';
+import type { MailRow } from '../mail-store.ts';
 
-/** The content of a mail. */
-export interface MailContent {
-  /** Without brackets. */
-  readonly rfcId: string;
-  /** ISO 8601. */
-  readonly date: string;
-  readonly from: { readonly name: string | null; readonly address: string };
-  readonly to: readonly string[];
-  readonly cc: readonly string[];
-  readonly subject: string;
-  /** Without brackets. */
-  readonly inReplyTo: string | null;
-  /** Without brackets, oldest first. */
-  readonly references: readonly string[];
-  /**
-   * Marks mail that a machine wrote (RFC 3834), so that no other machine answers it; null for a
-   * person's.
-   */
-  readonly autoSubmitted: 'auto-replied' | 'auto-generated' | null;
-  readonly text: string;
-  readonly html: string;
-  readonly attachments: readonly MailAttachment[];
-}
-
-export interface MailAttachment {
-  readonly filename: string;
-  readonly contentType: string;
-  /** Called when sending reaches this file. */
-  readonly read: () => AsyncIterable<Buffer>;
-}
-
-/** `recipients` are those of this try, without those that have the mail. Bounces go to `sender`. */
-export interface MailEnvelope {
+/** What a try writes into a mail; the rest is in its row. */
+export interface MailContent extends MailText {
+  /** Where bounces go. */
   readonly sender: string;
-  readonly recipients: readonly string[];
+  readonly attachments: readonly {
+    readonly filename: string;
+    readonly contentType: string;
+    /** Called when sending reaches this file. */
+    readonly read: () => AsyncIterable<Buffer>;
+  }[];
 }
 
 /**
- * Returns a mail for nodemailer, which folds and encodes its headers. It names the account and the
- * persona, but not the author, the message or this server.
+ * A complete mail at the time of a try, or the reason why it is not sent now: `canceled` mail will
+ * not be sent, `deferred` mail may be sent later.
  */
-export function composeMail(content: MailContent, { sender, recipients }: MailEnvelope): SendMailOptions {
-  const { from, autoSubmitted } = content;
+export type WrittenMail = (
+  | MailContent
+  | { readonly unsent: 'canceled' | 'deferred'; readonly reason: string }
+) & {
+  /** Called in the transaction that ends the mail. */
+  readonly onEnd?: (tx: Tx) => Promise<void>;
+};
+
+/** Writes a mail from stored data, at each try. */
+export type MailWriter = (mail: MailRow) => Promise<WrittenMail>;
+
+/**
+ * Returns a mail for nodemailer, which folds and encodes its headers. It names the account and the
+ * persona, but not the author, the message or this server. `recipients` are those of this try,
+ * without those that have the mail.
+ */
+export function composeMail(
+  mail: MailRow,
+  { sender, subject, text, html, attachments }: MailContent,
+  recipients: readonly string[],
+): SendMailOptions {
+  const named = (kind: 'to' | 'cc') => addressesOf(mail, kind).map((address) => ({ name: '', address }));
+  // Marks mail that a machine wrote (RFC 3834), so that no other machine answers it.
+  const submitted = mail.purpose === 'digest' ? 'auto-generated' : 'auto-replied';
   return {
     envelope: { from: sender, to: [...recipients] },
-    from: { name: oneLine(from.name ?? ''), address: from.address },
-    to: content.to.map((address) => ({ name: '', address })),
-    cc: content.cc.map((address) => ({ name: '', address })),
-    subject: oneLine(content.subject),
-    messageId: `<${content.rfcId}>`,
-    date: new Date(content.date),
-    ...(content.inReplyTo !== null && { inReplyTo: `<${content.inReplyTo}>` }),
-    ...(content.references.length > 0 && { references: content.references.map((id) => `<${id}>`) }),
-    headers:
-      autoSubmitted === null ? {} : { 'Auto-Submitted': autoSubmitted, 'X-Auto-Response-Suppress': 'All' },
-    text: content.text,
-    html: content.html,
-    attachments: content.attachments.map(({ filename, contentType, read }) => ({
+    from: { name: oneLine(mail.from_name ?? ''), address: mail.from_address! },
+    to: named('to'),
+    cc: named('cc'),
+    subject: oneLine(subject),
+    messageId: `<${mail.rfc_id}>`,
+    date: new Date(mail.created_at),
+    ...(mail.in_reply_to !== null && { inReplyTo: `<${mail.in_reply_to}>` }),
+    ...(mail.thread_ids.length > 0 && { references: mail.thread_ids.map((id) => `<${id}>`) }),
+    headers: mail.automatic ? { 'Auto-Submitted': submitted, 'X-Auto-Response-Suppress': 'All' } : {},
+    text,
+    html,
+    attachments: attachments.map(({ filename, contentType, read }) => ({
       filename,
       contentType: mailType(contentType),
       contentDisposition: 'attachment',
@@ -69,10 +68,11 @@ export function composeMail(content: MailContent, { sender, recipients }: MailEn
   };
 }
 
-/**
- * Opens a file on the first read, because a connection to the store would not wait for a slow
- * server.
- */
+export function addressesOf({ recipients }: MailRow, kind: 'to' | 'cc'): string[] {
+  return recipients.filter((one) => one.kind === kind).map(({ address }) => address);
+}
+
+/** Opens a file on the first read: a connection to the store would not wait for a slow server. */
 async function* pieces(read: () => AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   yield* read();
 }

@@ -1,6 +1,5 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
-import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import type { PublicRoutes } from '../../../platform/http/pipeline/public-routes.ts';
 import { FILE_LINKS_PATH, type FileLinks } from './file-links.ts';
@@ -8,7 +7,7 @@ import { FILE_LINKS_PATH, type FileLinks } from './file-links.ts';
 /** Serves the links. The signature is the credential. */
 export function fileLinkRoutes(
   links: FileLinks,
-  { database, store }: { readonly database: Database; readonly store: Pick<ObjectStore, 'presignDownload'> },
+  { database, store }: Pick<NodeParts, 'database' | 'store'>,
 ): PublicRoutes {
   return {
     [`${FILE_LINKS_PATH}*`]: async ({ path, query }) => {

@@ -1,13 +1,4 @@
-import { FileUrls } from '../../../core/attachments/file-urls.ts';
-import type { MailKey } from './mail-key.ts';
-
-export interface FileLinksOptions {
-  readonly key: MailKey;
-  /** The base URL at which customers reach this server. */
-  readonly baseUrl: () => string;
-  /** Milliseconds since 1970. */
-  readonly now?: () => number;
-}
+import { FileUrls, type FileUrlsOptions } from '../../../core/attachments/file-urls.ts';
 
 const LINKED_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -22,8 +13,8 @@ export class FileLinks {
   readonly #urls: FileUrls;
   readonly #now: () => number;
 
-  constructor({ key, baseUrl, now = Date.now }: FileLinksOptions) {
-    this.#urls = new FileUrls({ secret: key, baseUrl, now, path: FILE_LINKS_PATH });
+  constructor({ now = Date.now, ...options }: Omit<FileUrlsOptions, 'path'>) {
+    this.#urls = new FileUrls({ ...options, now, path: FILE_LINKS_PATH });
     this.#now = now;
   }
 

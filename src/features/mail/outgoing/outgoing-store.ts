@@ -1,7 +1,9 @@
+import type { Insertable } from 'kysely';
 import type { EmailRecipient, SentEmailStatus } from '../../../contract/protocol/resources/email.ts';
-import type { Tx } from '../../../platform/db/connection/handle.ts';
+import type { Db, Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { type Due, LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
 import { type MailRow, mailColumns } from '../mail-store.ts';
 
@@ -16,6 +18,19 @@ export async function lockOutgoing(tx: Tx, mailId: string): Promise<OutgoingRow 
   await tx.query(LOCK_MESSAGE, mailId);
   const [row] = await tx.query(LOCK_MAIL, mailId);
   return row;
+}
+
+export type NewDueMail = Omit<Insertable<Schema['mails']>, 'next_try_at'>;
+
+/** Inserts mails that are due now. Returns whether any of them is new. */
+export async function insertDue(db: Db, mails: readonly NewDueMail[]): Promise<boolean> {
+  const inserted = await db.kysely
+    .insertInto('mails')
+    .values(({ fn }) => mails.map((mail) => ({ ...mail, next_try_at: fn('clock_timestamp') })))
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('id')
+    .execute();
+  return inserted.length > 0;
 }
 
 export interface WrittenOutcome extends Due {

@@ -10,7 +10,8 @@ import { updateThread } from '../thread-store.ts';
 import type { MailKey } from './mail-key.ts';
 import { makeMessageId } from './message-ids.ts';
 import { recordOutcome } from './outcome.ts';
-import { insertReply, type ReplyFacts, readReplyFacts } from './reply-store.ts';
+import { insertDue } from './outgoing-store.ts';
+import { type ReplyFacts, readReplyFacts } from './reply-store.ts';
 import { replySubject, threadSubject } from './subject.ts';
 
 export interface OutgoingOptions {
@@ -45,26 +46,28 @@ async function insertMail(
   const { conversation_id: conversationId, address } = facts;
   const recipients = await recipientsOf(tx, facts);
   const refusal = await refusalOf(tx, facts, recipients);
-  const isNew = await insertReply(tx, {
-    id,
-    account_id: facts.account_id,
-    inbox_id: facts.inbox_id,
-    direction: 'out',
-    purpose: 'reply',
-    conversation_id: conversationId,
-    message_id,
-    rfc_id: makeMessageId(key, { conversationId, mailId: id }, domainOf(address)),
-    status: 'queued',
-    reason: hasTransport ? null : 'no_transport',
-    automatic: facts.by_machine,
-    from_address: address,
-    from_name: facts.persona ?? facts.inbox_name,
-    recipients: JSON.stringify(recipients),
-    subject: replySubject(facts),
-    in_reply_to: facts.answers,
-    thread_ids: [...facts.thread_ids],
-    trace: traceparent ?? null,
-  });
+  const isNew = await insertDue(tx, [
+    {
+      id,
+      account_id: facts.account_id,
+      inbox_id: facts.inbox_id,
+      direction: 'out',
+      purpose: 'reply',
+      conversation_id: conversationId,
+      message_id,
+      rfc_id: makeMessageId(key, { conversationId, mailId: id }, domainOf(address)),
+      status: 'queued',
+      reason: hasTransport ? null : 'no_transport',
+      automatic: facts.by_machine,
+      from_address: address,
+      from_name: facts.persona ?? facts.inbox_name,
+      recipients: JSON.stringify(recipients),
+      subject: replySubject(facts),
+      in_reply_to: facts.answers,
+      thread_ids: [...facts.thread_ids],
+      trace: traceparent ?? null,
+    },
+  ]);
   if (!isNew) return undefined;
   await updateThread(tx, conversationId, {
     last_out_id: id,

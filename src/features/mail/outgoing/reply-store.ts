@@ -1,7 +1,5 @@
-import type { Insertable } from 'kysely';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
-import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { customerAddresses } from '../thread-store.ts';
 
 /** The facts that the mail of a message is made of, besides its text. */
@@ -43,24 +41,7 @@ export async function readReplyFacts(
   return facts;
 }
 
-/** Inserts a mail that is due. Returns false if it already exists. */
-export async function insertReply(
-  tx: Tx,
-  mail: Omit<Insertable<Schema['mails']>, 'next_try_at'>,
-): Promise<boolean> {
-  const inserted = await tx.kysely
-    .insertInto('mails')
-    .values((now) => ({ ...mail, next_try_at: now.fn('clock_timestamp') }))
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  return inserted !== undefined;
-}
-
-/**
- * Maximum Message-IDs of a References header. RFC 5322 has no limit, but some servers refuse long
- * headers.
- */
+/** Maximum Message-IDs of a References header: some servers refuse long headers. */
 const MAX_REFERENCES = 20;
 
 const IS_ID = `~ '^[!-;=?-~]{1,250}$'`;

@@ -6,21 +6,18 @@ import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { Sender } from '../../../platform/outbound/sender.ts';
 import type { MailRow } from '../mail-store.ts';
-import { composeMail } from './compose-mail.ts';
+import { composeMail, type MailContent, type MailWriter, type WrittenMail } from './compose-mail.ts';
 import { type MailOutcome, recordOutcome } from './outcome.ts';
 import { OUTGOING } from './outgoing-store.ts';
-import type { SendTimes } from './send-times.ts';
+import type { SEND_TIMES } from './send-times.ts';
 import type { MailTransport, Tried } from './transport.ts';
-import type { MailWriter, WrittenMail } from './written-mail.ts';
 
 export interface MailSenderOptions {
   readonly database: Database;
   readonly transport: MailTransport;
-  readonly times: SendTimes;
+  readonly times: typeof SEND_TIMES;
   /** Writes the mails of each purpose. */
   readonly writers: Readonly<Partial<Record<EmailPurpose, MailWriter>>>;
-  /** Milliseconds for one try. */
-  readonly timeoutMs?: number;
   readonly metrics: Metrics;
   readonly log: Logger;
 }
@@ -37,6 +34,7 @@ const ROOM = 32;
 const MAX_ACCOUNTS = 8;
 const TAKEN_AT_ONCE = 64;
 
+/** Milliseconds for one try. */
 const TRY_MS = 5 * 60_000;
 /** Milliseconds between two tries to write an outcome. */
 const WRITE_AGAIN_MS = 1_000;
@@ -121,8 +119,7 @@ export class MailSender {
     const written = await writers[mail.purpose]!(mail);
     if ('unsent' in written) {
       const { unsent, reason, onEnd } = written;
-      const outcome = { mailId: mail.id, attempt: mail.attempts, reason, status: 'canceled' } as const;
-      await this.#record(unsent === 'canceled' ? outcome : this.#later(mail, reason), onEnd);
+      await this.#record(unsent === 'canceled' ? canceled(mail, reason) : this.#later(mail, reason), onEnd);
       return;
     }
     const recipients = mail.recipients.flatMap(({ address, status }) =>
@@ -130,11 +127,10 @@ export class MailSender {
     );
     if (recipients.length === 0) {
       // Erased persons lose their addresses.
-      const outcome = { mailId: mail.id, attempt: mail.attempts, reason: 'no_recipient' };
-      await this.#record({ ...outcome, status: 'canceled' }, written.onEnd);
+      await this.#record(canceled(mail, 'no_recipient'), written.onEnd);
       return;
     }
-    const tried = await this.#hand(written, recipients);
+    const tried = await this.#hand(mail, written, recipients);
     if (this.#stop.signal.aborted && tried.recipients.every(({ status }) => status === 'deferred')) {
       // The connection may have ended because this node stops.
       await OUTGOING.release(database, [mail]);
@@ -143,11 +139,11 @@ export class MailSender {
     await this.#record(this.#afterTry(mail, tried), written.onEnd);
   }
 
-  async #hand({ content, sender }: FullMail, recipients: readonly string[]): Promise<Tried> {
-    const { transport, metrics, timeoutMs = TRY_MS } = this.#options;
-    const composed = composeMail(content, { sender, recipients });
+  async #hand(mail: MailRow, content: MailContent, recipients: readonly string[]): Promise<Tried> {
+    const { transport, metrics } = this.#options;
+    const composed = composeMail(mail, content, recipients);
     const beganMs = performance.now();
-    const tried = await transport.send(composed, recipients, AbortSignal.timeout(timeoutMs));
+    const tried = await transport.send(composed, recipients, AbortSignal.timeout(TRY_MS));
     metrics.mailSendSeconds.observe((performance.now() - beganMs) / 1_000);
     return tried;
   }
@@ -192,6 +188,8 @@ export class MailSender {
   }
 }
 
-type FullMail = Extract<WrittenMail, { readonly content: object }>;
+function canceled({ id: mailId, attempts: attempt }: MailRow, reason: string): MailOutcome {
+  return { mailId, attempt, reason, status: 'canceled' };
+}
 
 const CLOSING_MS = 2_000;

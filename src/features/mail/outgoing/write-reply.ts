@@ -1,28 +1,25 @@
+import type { Selectable } from 'kysely';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { downloadName } from '../../../core/attachments/download-name.ts';
 import type { ObjectStore } from '../../../core/attachments/storage.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
+import type { Schema } from '../../../platform/db/tables/schema.ts';
 import type { MailRow } from '../mail-store.ts';
 import { makeBounceAddress } from './bounce-address.ts';
+import type { WrittenMail } from './compose-mail.ts';
 import type { FileLinks } from './file-links.ts';
 import type { MailKey } from './mail-key.ts';
 import { replyText } from './reply-text.ts';
-import type { WrittenMail } from './written-mail.ts';
-
-export interface ReplyWriterOptions {
-  readonly database: Database;
-  readonly store: Pick<ObjectStore, 'open'>;
-  readonly key: MailKey;
-  readonly links: FileLinks;
-}
 
 /** Bytes of all files of a mail: 13.7 MB when encoded, which most servers accept. */
 const MAX_ATTACHED_BYTES = 10 * 1024 * 1024;
 
 /** Writes the mail of a message in its present state. */
 export async function writeReply(
-  { database, store, key, links }: ReplyWriterOptions,
+  { database, store }: Pick<NodeParts, 'database' | 'store'>,
+  key: MailKey,
+  links: FileLinks,
   mail: MailRow,
 ): Promise<WrittenMail> {
   const [message] = await database.query(READ_MESSAGE, mail.message_id);
@@ -30,52 +27,27 @@ export async function writeReply(
   if (message.inbox_removed) return { unsent: 'canceled', reason: 'inbox_removed' };
   if (!message.is_active) return { unsent: 'deferred', reason: 'account_inactive' };
   const attachments = message.has_attachments ? await database.query(READ_FILES, mail.message_id!) : [];
-  const files = attachments.flatMap(({ id, s3_key, filename, content_type, size_bytes }) =>
-    s3_key === null
-      ? []
-      : [
-          {
-            id,
-            key: s3_key,
-            name: downloadName(filename ?? 'file'),
-            type: content_type,
-            size: size_bytes ?? 0,
-          },
-        ],
-  );
-  const isAttached = files.reduce((sum, { size }) => sum + size, 0) <= MAX_ATTACHED_BYTES;
+  const files = attachments.filter((file) => file.s3_key !== null);
+  const isAttached = files.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0) <= MAX_ATTACHED_BYTES;
+  const nameOf = ({ filename }: AttachmentToMail) => downloadName(filename ?? 'file');
   const until = links.end();
   const { text, html } = replyText({
     body: message.body ?? '',
     accountName: message.account_name,
     links: attachments.flatMap(({ url }) => url ?? []),
-    files: isAttached ? [] : files.map(({ id, name }) => ({ name, url: links.make(id, until) })),
+    files: isAttached ? [] : files.map((file) => ({ name: nameOf(file), url: links.make(file.id, until) })),
     filesUntil: until,
   });
-  const addresses = (kind: 'to' | 'cc') =>
-    mail.recipients.filter((one) => one.kind === kind).map(({ address }) => address);
   return {
     sender: makeBounceAddress(key, mail.id, mail.from_address!),
-    content: {
-      rfcId: mail.rfc_id,
-      date: mail.created_at,
-      from: { name: mail.from_name, address: mail.from_address! },
-      to: addresses('to'),
-      cc: addresses('cc'),
-      subject: mail.subject ?? '',
-      inReplyTo: mail.in_reply_to,
-      references: mail.thread_ids,
-      autoSubmitted: mail.automatic ? 'auto-replied' : null,
-      text,
-      html,
-      attachments: isAttached
-        ? files.map(({ key, name, type }) => ({
-            filename: name,
-            contentType: type ?? 'application/octet-stream',
-            read: () => readFile(store, key),
-          }))
-        : [],
-    },
+    subject: mail.subject ?? '',
+    text,
+    html,
+    attachments: (isAttached ? files : []).map((file) => ({
+      filename: nameOf(file),
+      contentType: file.content_type ?? 'application/octet-stream',
+      read: () => readFile(store, file.s3_key!),
+    })),
   };
 }
 
@@ -102,14 +74,10 @@ const READ_MESSAGE = statement<[messageId: string | null], MessageText>('read-me
       LEFT JOIN inboxes i ON i.id = c.inbox_id
     WHERE m.id = $1`;
 
-interface AttachmentToMail {
-  readonly id: string;
-  readonly s3_key: string | null;
-  readonly filename: string | null;
-  readonly content_type: string | null;
-  readonly size_bytes: number | null;
-  readonly url: string | null;
-}
+type AttachmentToMail = Pick<
+  Selectable<Schema['attachments']>,
+  'id' | 's3_key' | 'filename' | 'content_type' | 'size_bytes' | 'url'
+>;
 
 // Resources of the app are only for the team.
 const READ_FILES = statement<[messageId: string], AttachmentToMail>('read-attachments-to-mail')`
