@@ -116,7 +116,6 @@ function mailOf(fields: Partial<ParsedMail>, inbox: MailboxRow): ParsedMail {
     to: [{ address: inbox.address, name: null }],
     cc: [],
     subject: 'Where is my order?',
-    sentAt: null,
     visibleText: text,
     html: null,
     attachments: [],

@@ -7,9 +7,9 @@ import { FileUrls } from '../../src/core/attachments/file-urls.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
 import { type MailKey, openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
-import type { MailSource } from '../../src/features/mail/reading/parse-mail.ts';
 import type { ParsedMail } from '../../src/features/mail/reading/parsed-mail.ts';
 import { type Arrival, Intake } from '../../src/features/mail/transports/intake.ts';
+import type { MailFiles } from '../../src/features/mail/transports/registered-files.ts';
 import { headerValues } from '../../src/features/mail/transports/source-head.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import { freshDirectory } from '../start/parley.ts';
@@ -90,7 +90,7 @@ export async function openArrivals(t: Teardown): Promise<Arrivals> {
 }
 
 /** Reads the header, and stores the body once more, as an attachment that no message will have. */
-async function parseMail({ store, key }: MailSource): Promise<ParsedMail> {
+async function parseMail(store: MailFiles, key: string): Promise<ParsedMail> {
   const file = await store.open(key);
   const hash = createHash('sha256');
   let head: Buffer | undefined;
@@ -114,7 +114,7 @@ async function parseMail({ store, key }: MailSource): Promise<ParsedMail> {
       from: null,
       replyTo: null,
     },
-    ...{ to: [], cc: [], subject: null, sentAt: null, text: '', visibleText: '', html: null, report: null },
+    ...{ to: [], cc: [], subject: null, text: '', visibleText: '', html: null, report: null },
     attachments: [{ key: attachment, filename: 'a.txt', contentType: 'text/plain', sizeBytes }],
     isDamaged: false,
   };

@@ -44,12 +44,7 @@ function report(
   recipients: readonly Partial<DeliveryReport['recipients'][number]>[],
   originalRfcId: string | null = null,
 ) {
-  const whole = {
-    address: 'cleo@customers.example',
-    action: 'failed',
-    status: '5.1.1',
-    diagnostic: null,
-  } as const;
+  const whole = { address: 'cleo@customers.example', action: 'failed', status: '5.1.1' } as const;
   return {
     from: box('Mail Delivery System <mailer-daemon@mx.example>'),
     subject: 'Undelivered Mail Returned to Sender',

@@ -41,7 +41,7 @@ const file = {
     yield source;
   },
 };
-const mail = await parseMail({ store: { open: async () => file }, key: 'source' });
+const mail = await parseMail({ open: async () => file }, 'source');
 if (mail.isDamaged) throw new Error('the thread that reads mail does not run');
 process.stdout.write(`loaded ${paths.length} modules\n`);
 process.exit();

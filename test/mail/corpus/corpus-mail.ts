@@ -31,7 +31,6 @@ export interface ExpectedMail {
   readonly to?: readonly Mailbox[];
   readonly cc?: readonly Mailbox[];
   readonly subject?: string | null;
-  readonly sentAt?: string | null;
   /** Absent: nothing but the visible text. */
   readonly text?: string | RegExp;
   readonly visibleText: string | RegExp;
@@ -49,7 +48,6 @@ export const PLAIN = {
   from: { address: 'cleo@customer.example', name: 'Cleo Customer' },
   to: [{ address: 'support@harbor.example', name: 'Harbor' }],
   subject: 'Order 17',
-  sentAt: '2026-11-20T09:30:00.000Z',
 } as const;
 
 /**

@@ -7,7 +7,7 @@ export const DAMAGED: readonly CorpusMail[] = [
     name: 'no-header-at-all',
     source: () => eml('\nJust a text.\nWith two lines.\n'),
     parsed: {
-      ...{ rfcId: null, from: null, to: [], subject: null, sentAt: null },
+      ...{ rfcId: null, from: null, to: [], subject: null },
       visibleText: 'Just a text.\nWith two lines.',
       isDamaged: true,
     },
@@ -21,7 +21,6 @@ export const DAMAGED: readonly CorpusMail[] = [
         from: { address: 'cleo@customer.example', name: null },
         to: [],
         subject: 'Nothing',
-        sentAt: null,
       },
       visibleText: '',
     },
@@ -36,7 +35,6 @@ export const DAMAGED: readonly CorpusMail[] = [
         from: { address: 'cleo@customer.example', name: null },
         to: [],
         subject: 'Short',
-        sentAt: null,
       },
       visibleText: 'Hello there.\nSecond line.\n\nThird line.',
       isDamaged: true,
@@ -157,7 +155,7 @@ Epilogue that is nothing.
         },
         'Hello.\n',
       ),
-    parsed: { rfcId: null, from: null, to: [], sentAt: null, references: ['a@b'], visibleText: 'Hello.' },
+    parsed: { rfcId: null, from: null, to: [], references: ['a@b'], visibleText: 'Hello.' },
   },
   {
     name: 'ids-without-brackets',

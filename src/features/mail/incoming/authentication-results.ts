@@ -32,13 +32,10 @@ export const NOTHING: Findings = {
 
 /** Nothing is proven, and no mail program writes such a mail. */
 export const UNCHECKED: Findings = {
+  ...NOTHING,
   spf: 'permerror',
-  spfDomain: null,
-  refusedDomains: [],
   dkim: 'permerror',
-  dkimDomains: [],
   dmarc: 'fail',
-  fromDomain: null,
 };
 
 /**

@@ -110,16 +110,36 @@ async function check(
   const source = await store.open(key);
   if (source === undefined) throw new Error('the source of a mail is gone');
   const { head, bytes } = await readHead(source.read());
-  const input = new Source(bytes);
+  // An error of the store, which the checks would blame on the mail.
+  let failure: unknown;
+  const input = Readable.from(
+    noting(bytes, (error) => {
+      failure = error;
+    }),
+  );
+  // The checks may end before the stream, so that nothing listens to it any more.
+  input.on('error', () => {});
   try {
     // The checks keep the whole header section in memory.
     if (head.length >= MAX_HEAD_BYTES) return UNCHECKED;
-    return await unlessAborted(authenticate(input.stream, envelope, resolve), AbortSignal.timeout(timeoutMs));
+    return await unlessAborted(authenticate(input, envelope, resolve), AbortSignal.timeout(timeoutMs));
   } catch {
-    if (input.failure !== undefined) throw input.failure;
+    if (failure !== undefined) throw failure;
     return UNCHECKED;
   } finally {
-    input.stream.destroy();
+    input.destroy();
+  }
+}
+
+async function* noting(
+  bytes: AsyncIterable<Buffer>,
+  note: (error: unknown) => void,
+): AsyncGenerator<Buffer, void> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    note(error);
+    throw error;
   }
 }
 
@@ -144,27 +164,6 @@ async function authenticate(
     disableBimi: true,
   });
   return findingsOf(found);
-}
-
-/** The bytes of a mail, and the error of the store, which the checks would blame on the mail. */
-class Source {
-  readonly stream: Readable;
-  failure: unknown;
-
-  constructor(bytes: AsyncIterable<Buffer>) {
-    this.stream = Readable.from(this.#read(bytes));
-    // The checks ended before the stream, so nothing listens to it any more.
-    this.stream.on('error', () => {});
-  }
-
-  async *#read(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-    try {
-      yield* bytes;
-    } catch (error) {
-      this.failure = error;
-      throw error;
-    }
-  }
 }
 
 function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {

@@ -2,13 +2,6 @@ import { domainOf } from '../mailboxes/mailbox-address.ts';
 import { isSealed, type MailKey, sealOf } from './mail-key.ts';
 import { hexOf, mailIdOf } from './message-ids.ts';
 
-/** The mail that one of our bounce addresses names. */
-export interface BouncedMail {
-  readonly mailId: string;
-  /** The address of the inbox, in lower case. */
-  readonly mailboxAddress: string;
-}
-
 /**
  * Returns the return path of a mail: an address below that of its inbox, by which a bounce names
  * the mail. If it would be longer than mail servers must accept (RFC 5321, 4.5.3.1.1), returns that
@@ -23,8 +16,11 @@ export function makeBounceAddress(key: MailKey, mailId: string, mailboxAddress: 
 
 const MAX_LOCAL = 64;
 
-/** Returns undefined for a foreign or changed address. */
-export function readBounceAddress(key: MailKey, address: string): BouncedMail | undefined {
+/** Returns the mail and the address of its inbox. Undefined for a foreign or changed address. */
+export function readBounceAddress(
+  key: MailKey,
+  address: string,
+): { readonly mailId: string; readonly mailboxAddress: string } | undefined {
   const [, local, hex, seal, domain] = BOUNCE.exec(address.trim().toLowerCase()) ?? [];
   if (local === undefined) return undefined;
   const mailId = mailIdOf(hex!);

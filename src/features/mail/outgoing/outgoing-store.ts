@@ -63,14 +63,14 @@ export async function setEmailStatus(tx: Tx, messageId: string, status: SentEmai
   return (await tx.query(SET_STATUS, messageId, status)).length > 0;
 }
 
-/** The user whom a failed mail concerns. */
-export interface FailedMail {
+interface FailedMail {
   readonly conversation_id: string;
   readonly title: string | null;
   /** The author if it is a user, else the assignee of the case, or null if there is none. */
   readonly recipient_id: string | null;
 }
 
+/** Returns the user whom a failed mail concerns. */
 export async function readFailed(tx: Tx, messageId: string): Promise<FailedMail | undefined> {
   const [row] = await tx.query(READ_FAILED, messageId);
   return row;

@@ -7,16 +7,11 @@ export interface TransportOptions {
   readonly url: string;
   /** Whether TLS is required. Default: false, used if offered. */
   readonly requireTls?: boolean;
+  /** The key that signs every mail (RFC 6376). */
   readonly dkim: DkimOptions | null;
 }
 
-/** The key that signs every mail (RFC 6376). */
-export interface DkimOptions {
-  readonly domainName: string;
-  readonly keySelector: string;
-  /** PEM. */
-  readonly privateKey: string;
-}
+export type DkimOptions = NonNullable<SendMailOptions['dkim']>;
 
 /** The result of a try. */
 export interface Tried {
@@ -132,9 +127,7 @@ function byRecipient(errors: readonly SmtpError[]): ReadonlyMap<string, SmtpErro
   return new Map(errors.map((error) => [keyOf(error.recipient ?? ''), error]));
 }
 
-/**
- * Addresses are returned in the form in which they were sent, whose domain is encoded for the DNS.
- */
+/** Addresses come back in the form in which they were sent, with a domain encoded for the DNS. */
 function keyOf(address: string): string {
   const at = address.lastIndexOf('@');
   const domain = address.slice(at + 1);

@@ -1,10 +1,8 @@
-import { cleanLine, cutText } from './clean-text.ts';
 import { cleanAddress, Header } from './header.ts';
-import type { DeliveryReport } from './parsed-mail.ts';
+import { oldRecipients, statusOf } from './old-report.ts';
+import type { DeliveryReport, ReportedRecipient } from './parsed-mail.ts';
 
-export type ReportedRecipient = DeliveryReport['recipients'][number];
-
-export interface ReportParts {
+interface ReportParts {
   /** The text for people. */
   readonly text: string;
   /** The part for machines (RFC 3464), or empty. */
@@ -13,13 +11,14 @@ export interface ReportParts {
   readonly returned: Buffer;
 }
 
-/** Reads a report of RFC 3464. Returns null if the mail has none. */
+/** Reads a report of RFC 3464, or of an older form. Returns null if the mail has none. */
 export function readReport(header: Header, parts: ReportParts): DeliveryReport | null {
-  const recipients = recipientsOf(parts.status);
+  const reported = recipientsOf(parts.status);
+  const recipients = reported.length > 0 ? reported : oldRecipients(header, parts.text);
   return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(header, parts) };
 }
 
-export function originalRfcIdOf(header: Header, { returned, text }: ReportParts): string | null {
+function originalRfcIdOf(header: Header, { returned, text }: ReportParts): string | null {
   const [id] = returned.length === 0 ? [] : new Header(headOf(returned)).messageIds('message-id');
   if (id !== undefined) return id;
   // Old servers put the returned mail into their own text.
@@ -47,7 +46,6 @@ function recipientsOf(status: Buffer): ReportedRecipient[] {
       address: address ?? final,
       action,
       status: statusOf(fields.raw('status') ?? '') ?? statusOf(fields.raw('diagnostic-code') ?? ''),
-      diagnostic: diagnosticOf(fields.text('diagnostic-code')),
     });
   }
   return recipients;
@@ -66,25 +64,7 @@ function isAction(text: string): text is ReportedRecipient['action'] {
   return ['failed', 'delayed', 'delivered', 'relayed', 'expanded'].includes(text);
 }
 
-/**
- * Returns the enhanced status in a text, such as `5.1.1`, else one derived from the SMTP reply
- * code.
- */
-export function statusOf(text: string): string | null {
-  const enhanced = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(text)?.[1];
-  if (enhanced !== undefined) return enhanced;
-  const code = /(?<!\d)([45])\d\d(?!\d)/.exec(text)?.[1];
-  return code === undefined ? null : `${code}.0.0`;
-}
-
-/** Without its type (`smtp; …`). */
-export function diagnosticOf(text: string | null): string | null {
-  const words = cleanLine((text ?? '').replace(/^\s*(x-)?[a-z0-9-]{1,20}\s*;/i, ''));
-  return cutText(words, MAX_DIAGNOSTIC) || null;
-}
-
 const MAX_GROUPS = 200;
-const MAX_DIAGNOSTIC = 500;
 
 function headOf(mail: Buffer): Buffer {
   const end = /\r?\n\r?\n/.exec(mail.toString('latin1').trimStart());

@@ -17,5 +17,4 @@ export const MAIL_LIMITS = {
   subjectCharacters: MESSAGE_LIMITS.subjectCharacters,
   /** UTF-16 code units of one decoded header. */
   headerCharacters: 10_000,
-  nameCharacters: 255,
 } as const;

@@ -3,28 +3,22 @@
  * are recognized by their words.
  */
 
-import {
-  diagnosticOf,
-  originalRfcIdOf,
-  type ReportedRecipient,
-  type ReportParts,
-  statusOf,
-} from './delivery-report.ts';
 import { cleanAddress, type Header } from './header.ts';
-import type { DeliveryReport } from './parsed-mail.ts';
+import type { ReportedRecipient } from './parsed-mail.ts';
 
-/** Returns null if the mail reports no delivery. */
-export function readOldReport(header: Header, parts: ReportParts): DeliveryReport | null {
-  if (!isFromServer(header)) return null;
-  const opening = parts.text.slice(0, OPENING_CHARACTERS);
+/** Returns no recipients if the mail, which has this text for people, reports no delivery. */
+export function oldRecipients(header: Header, text: string): ReportedRecipient[] {
+  if (!isFromServer(header)) return [];
+  const opening = text.slice(0, OPENING_CHARACTERS);
   const isDelay = DELAYED.test(opening) || DELAYED.test(header.text('subject') ?? '');
-  if (!isDelay && !FAILED.test(opening) && header.raw('x-failed-recipients') === null) return null;
-  const report = parts.text.slice(0, returnedAt(parts.text));
+  if (!isDelay && !FAILED.test(opening) && header.raw('x-failed-recipients') === null) return [];
   const action = isDelay ? 'delayed' : 'failed';
-  const recipients = addressesOf(header, report).map(({ address, words }) =>
-    recipient(address, words, action),
-  );
-  return recipients.length === 0 ? null : { recipients, originalRfcId: originalRfcIdOf(header, parts) };
+  const report = text.slice(0, returnedAt(text));
+  return addressesOf(header, report).map(({ address, words }) => ({
+    address,
+    action,
+    status: statusOf(words),
+  }));
 }
 
 /** A person may quote a bounce, so the words alone prove nothing. */
@@ -36,8 +30,12 @@ function isFromServer(header: Header): boolean {
   );
 }
 
-function recipient(address: string, words: string, action: ReportedRecipient['action']): ReportedRecipient {
-  return { address, action, status: statusOf(words), diagnostic: diagnosticOf(words) };
+/** Returns the enhanced status in a text, such as `5.1.1`, else one of the class of its SMTP code. */
+export function statusOf(text: string): string | null {
+  const enhanced = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(text)?.[1];
+  if (enhanced !== undefined) return enhanced;
+  const code = /(?<!\d)([45])\d\d(?!\d)/.exec(text)?.[1];
+  return code === undefined ? null : `${code}.0.0`;
 }
 
 /** Returns the addresses at the beginning of lines, each with the words up to the next. */

@@ -1,9 +1,6 @@
 /** A parsed incoming mail; nothing in it is trusted. */
 export interface ParsedMail {
-  /**
-   * All headers in lower case, in the order of the mail, unfolded and, except those of servers,
-   * decoded.
-   */
+  /** All headers in lower case, in order, unfolded and, except those of servers, decoded. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   /** Message-ID without brackets, if any. */
   readonly rfcId: string | null;
@@ -15,8 +12,6 @@ export interface ParsedMail {
   readonly to: readonly Mailbox[];
   readonly cc: readonly Mailbox[];
   readonly subject: string | null;
-  /** ISO 8601, or null if it is missing or invalid. */
-  readonly sentAt: string | null;
   /** The whole text, from the plain part or derived from the HTML. */
   readonly text: string;
   /** The text without quotes and signature: the body of the message. */
@@ -44,7 +39,6 @@ export const NOTHING_READ: ReadMail = {
   to: [],
   cc: [],
   subject: null,
-  sentAt: null,
   text: '',
   visibleText: '',
   html: null,
@@ -66,15 +60,15 @@ export interface StoredPart {
   readonly sizeBytes: number;
 }
 
+export interface ReportedRecipient {
+  readonly address: string;
+  readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
+  /** Such as `5.1.1`, or null if the report does not say. */
+  readonly status: string | null;
+}
+
 export interface DeliveryReport {
-  readonly recipients: readonly {
-    readonly address: string;
-    readonly action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded';
-    /** Such as `5.1.1`, or null if the report does not say. */
-    readonly status: string | null;
-    /** The words of the server, at most 500 characters, or null if there are none. */
-    readonly diagnostic: string | null;
-  }[];
+  readonly recipients: readonly ReportedRecipient[];
   /** Message-ID of the returned mail, without brackets. */
   readonly originalRfcId: string | null;
 }

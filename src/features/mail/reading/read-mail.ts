@@ -6,7 +6,6 @@ import { decodeField, type Header, isForServers, lineOf, messageIdsOf } from './
 import { readHtml, textAsHtml } from './mail-html.ts';
 import { MAIL_LIMITS } from './mail-limits.ts';
 import { type MimeEvent, type MimePart, MimeSplitter } from './mime-splitter.ts';
-import { readOldReport } from './old-report.ts';
 import { type DeliveryReport, NOTHING_READ, type ReadMail } from './parsed-mail.ts';
 import { filenameOf, type PartRole, roleOf } from './part-role.ts';
 import { type TransferDecoder, transferDecoder } from './transfer-encoding.ts';
@@ -195,7 +194,7 @@ class MailReader {
   #report(text: string): DeliveryReport | null {
     const parts = { text, status: Buffer.concat(this.#status), returned: Buffer.concat(this.#returned) };
     const header = this.#header;
-    return header && (readReport(header, parts) ?? readOldReport(header, parts));
+    return header && readReport(header, parts);
   }
 
   #body(): { readonly text: string; readonly html: string | null } {
@@ -270,7 +269,6 @@ class MailReader {
       to: header.mailboxes('to'),
       cc: header.mailboxes('cc'),
       subject: cutText(header.text('subject') ?? '', MAIL_LIMITS.subjectCharacters) || null,
-      sentAt: dateOf(header.raw('date') ?? ''),
       ...rest,
     };
   }
@@ -290,16 +288,4 @@ function charsetOfPage(bytes: Buffer, part: MimePart): string | null {
   if (part.type.value !== 'text/html') return null;
   const head = bytes.subarray(0, 4_096).toString('latin1');
   return /<meta\b[^>]{0,200}\bcharset=["']?([\w-]{1,40})/i.exec(head)?.[1] ?? null;
-}
-
-function dateOf(raw: string): string | null {
-  // Comments contain the name of the timezone.
-  const date = new Date(
-    raw
-      .slice(0, 200)
-      .replace(/\([^()]*\)/g, ' ')
-      .trim(),
-  );
-  const year = date.getUTCFullYear();
-  return Number.isNaN(year) || year < 1971 || year > 2100 ? null : date.toISOString();
 }

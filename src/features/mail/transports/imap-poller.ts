@@ -7,7 +7,7 @@ import { Loop } from '../../../platform/lifecycle.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { Envelope } from './envelope.ts';
-import { type Intake, MAX_MAIL_BYTES, mailTooLarge } from './intake.ts';
+import { type Intake, MAX_MAIL_BYTES, mailTooLarge, refusalOf } from './intake.ts';
 
 export interface ImapPollerOptions {
   /** PARLEY_IMAP_URL. */
@@ -60,11 +60,8 @@ export class ImapPoller {
     await closed;
     this.#client?.close();
     const { database, nodeId, log } = this.#options;
-    await database.query(RELEASE, nodeId).catch((error) => {
-      log.debug(
-        { err: error },
-        'could not release the mailbox: another node takes it when the claim has ended',
-      );
+    await database.query(RELEASE, nodeId).catch((err) => {
+      log.debug({ err }, 'could not release the mailbox: another node takes it when the claim has ended');
     });
   }
 
@@ -174,7 +171,7 @@ export class ImapPoller {
 
   async #refuse(client: ImapFlow, uid: number, error: ApiError): Promise<void> {
     const { metrics, log } = this.#options;
-    metrics.mailRefusals.inc({ transport: 'imap', reason: REASONS[error.condition] ?? 'other' });
+    metrics.mailRefusals.inc({ transport: 'imap', reason: refusalOf(error)! });
     log.warn({ uid, err: error }, `a mail of the mailbox was refused and got the keyword ${REFUSED_KEYWORD}`);
     this.#refused.add(this.#nameOf(client, uid));
     await client.messageFlagsAdd(uid, [REFUSED_KEYWORD], { uid: true });
@@ -190,11 +187,9 @@ export class ImapPoller {
   }
 
   /** Warns once about a failure that repeats. */
-  #failed(error: unknown): void {
-    this.#options.log[this.#isFailing ? 'debug' : 'warn'](
-      { err: error },
-      'fetching mail from the mailbox failed',
-    );
+  #failed(err: unknown): void {
+    const level = this.#isFailing ? 'debug' : 'warn';
+    this.#options.log[level]({ err }, 'fetching mail from the mailbox failed');
     this.#isFailing = true;
   }
 }
@@ -204,11 +199,6 @@ const LOOK_MS = 60_000;
 /** Seconds after which another node takes the mailbox over if its claim is not renewed. */
 const CLAIM_S = 30;
 const MOST_FAILURES = 3;
-
-const REASONS: Readonly<Record<string, string>> = {
-  resource_not_found: 'recipient',
-  payload_too_large: 'size',
-};
 
 /** Returns whether the same mail would be refused again. */
 function isRefusal(error: unknown): error is ApiError {

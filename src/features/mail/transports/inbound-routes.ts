@@ -9,8 +9,8 @@ import type {
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { MailHead } from '../mail-store.ts';
 import type { Envelope } from './envelope.ts';
-import { InboundSignature } from './inbound-signature.ts';
-import { type Intake, MAX_MAIL_BYTES, mailTooLarge } from './intake.ts';
+import { signatureCheck } from './inbound-signature.ts';
+import { type Intake, MAX_MAIL_BYTES, mailTooLarge, refusalOf } from './intake.ts';
 import type { Places } from './places.ts';
 import { releasing } from './released-pieces.ts';
 
@@ -20,8 +20,6 @@ export interface InboundRoutesOptions {
   readonly secrets: readonly string[] | null;
   readonly places: Places;
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
-  /** Milliseconds since 1970. */
-  readonly now?: () => number;
 }
 
 const INBOUND_PATH = '/v1/mail/inbound';
@@ -30,22 +28,16 @@ const INBOUND_PATH = '/v1/mail/inbound';
  * Accepts mail over HTTP (docs/contract.md#mail-that-comes-in). The signature is the credential, so
  * no other header is required.
  */
-export function inboundRoutes({
-  intake,
-  secrets,
-  places,
-  metrics,
-  now = Date.now,
-}: InboundRoutesOptions): PublicRoutes {
+export function inboundRoutes({ intake, secrets, places, metrics }: InboundRoutesOptions): PublicRoutes {
   const receive = async (request: StreamedRequest): Promise<PublicAnswer> => {
     let free: (() => void) | undefined;
     try {
-      const signature = checkHead(request, secrets, now());
+      const check = checkHead(request, secrets);
       free = places.take(request.address);
-      const bytes = releasing(signature.check(within(BODY_MS, request.body)));
+      const bytes = releasing(check(within(BODY_MS, request.body)));
       return answerTo(await intake.receive(bytes, ENVELOPE));
     } catch (error) {
-      const reason = reasonOf(error);
+      const reason = refusalOf(error);
       if (reason !== undefined) metrics.mailRefusals.inc({ transport: 'http', reason });
       throw error;
     } finally {
@@ -67,13 +59,12 @@ const PACE = { ms: 30_000, bytes: 64 * 1024 } as const;
 function checkHead(
   { contentLength, contentType, signature }: StreamedRequest,
   secrets: readonly string[] | null,
-  nowMs: number,
-): InboundSignature {
+): ReturnType<typeof signatureCheck> {
   if (secrets === null) {
     const message = 'This server takes no mail over HTTP, because PARLEY_MAIL_SECRET is not set.';
     throw new ApiError('resource_not_found', message);
   }
-  const check = new InboundSignature(signature, secrets, nowMs);
+  const check = signatureCheck(signature, secrets);
   if (!MAIL_TYPE.test(contentType ?? '')) {
     throw unsupportedType('Send the mail as it came, with the Content-Type message/rfc822.');
   }
@@ -128,15 +119,4 @@ function answerTo(mails: readonly MailHead[]): PublicAnswer {
     })),
   };
   return { status: 200, body: JSON.stringify(receipt) };
-}
-
-function reasonOf(error: unknown): string | undefined {
-  if (!(error instanceof ApiError)) return undefined;
-  const reasons: Readonly<Record<string, string>> = {
-    invalid_credentials: 'signature',
-    rate_limit_exceeded: 'limit',
-    resource_not_found: 'recipient',
-    payload_too_large: 'size',
-  };
-  return reasons[error.condition] ?? (error.status < 500 ? 'other' : undefined);
 }

@@ -1,51 +1,41 @@
-import { createHmac, type Hmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 
-/**
- * Maximum difference in seconds, in both directions, between `t` of a signature and this node's
- * clock.
- */
+/** Maximum seconds, in both directions, between `t` of a signature and this node's clock. */
 const SIGNATURE_S = 300;
 
 /**
- * Checks one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of
+ * Reads one `Parley-Signature: t=<unix seconds>,v1=<hex>`, where v1 is the HMAC-SHA256 of
  * `<t>.<body>`. A sender that changes its secret sends one v1 for each, and this server may have
- * two secrets. One matching pair suffices.
+ * two secrets. One matching pair suffices. Throws ApiError `invalid_credentials` if the header is
+ * missing, malformed or too old. The result yields the body, and throws the same error after its
+ * last byte if the signature is wrong.
  */
-export class InboundSignature {
-  readonly #expected: readonly Buffer[];
-  readonly #hashes: readonly Hmac[];
-
-  /** Throws ApiError `invalid_credentials` if the header is missing, malformed or too old. */
-  constructor(header: string | undefined, secrets: readonly string[], nowMs: number) {
-    if (header === undefined) throw refused('The header Parley-Signature is missing.');
-    const { time, signatures } = parse(header);
-    if (time === undefined || signatures.length === 0) {
-      throw refused('The header Parley-Signature must be t=<unix seconds>,v1=<64 hexadecimal digits>.');
-    }
-    if (Math.abs(nowMs / 1_000 - Number(time)) > SIGNATURE_S) {
-      throw refused(`The signature is more than ${SIGNATURE_S} seconds old, or from the future. Sign again.`);
-    }
-    this.#expected = signatures;
-    this.#hashes = secrets.map((secret) => createHmac('sha256', secret).update(`${time}.`));
+export function signatureCheck(
+  header: string | undefined,
+  secrets: readonly string[],
+): (body: AsyncIterable<Buffer>) => AsyncGenerator<Buffer, void> {
+  if (header === undefined) throw refused('The header Parley-Signature is missing.');
+  const { time, signatures } = parse(header);
+  if (time === undefined || signatures.length === 0) {
+    throw refused('The header Parley-Signature must be t=<unix seconds>,v1=<64 hexadecimal digits>.');
   }
-
-  /**
-   * Yields the body. Throws ApiError `invalid_credentials` after its last byte if the signature is
-   * wrong.
-   */
-  async *check(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  if (Math.abs(Date.now() / 1_000 - Number(time)) > SIGNATURE_S) {
+    throw refused(`The signature is more than ${SIGNATURE_S} seconds old, or from the future. Sign again.`);
+  }
+  const hashes = secrets.map((secret) => createHmac('sha256', secret).update(`${time}.`));
+  return async function* (body) {
     for await (const piece of body) {
-      for (const hash of this.#hashes) hash.update(piece);
+      for (const hash of hashes) hash.update(piece);
       yield piece;
     }
     let isValid = false;
-    for (const hash of this.#hashes) {
+    for (const hash of hashes) {
       const actual = hash.digest();
-      for (const expected of this.#expected) if (timingSafeEqual(actual, expected)) isValid = true;
+      for (const expected of signatures) if (timingSafeEqual(actual, expected)) isValid = true;
     }
     if (!isValid) throw refused('The signature in Parley-Signature is not that of this body.');
-  }
+  };
 }
 
 /** Schemes other than v1 are for other versions of this server. */

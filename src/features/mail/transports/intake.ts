@@ -118,14 +118,12 @@ export class Intake {
     const source = await this.#store(files, arriving.bytes);
     const deliveries: Delivery[] = [];
     for (const inbox of others) {
-      deliveries.push({ inbox, result: await settled(this.#deliverCopy(inbox, envelope, source)) });
+      const [result] = await Promise.allSettled([this.#deliverCopy(inbox, envelope, source)]);
+      deliveries.push({ inbox, result });
     }
     // Last, because it may remove the source that the others are copied from.
-    deliveries.unshift({
-      inbox: first,
-      result: await settled(this.#accept(first, envelope, source, files)),
-    });
-    return deliveries;
+    const [result] = await Promise.allSettled([this.#accept(first, envelope, source, files)]);
+    return [{ inbox: first, result }, ...deliveries];
   }
 
   /** Each mail has its own source, which follows the retention of its account. */
@@ -134,12 +132,8 @@ export class Intake {
     const original = await store.open(key);
     if (original === undefined) throw new Error('the source of a mail is gone');
     const files = new RegisteredFiles(database, store, inbox);
-    return this.#accept(
-      inbox,
-      envelope,
-      await this.#store(files, original.read({ isTransient: true })),
-      files,
-    );
+    const copy = await this.#store(files, original.read({ isTransient: true }));
+    return this.#accept(inbox, envelope, copy, files);
   }
 
   /** Stores the source. An incomplete one leaves nothing behind. */
@@ -164,7 +158,7 @@ export class Intake {
     const { parseMail, acceptMail } = this.#options;
     let row: MailHead;
     try {
-      const mail = await parseMail({ store: files, key: source.key });
+      const mail = await parseMail(files, source.key);
       row = await acceptMail({ inbox, envelope, source, mail });
     } catch (error) {
       await this.#tidy(files.withdraw());
@@ -203,7 +197,15 @@ function resultOf(error: unknown): 'refused' | 'failed' {
   return error instanceof ApiError && error.status < 500 ? 'refused' : 'failed';
 }
 
-async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
-  const [result] = await Promise.allSettled([work]);
-  return result;
+/** Returns the reason of a refusal for the metrics, or undefined for a failure of this server. */
+export function refusalOf(error: unknown): string | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  return REFUSALS[error.condition] ?? (error.status < 500 ? 'other' : undefined);
 }
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  invalid_credentials: 'signature',
+  rate_limit_exceeded: 'limit',
+  resource_not_found: 'recipient',
+  payload_too_large: 'size',
+};

@@ -26,7 +26,10 @@ export class RegisteredFiles implements MailFiles {
     object: Pick<NewObject, 'key' | 'contentType'>,
     bytes: AsyncIterable<Buffer>,
   ): Promise<number> {
-    await this.#register(object);
+    const { account_id, created_by: actor_id } = this.#inbox;
+    const { key: s3_key, contentType: content_type } = object;
+    await insertMailFile(this.#database, { s3_key, account_id, actor_id, filename: '', content_type });
+    this.#keys.push(s3_key);
     return this.#store.putStream(object, bytes);
   }
 
@@ -49,17 +52,5 @@ export class RegisteredFiles implements MailFiles {
    */
   withdraw(): Promise<void> {
     return this.#database.transaction((tx) => withdrawUploads(tx, this.#keys));
-  }
-
-  async #register({ key, contentType }: Pick<NewObject, 'key' | 'contentType'>): Promise<void> {
-    const { account_id, created_by } = this.#inbox;
-    await insertMailFile(this.#database, {
-      s3_key: key,
-      account_id,
-      actor_id: created_by,
-      filename: '',
-      content_type: contentType,
-    });
-    this.#keys.push(key);
   }
 }

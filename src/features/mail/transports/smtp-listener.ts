@@ -7,7 +7,9 @@ import {
   type SMTPServerSession,
 } from 'smtp-server';
 import { ApiError } from '../../../contract/protocol/errors.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { networkOf, type RateLimiter } from '../../../platform/access/rate-limit.ts';
+import type { TlsTexts } from '../../../platform/http/connection/tls-files.ts';
 import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
@@ -15,14 +17,11 @@ import type { Envelope } from './envelope.ts';
 import { type Delivery, type Intake, MAX_MAIL_BYTES } from './intake.ts';
 import type { Places } from './places.ts';
 
-export interface SmtpListenerOptions {
-  readonly protocol: 'smtp' | 'lmtp';
-  readonly host: string;
-  readonly port: number;
+export interface SmtpListenerOptions extends NonNullable<NodeParts['config']['smtpListen']> {
   /** The name of this server in its greeting. */
   readonly name: string;
   /** For STARTTLS. If null, it is not offered. */
-  readonly tls: Certificate | null;
+  readonly tls: Pick<TlsTexts, 'cert' | 'key'> | null;
   readonly intake: Pick<Intake, 'deliver' | 'mailboxesAt'>;
   readonly places: Places;
   /** Limits mails by address. */
@@ -32,15 +31,7 @@ export interface SmtpListenerOptions {
   readonly limits?: Partial<typeof SMTP_LIMITS>;
 }
 
-/** PEM texts. */
-interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/**
- * By default, mail servers keep at most 20 connections to another one, and reuse each for minutes.
- */
+/** By default, mail servers keep 20 connections to another one at most, each for minutes. */
 const SMTP_LIMITS = {
   connections: 100,
   connectionsPerAddress: 20,
@@ -121,7 +112,7 @@ export class SmtpListener {
   }
 
   /** STARTTLS uses this certificate from now on. */
-  renewCertificate({ cert, key }: Certificate): void {
+  renewCertificate({ cert, key }: TlsTexts): void {
     this.#server.updateSecureContext({ cert, key });
   }
 
