@@ -5,8 +5,7 @@ import { createRateLimits } from '../platform/access/rate-limit.ts';
 import { RateSharing } from '../platform/access/rate-sharing.ts';
 import { Rights } from '../platform/access/rights.ts';
 import { Tokens } from '../platform/access/tokens.ts';
-import type { Data } from './data.ts';
-import type { PartOptions } from './part.ts';
+import type { Data, PartOptions } from './data.ts';
 
 export type Access = Awaited<ReturnType<typeof openAccess>>;
 

@@ -11,7 +11,7 @@ import type { Logger } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { AddressGuard } from '../platform/outbound/address-guard.ts';
 import { openAccess } from './access.ts';
-import { openData } from './data.ts';
+import { openData, type PartOptions } from './data.ts';
 import { seedDay } from './demo/day.ts';
 import { type DemoFile, demoFilePath, printWelcome, seedDemo, writeDemoFile } from './demo.ts';
 import { noteFeatures } from './feature-settings.ts';
@@ -20,7 +20,6 @@ import { JobWorker } from './jobs/job-worker.ts';
 import { TASKS_OF_FEATURES, TOPICS_OF_FEATURES, withDropped } from './left-out.ts';
 import { openMessaging } from './messaging.ts';
 import { OpenedFeatures } from './opened-features.ts';
-import type { PartOptions } from './part.ts';
 import { apiRoutes } from './routes.ts';
 import { describeNode, type RunsOn } from './runs-on.ts';
 import { openServing, openSockets, startAdminServer } from './serving.ts';
@@ -101,7 +100,7 @@ async function start(
   });
   disposer.add('jobs', jobs, (it) => it.close());
   const tickets = new Tickets(database);
-  routes = apiRoutes(data, access, messaging, { features, tickets, config });
+  routes = apiRoutes(data, access, messaging, features, tickets, config.registration);
   const runsOn = describeNode(config, data);
   const serving = await openServing(
     { ...part, urls, runsOn, features, demo: hasDemoPage ? () => demo : undefined },
@@ -127,7 +126,7 @@ async function start(
     demo = writeDemoFile(demoPath, seeded, urls.base);
     printWelcome(demo, config.dataDir, hasDemoPage);
     // Started after the welcome, which does not wait for it.
-    const day = config.demoDay ? seedDay({ database, store: data.store }) : Promise.resolve();
+    const day = config.demoDay ? seedDay(data) : Promise.resolve();
     disposer.add(
       'day of the demo account',
       day.catch((error: unknown) => log.warn({ err: error }, 'the day of the demo account was not written')),

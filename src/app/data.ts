@@ -1,6 +1,7 @@
 import { Avatars } from '../core/accounts/avatars/avatars.ts';
 import { openObjectStore } from '../core/attachments/open-store.ts';
 import { SigningKey } from '../core/audit/signing-key.ts';
+import type { NodeParts } from '../core/features/feature.ts';
 import { Cursors } from '../edge/gateway/catch-up/cursors.ts';
 import type { Config } from '../platform/config/config.ts';
 import { openDatabase } from '../platform/db/connection/database.ts';
@@ -13,8 +14,10 @@ import { MemoryEngine } from '../platform/engine/memory-engine.ts';
 import type { Disposer } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/metrics.ts';
-import type { PartOptions } from './part.ts';
 import type { Urls } from './urls.ts';
+
+/** The dependencies of every part. Parts register with the disposer in the order of their start. */
+export type PartOptions = Pick<NodeParts, 'config' | 'log' | 'metrics' | 'disposer'>;
 
 export type Data = Awaited<ReturnType<typeof openData>>;
 

@@ -17,9 +17,8 @@ import { findRole } from '../core/accounts/roles.ts';
 import { createUser } from '../core/accounts/users.ts';
 import { createConversation, directKeyOf } from '../core/conversations/conversation-store.ts';
 import type { NewParticipant } from '../core/conversations/participant-store.ts';
-import type { DemoParts } from '../core/features/feature.ts';
+import type { DemoParts, NodeParts } from '../core/features/feature.ts';
 import type { Tokens } from '../platform/access/tokens.ts';
-import type { Database } from '../platform/db/connection/database.ts';
 import type { Db, Tx } from '../platform/db/connection/handle.ts';
 import { FEATURES } from './features.ts';
 
@@ -28,13 +27,12 @@ export interface DemoFile extends Demo {
   readonly base_url: string;
 }
 
-export interface Demo {
+export interface Demo extends Pick<DemoRows, 'conversations' | 'inbox'> {
   readonly service_version: string;
   readonly account_id: string;
   /** Has an admin role. */
   readonly api_key: string;
   readonly users: Readonly<Record<'ada' | 'grace' | 'vera', DemoUser>>;
-  readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
   /** The external person of the case. */
   readonly customer: {
     readonly participant_id: string;
@@ -43,31 +41,27 @@ export interface Demo {
   };
   /** A member of the group that answers when it is mentioned. */
   readonly agent: { readonly id: string; readonly actor_id: string; readonly slug: string };
-  /** An address for customers, and a case whose replies leave from it as mail. */
-  readonly inbox: { readonly id: string; readonly address: string; readonly conversation: string };
   readonly other_account: { readonly account_id: string; readonly api_key: string };
 }
 
-interface DemoUser {
-  readonly id: string;
-  readonly email: string;
+interface DemoUser extends RowOfUser {
   /** Valid for 24 hours from the start. */
   readonly access_token: string;
-}
-
-export interface SeedOptions {
-  readonly database: Database;
-  readonly tokens: Pick<Tokens, 'issueAccess'>;
-  /** The file of an earlier start (demoFilePath), whose API keys are kept while they are valid. */
-  readonly path: string;
 }
 
 export function demoFilePath(dataDir: string): string {
   return join(dataDir, 'demo.json');
 }
 
-/** Makes whatever does not exist yet. Safe on several nodes of a database at once. */
-export async function seedDemo({ database, tokens, path }: SeedOptions): Promise<Demo> {
+/**
+ * Makes whatever does not exist yet. Safe on several nodes of a database at once. API keys in the
+ * file of an earlier start (`path`) are kept while they are valid.
+ */
+export async function seedDemo({
+  database,
+  tokens,
+  path,
+}: Pick<NodeParts, 'database' | 'tokens'> & { readonly path: string }): Promise<Demo> {
   const previous = readDemoFile(path);
   const { rows, apiKey, otherApiKey } = await database.transaction(async (tx) => {
     const rows = await demoRows(tx);
@@ -81,9 +75,7 @@ export async function seedDemo({ database, tokens, path }: SeedOptions): Promise
     const { token } = await tokens.issueAccess({ accountId: rows.accountId, actorId, ttlS: DAY_S });
     return token;
   };
-  const user = async ({ id, email }: { id: string; email: string }) => {
-    return { id, email, access_token: await tokenOf(id) };
-  };
+  const user = async (row: RowOfUser) => ({ ...row, access_token: await tokenOf(row.id) });
   return {
     service_version: CURRENT_VERSION,
     account_id: rows.accountId,
@@ -204,21 +196,18 @@ const DAY_S = 86_400;
 const DEFAULT_DATA_DIR = './.data';
 const SETTING = 'demo';
 
+/** The rows of the first release. */
+type FirstRows = Awaited<ReturnType<typeof insertRows>>;
+
+type RowOfUser = FirstRows['users']['ada'];
+
 /** Ids of the seeded rows, as kept in `settings`. */
-export interface DemoRows {
-  readonly accountId: string;
-  readonly otherAccountId: string;
-  readonly users: Readonly<Record<'ada' | 'grace' | 'vera', { id: string; email: string }>>;
-  readonly conversations: Readonly<Record<'group' | 'direct' | 'case', string>>;
-  readonly customer: { readonly actorId: string; readonly participantId: string };
-  readonly agent: { readonly id: string; readonly actorId: string; readonly slug: string };
-  readonly inbox: Demo['inbox'];
+export interface DemoRows extends FirstRows {
+  /** An address for customers, and a case whose replies leave from it as mail. */
+  readonly inbox: Awaited<ReturnType<typeof addInbox>>;
   /** Conversations of the day by app/demo/day.ts; undefined before they are written. */
   readonly day?: { readonly launch: string };
 }
-
-/** The rows of the first release. */
-type FirstRows = Omit<DemoRows, 'inbox' | 'day'>;
 
 /** The rows as any earlier release may have left them. */
 type StoredRows = FirstRows & Partial<Pick<DemoRows, 'inbox' | 'day'>> & { readonly hasTools?: true };
@@ -288,7 +277,7 @@ async function areThere(tx: Tx, accountIds: readonly string[]): Promise<boolean>
   return rows.length === accountIds.length;
 }
 
-async function insertRows(tx: Tx): Promise<FirstRows> {
+async function insertRows(tx: Tx) {
   const { account, roles } = await createAccount(tx, { name: 'Demo', plan: 'pro' });
   const accountId = account.id;
   const user = async (name: string, email: string, roleId: string) => {
@@ -353,7 +342,7 @@ async function demoAgent(tx: Tx, accountId: string, roleId: string) {
 }
 
 /** Runs once, also for demo accounts of earlier releases. */
-async function addInbox(tx: Tx, { accountId, users }: FirstRows): Promise<Demo['inbox']> {
+async function addInbox(tx: Tx, { accountId, users }: FirstRows) {
   const name = 'Demo support';
   const insert = async (address: string) => {
     const inbox = { account_id: accountId, created_by: users.ada.id, name, address };

@@ -103,7 +103,7 @@ async function follow(args: readonly string[]): Promise<number> {
   }
   const { tail } = await import('./tail.ts');
   const { dataDir } = loadConfig();
-  return tail({ conversationId, dataDir, print: (line) => process.stdout.write(`${line}\n`) });
+  return tail(conversationId, dataDir, (line) => process.stdout.write(`${line}\n`));
 }
 
 /** Time that sockets, jobs, database and embedded Postgres may take to end after the drain. */
@@ -112,15 +112,9 @@ const PARENT_CHECK_MS = 500;
 /** npm repeats a signal that the process group got (Ctrl-C): within this time it is the same. */
 const SAME_SIGNAL_MS = 1_000;
 
-interface StopOptions {
-  /** Milliseconds after which the process ends, whatever still runs. */
-  readonly patienceMs: number;
-  readonly startedByNpm: boolean;
-}
-
 /**
  * Active from its construction: the first signal or fatal error asks for an orderly stop, a second
- * for an urgent one.
+ * for an urgent one. After `patienceMs` the process ends, whatever still runs.
  */
 class StopRequest {
   /** Resolves with the reason. */
@@ -130,12 +124,12 @@ class StopRequest {
   /** 1 after anything fatal, even while stopping. */
   exitCode = 0;
   readonly #log: Logger;
-  readonly #options: StopOptions;
+  readonly #options: { readonly patienceMs: number; readonly startedByNpm: boolean };
   readonly #request: (reason: string) => void;
   readonly #urge = new AbortController();
   #signalledMs: number | undefined;
 
-  constructor(log: Logger, options: StopOptions) {
+  constructor(log: Logger, options: { readonly patienceMs: number; readonly startedByNpm: boolean }) {
     this.#log = log;
     this.#options = options;
     this.urgent = this.#urge.signal;

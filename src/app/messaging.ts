@@ -45,11 +45,10 @@ import { InFlightRows } from '../platform/db/queue/in-flight-rows.ts';
 import { Reminders } from '../platform/db/queue/reminders.ts';
 import { handle } from '../platform/db/queue/topic.ts';
 import type { Access } from './access.ts';
-import type { Data } from './data.ts';
+import type { Data, PartOptions } from './data.ts';
 import { OutboxWorker } from './jobs/outbox-worker.ts';
 import { publishChanged, SentEffects } from './jobs/sent-effects.ts';
 import type { OpenedFeatures } from './opened-features.ts';
-import type { PartOptions } from './part.ts';
 
 export type Messaging = Awaited<ReturnType<typeof openMessaging>>;
 
@@ -92,9 +91,7 @@ export async function openMessaging(
     inFlight,
     metrics,
     log,
-    onMessages: ofFeatures.completed,
-    onSent: ofFeatures.sent,
-    onNotified: ofFeatures.notified,
+    ofFeatures,
   });
   disposer.add('effects of sent messages', effects, (it) => it.idle());
   const ofChanges = {

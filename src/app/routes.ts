@@ -18,22 +18,18 @@ import type { Data } from './data.ts';
 import type { Messaging } from './messaging.ts';
 import type { OpenedFeatures } from './opened-features.ts';
 
-export interface RoutesOptions {
-  readonly features: OpenedFeatures;
-  readonly tickets: Tickets;
-  readonly config: Config;
-}
-
 /** Every endpoint of the API. Documents, tools of agents and tests are derived from this table. */
 export function apiRoutes(
   { database, engine, store, avatars, signingKey }: Data,
   { directory, rights, tokens }: Access,
   { sender, lockedWrites, timeline, encoded }: Messaging,
-  { features, tickets, config }: RoutesOptions,
+  features: OpenedFeatures,
+  tickets: Tickets,
+  registration: Config['registration'],
 ): Route[] {
   return [
     ...accountRoutes(database, tokens, avatars),
-    ...registrationRoutes(config.registration),
+    ...registrationRoutes(registration),
     ...auditRoutes(database, signingKey),
     ...features.routesBehind('audit'),
     ...conversationListRoutes(database, engine),

@@ -5,23 +5,16 @@ import type { Config } from '../platform/config/config.ts';
 import { placeOf } from '../platform/db/connection/connection-options.ts';
 import type { Data } from './data.ts';
 
-/** The node's environment for the log line of its start: hosts, versions, paths, no secret. */
-export interface RunsOn {
-  readonly database: string;
-  readonly engine: string;
-  readonly files: string;
-  /** The providers of models, in the order in which they first occur. */
-  readonly models: string;
-  readonly version: string;
-  readonly node: string;
-}
+export type RunsOn = Readonly<ReturnType<typeof describeNode>>;
 
-export function describeNode(config: Config, { database, databaseUrl, engineDescription }: Data): RunsOn {
+/** Describes the node for the log line of its start: hosts, versions, paths, no secret. */
+export function describeNode(config: Config, { database, databaseUrl, engineDescription }: Data) {
   const place = config.databaseUrl === null ? 'embedded' : placeOf(databaseUrl);
   return {
     database: `${place}, PostgreSQL ${database.serverVersion}`,
     engine: engineDescription,
     files: config.s3 === null ? join(config.dataDir, 'uploads') : `s3://${config.s3.bucket}`,
+    /** The providers of models, in the order in which they first occur. */
     models: installed()
       .flatMap((feature) => feature.providers?.(config) ?? [])
       .join(', '),

@@ -20,11 +20,10 @@ import type { PublicRoutes } from '../platform/http/pipeline/public-routes.ts';
 import type { Route } from '../platform/http/pipeline/route.ts';
 import { Loop } from '../platform/lifecycle.ts';
 import type { Access } from './access.ts';
-import type { Data } from './data.ts';
+import type { Data, PartOptions } from './data.ts';
 import { type DemoFile, demoCommands, demoSession } from './demo.ts';
 import type { Messaging } from './messaging.ts';
 import type { OpenedFeatures } from './opened-features.ts';
-import type { PartOptions } from './part.ts';
 import type { RunsOn } from './runs-on.ts';
 import type { Urls } from './urls.ts';
 

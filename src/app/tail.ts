@@ -6,13 +6,6 @@
 import { connect, type Message } from '../contract/client/index.ts';
 import { type DemoFile, demoFilePath, readDemoFile } from './demo.ts';
 
-export interface TailOptions {
-  readonly conversationId: string;
-  readonly dataDir: string;
-  /** Receives whole lines without line ends. */
-  readonly print: (line: string) => void;
-}
-
 /** Number of earlier messages to print. */
 const BACKLOG = 10;
 const MAX_WAIT_MS = 5_000;
@@ -21,9 +14,13 @@ const MAX_WAIT_MS = 5_000;
  * Prints the last few messages and then each new one as `sequence sender: body`, until the process
  * is stopped. A text that an agent is still writing is announced, and printed when complete.
  * Reconnects by itself, even to a restarted gateway. Rejects with an Error of one line if there is
- * no demo account or no such conversation.
+ * no demo account or no such conversation. `print` receives whole lines without line ends.
  */
-export async function tail({ conversationId, dataDir, print }: TailOptions): Promise<never> {
+export async function tail(
+  conversationId: string,
+  dataDir: string,
+  print: (line: string) => void,
+): Promise<never> {
   // Reread for each connection, because a restarted gateway may have another port.
   const demo = (): DemoFile => {
     const found = readDemoFile(demoFilePath(dataDir));

@@ -248,7 +248,7 @@ t.test('rows behind a slow webhook are done before it', async (t) => {
   const effects = new SentEffects({
     ...{ database, files: NO_FILES, engine, directory, log, metrics },
     inFlight,
-    onSent: () => answers.shift(),
+    ofFeatures: { sent: () => answers.shift() },
     settings: new SettingsOfUsers(database, rights),
     timeline: new Timeline(database, engine, metrics),
   });

@@ -165,9 +165,7 @@ export const COMMANDS: Commands<AdminContext> = {
   'key list': accountList(
     'List the API keys of an account, revoked and expired ones included, without their secrets',
     'api_key',
-    async () => {
-      return (await import('../../core/accounts/keys.ts')).API_KEYS;
-    },
+    async () => (await import('../../core/accounts/keys.ts')).API_KEYS,
   ),
   'key revoke': {
     help: 'End an API key at once and for good',

@@ -9,11 +9,11 @@ import { createConversation } from '../../core/conversations/conversation-store.
 import type { NewParticipant } from '../../core/conversations/participant-store.ts';
 import { announceCreated } from '../../core/conversations/start-conversation.ts';
 import { moveWorkflow } from '../../core/conversations/workflow.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import { writePin } from '../../core/messages/pins/pin.ts';
 import { insertReaction, lockReactions } from '../../core/messages/reactions/reactions.ts';
 import { insertMessages, type NumberedMessage } from '../../core/messages/timeline/insert-store.ts';
 import type { NewAttachment } from '../../core/messages/timeline/new-message.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import type { Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { addDay, type DemoRows, demoParts, lockDemo } from '../demo.ts';
@@ -27,18 +27,13 @@ import {
   type Picture,
 } from './day-content.ts';
 
-export interface DayOptions {
-  readonly database: Database;
-  readonly store: Pick<ObjectStore, 'put' | 'accountBytes'>;
-}
-
 /**
  * Adds a day of conversations to the demo account, once in a database, however many nodes start on
  * it, in one transaction. The statements used everywhere else write the messages, reactions and the
  * others, and their outbox rows have the same effects: notifications, rows of the inbox, blocks of
  * the search. Only the times are set back, before the commit, so that no reader ever sees others.
  */
-export async function seedDay({ database, store }: DayOptions): Promise<void> {
+export async function seedDay({ database, store }: Pick<NodeParts, 'database' | 'store'>): Promise<void> {
   await database.transaction(async (tx) => {
     const demo = await lockDemo(tx);
     if (demo === undefined || demo.day !== undefined) return;
@@ -56,11 +51,11 @@ interface Written extends NumberedMessage {
 class DayWriter {
   readonly #tx: Tx;
   readonly #demo: DemoRows;
-  readonly #store: DayOptions['store'];
+  readonly #store: ObjectStore;
   readonly #actors = new Map<Person, string>();
   #persona = '';
 
-  constructor(tx: Tx, demo: DemoRows, store: DayOptions['store']) {
+  constructor(tx: Tx, demo: DemoRows, store: ObjectStore) {
     this.#tx = tx;
     this.#demo = demo;
     this.#store = store;

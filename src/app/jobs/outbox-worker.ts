@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/db/connection/database.ts';
+import type { NodeParts } from '../../core/features/feature.ts';
 import type { Querier } from '../../platform/db/connection/handle.ts';
 import { type DueWatch, UNWOKEN_EVERY_MS } from '../../platform/db/queue/due-watch.ts';
 import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
@@ -16,16 +16,11 @@ import { byTopic, type TopicHandler } from '../../platform/db/queue/topic.ts';
 import type { OutboxRow } from '../../platform/db/tables/outbox-row.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { Loop } from '../../platform/lifecycle.ts';
-import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
 
-export interface OutboxWorkerOptions {
-  readonly database: Database;
+export interface OutboxWorkerOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
   readonly engine: Pick<Engine, 'onMissed'>;
   readonly inFlight: InFlightRows;
   readonly watch: Pick<DueWatch, 'add'>;
-  readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 const MAX_ROWS = 100;

@@ -1,10 +1,9 @@
 import { readRosterVersions } from '../../core/conversations/conversation-store.ts';
-import type { ConversationDirectory } from '../../core/conversations/directory.ts';
 import { showAgain } from '../../core/conversations/own-state.ts';
 import type { ResourcesChanged } from '../../core/events/changes.ts';
 import type { EventReads } from '../../core/events/event-source.ts';
 import { sourceOf } from '../../core/features/event-sources.ts';
-import type { Effects, SentMessage } from '../../core/features/feature.ts';
+import type { Effects, NodeParts, SentMessage } from '../../core/features/feature.ts';
 import type { MessagesSent } from '../../core/messages/outbox-topics.ts';
 import { readSentMessages } from '../../core/messages/store.ts';
 import {
@@ -17,33 +16,21 @@ import type { Timeline } from '../../core/messages/timeline/timeline.ts';
 import { planNotifications } from '../../core/notifications/causes/notify.ts';
 import { markReadAlready } from '../../core/notifications/feed/mark-conversation.ts';
 import { publishNew } from '../../core/notifications/feed/publish-new.ts';
-import type { SettingsOfUsers } from '../../core/notifications/settings/settings.ts';
 import type { Downloads } from '../../core/resources/attachment.ts';
 import { type MessageRow, messageEvent, withParts } from '../../core/resources/message.ts';
 import type { NotificationRow } from '../../core/resources/notification.ts';
-import type { Database } from '../../platform/db/connection/database.ts';
 import type { ListenersRevision } from '../../platform/db/connection/listeners-revision.ts';
 import type { InFlightRows } from '../../platform/db/queue/in-flight-rows.ts';
 import type { Engine } from '../../platform/engine/engine.ts';
 import { publish } from '../../platform/engine/publish.ts';
-import type { Logger } from '../../platform/log.ts';
-import type { Metrics } from '../../platform/metrics.ts';
 
-export interface SentEffectsOptions {
-  readonly database: Database;
+export interface SentEffectsOptions
+  extends Pick<NodeParts, 'database' | 'engine' | 'directory' | 'settings' | 'metrics' | 'log'> {
   readonly files: Downloads;
-  readonly engine: Engine;
-  readonly directory: ConversationDirectory;
-  readonly settings: SettingsOfUsers;
   readonly timeline: Pick<Timeline, 'settle'>;
   readonly inFlight: Pick<InFlightRows, 'revision' | 'begin' | 'done' | 'release'>;
-  /** Effects inside Postgres. Called before the outbox row is deleted, possibly more than once. */
-  readonly onMessages?: NonNullable<Effects['completed']>;
-  /** Effects that may take long: a row waits for them without delaying the next rows. */
-  readonly onSent?: NonNullable<Effects['sent']>;
-  readonly onNotified?: NonNullable<Effects['notified']>;
-  readonly metrics: Metrics;
-  readonly log: Logger;
+  /** `sent` may take long: a row waits for it without delaying the next rows. */
+  readonly ofFeatures?: Pick<Effects, 'sent' | 'completed' | 'notified'>;
 }
 
 /** Most outbox rows whose effects are handled together. */
@@ -85,17 +72,13 @@ export class SentEffects {
   /** Handles rows that another node left (the sweep's handler). Rejects if work remains. */
   async takeOver(payload: MessagesSent): Promise<void> {
     const { database, files, directory } = this.#options;
-    const rows = await readSentMessages(
-      database,
-      payload.messages.map(({ id }) => id),
-    );
+    const sentIds = payload.messages.map(({ id }) => id);
+    const rows = await readSentMessages(database, sentIds);
+    const ids = rows.map(({ id }) => id);
     const [parts, rosters, notifications] = await Promise.all([
       withParts(database, files, rows),
       readRosterVersions(database, conversationsOf(rows)),
-      readNotificationsOf(
-        database,
-        rows.map(({ id }) => id),
-      ),
+      readNotificationsOf(database, ids),
     ]);
     const notificationsOf = Map.groupBy(notifications, ({ message_id }) => message_id);
     const messages: CommittedMessage[] = [];
@@ -109,12 +92,9 @@ export class SentEffects {
       messages.push({ ...message, audience: facts.audience, rosterVersion, notifications: made });
     }
     const isPublished = await this.#publish(messages);
-    await Promise.all([this.#options.onSent?.(messages, true), this.#cause(messages)]);
+    await Promise.all([this.#options.ofFeatures?.sent?.(messages, true), this.#cause(messages)]);
     // The other node may have ended between making notifications and comparing them with reads.
-    await markReadAlready(
-      this.#options,
-      messages.map(({ row }) => row.id),
-    );
+    await markReadAlready(this.#options, idsOf(messages));
     if (!isPublished) throw new Error('publish failed on some nodes');
   }
 
@@ -167,10 +147,10 @@ export class SentEffects {
   }
 
   async #run(rows: readonly PublishedRow[]): Promise<void> {
-    const { inFlight, onSent } = this.#options;
+    const { inFlight, ofFeatures } = this.#options;
     const { revision } = inFlight;
     const messages = rows.flatMap((row) => row.messages);
-    const recorded = onSent?.(messages, false);
+    const recorded = ofFeatures?.sent?.(messages, false);
     // If other effects fail too, their failure is logged.
     recorded?.catch(() => {});
     await this.#cause(messages);
@@ -187,8 +167,8 @@ export class SentEffects {
     const published = await Promise.all(rows.map((row) => row.published));
     await recorded;
     const { inFlight } = this.#options;
-    inFlight.done(idsOf(rows.filter((_, index) => published[index])), revision);
-    inFlight.release(idsOf(rows.filter((_, index) => !published[index])));
+    inFlight.done(outboxIdsOf(rows.filter((_, index) => published[index])), revision);
+    inFlight.release(outboxIdsOf(rows.filter((_, index) => !published[index])));
   }
 
   /** Waits without blocking the next rows: a slow receiver holds up no other effect. */
@@ -200,27 +180,20 @@ export class SentEffects {
   }
 
   #fail(rows: readonly PublishedRow[], error: unknown): void {
-    this.#options.inFlight.release(idsOf(rows));
-    this.#options.log.warn(
-      { err: error },
-      'effects of sent messages failed, the next outbox sweep retries them',
-    );
+    this.#options.inFlight.release(outboxIdsOf(rows));
+    const message = 'effects of sent messages failed, the next outbox sweep retries them';
+    this.#options.log.warn({ err: error }, message);
   }
 
   async #cause(messages: readonly Caused[]): Promise<void> {
-    const { database, directory } = this.#options;
+    const { database, directory, ofFeatures } = this.#options;
     const made = await this.#notify(messages.filter(({ notifications }) => notifications === undefined));
-    const pushed = this.#options.onNotified?.([
-      ...made,
-      ...messages.map(({ notifications = [] }) => notifications),
-    ]);
+    const known = messages.map(({ notifications = [] }) => notifications);
+    const pushed = ofFeatures?.notified?.([...made, ...known]);
     if (pushed !== undefined) await pushed;
-    await showAgain(
-      database,
-      directory,
-      messages.map(({ row }) => row),
-    );
-    await this.#options.onMessages?.(messages);
+    const rows = messages.map(({ row }) => row);
+    await showAgain(database, directory, rows);
+    await ofFeatures?.completed?.(messages);
   }
 
   /** Makes the notifications of these messages, those of each account together. */
@@ -235,12 +208,7 @@ export class SentEffects {
     const made = Map.groupBy(await insertDue(database, due), ({ account_id }) => account_id);
     const groups = [...made.values()];
     await Promise.all(groups.flatMap((rows) => publishNew(this.#options, rows)));
-    if (due.length > 0) {
-      await markReadAlready(
-        this.#options,
-        due.map(({ row }) => row.id),
-      );
-    }
+    if (due.length > 0) await markReadAlready(this.#options, idsOf(due));
     return groups;
   }
 }
@@ -249,7 +217,11 @@ function conversationsOf(rows: readonly MessageRow[]): string[] {
   return [...new Set(rows.map(({ conversation_id }) => conversation_id))];
 }
 
-function idsOf(rows: readonly PublishedRow[]): number[] {
+function idsOf(messages: readonly { readonly row: MessageRow }[]): string[] {
+  return messages.map(({ row }) => row.id);
+}
+
+function outboxIdsOf(rows: readonly PublishedRow[]): number[] {
   return rows.map(({ outboxId }) => outboxId);
 }
 
@@ -287,8 +259,8 @@ export async function publishChanged(
     const published = events.map((one) => publish(engine, one));
     await Promise.all([...published, onPublished?.(events, ofEvent, isRepeated)]);
   }
-  const finished = changes.filter(
-    ({ event, attempt }) => event === 'message.updated' && attempt !== undefined,
+  const finished = changes.flatMap(({ event, attempt, id }) =>
+    event === 'message.updated' && attempt !== undefined ? id : [],
   );
-  if (finished.length > 0) await onFinished(finished.map(({ id }) => id));
+  if (finished.length > 0) await onFinished(finished);
 }
