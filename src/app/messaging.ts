@@ -67,11 +67,8 @@ export async function openMessaging(
   const listeners = disposer.add('listeners', opened, (it) => it.close());
   // Opened before all that write into the outbox, so that it closes after them. Started when all
   // its handlers exist.
-  const inFlight = disposer.add(
-    'removal of outbox rows',
-    new InFlightRows({ database, listeners, log }),
-    (it) => it.close(),
-  );
+  const inFlight = new InFlightRows({ database, listeners, log });
+  disposer.add('removal of outbox rows', inFlight, (it) => it.close());
   const sealer = new Sealer({ database, signingKey, watch, metrics, log });
   disposer.add('sealer of the audit', sealer, (it) => it.close());
   const onWritten = (written: readonly WrittenConversation[]) => announceWritten(engine, written);

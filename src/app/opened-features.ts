@@ -1,4 +1,3 @@
-import type { AccountEvent } from '../core/features/account-event.ts';
 import type {
   Core,
   Effects,
@@ -50,8 +49,7 @@ export class OpenedFeatures {
     conversationDeleted: (...deleted) => inTurn(this.#effects('conversationDeleted'), deleted),
     messageDeleted: (...deleted) => inTurn(this.#effects('messageDeleted'), deleted),
     rightsChanged: (...changed) => inTurn(this.#effects('rightsChanged'), changed),
-    happened: (event: AccountEvent, isRepeated: boolean) =>
-      inTurn(this.#effects('happened'), [event, isRepeated]),
+    happened: (...happened) => inTurn(this.#effects('happened'), happened),
   } satisfies Required<Effects>;
 
   /** Returns the endpoints that follow those of the core at this place. */

@@ -5,7 +5,7 @@ import { createUser } from '../../src/core/accounts/users.ts';
 import type { MailboxRow } from '../../src/core/resources/mailbox.ts';
 import { type MessageRow, messageColumns } from '../../src/core/resources/message.ts';
 import { type AcceptOptions, acceptMail } from '../../src/features/mail/incoming/accept.ts';
-import type { MailRow } from '../../src/features/mail/mail-store.ts';
+import { type MailRow, readMail } from '../../src/features/mail/mail-store.ts';
 import { openMailKey } from '../../src/features/mail/outgoing/mail-key.ts';
 import type { Mailbox, ParsedMail } from '../../src/features/mail/reading/parsed-mail.ts';
 import type { Envelope } from '../../src/features/mail/transports/envelope.ts';
@@ -84,10 +84,14 @@ export async function openAccepting(t: Teardown) {
       mail,
     };
   };
+  const acceptArrival = async (arrival: Arrival) => {
+    const { id } = await acceptMail(options, arrival);
+    return (await readMail(database, id))!;
+  };
   return {
     ...{ ground, database, accountId, owner, admin, inbox, key, options, committed, engine, arrivalOf },
-    accept: (fields: MailFields = {}) => acceptMail(options, arrivalOf(fields)),
-    acceptArrival: (arrival: Arrival) => acceptMail(options, arrival),
+    accept: (fields: MailFields = {}) => acceptArrival(arrivalOf(fields)),
+    acceptArrival,
     messagesOf: (conversationId: string) => database.query(MESSAGES_OF, conversationId),
     topics: () => database.kysely.selectFrom('outbox').select(['topic', 'payload']).orderBy('id').execute(),
   };

@@ -127,10 +127,7 @@ export class OutboxWorker {
     }
   }
 
-  /**
-   * A failure affects only its own row, which is retried when its lease is over or the link between
-   * nodes returns.
-   */
+  /** A failure affects its own row alone, which is retried when its lease or a lost link ends. */
   async #handle(row: OutboxRow): Promise<void> {
     const { inFlight, log } = this.#options;
     const { revision } = inFlight;
@@ -171,10 +168,8 @@ class HeldLeases {
   /** Releases these rows to every sweep. If it rejects, the leases are kept for another call. */
   async giveBack(db: Querier): Promise<void> {
     if (this.#leases.size === 0) return;
-    await giveBack(
-      db,
-      [...this.#leases.values()].map(({ row }) => row),
-    );
+    const rows = [...this.#leases.values()].map(({ row }) => row);
+    await giveBack(db, rows);
     this.#leases.clear();
   }
 }

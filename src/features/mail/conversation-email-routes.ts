@@ -77,12 +77,10 @@ async function conversationEmail(
   id: string,
 ): Promise<ConversationEmail> {
   const next = (await readNextMail(database, id))!;
+  const lastIds = [next.last_out_id, next.last_in_id].filter((mailId) => mailId !== null);
   const [inbox, mails] = await Promise.all([
     next.inbox_id === null ? undefined : readMailboxOf(database, accountId, next.inbox_id),
-    readMails(
-      database,
-      [next.last_out_id, next.last_in_id].filter((mailId) => mailId !== null),
-    ),
+    readMails(database, lastIds),
   ]);
   const shown = async (mailId: string | null) => {
     const mail = mails.find((one) => one.id === mailId);

@@ -92,28 +92,21 @@ export function mailBy(times: typeof SEND_TIMES): Feature {
 }
 
 /** The run reads the text of the mail when it begins. */
-function receivedEvent({
-  id,
-  account_id: accountId,
-  actor_id: by,
-  conversation_id,
-  message_id,
-  created_at: at,
-}: MailHead) {
+function receivedEvent({ conversation_id, message_id, ...head }: MailHead) {
   return {
     type: 'email.received',
-    accountId,
+    accountId: head.account_id,
     conversationId: conversation_id,
-    resourceId: id,
-    at,
-    by,
+    resourceId: head.id,
+    at: head.created_at,
+    by: head.actor_id,
     runId: null,
-    input: message_id === null ? null : { email_id: id, conversation_id, message_id },
+    input: message_id === null ? null : { email_id: head.id, conversation_id, message_id },
   };
 }
 
 async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKey) {
-  const { config, database, urls, metrics, log, disposer } = node;
+  const { config, database, urls, disposer } = node;
   const links = new FileLinks({ secret: key, baseUrl: () => urls.public });
   const reply: MailWriter = (mail) => writeReply(node, key, links, mail);
   const { smtpUrl } = config;
@@ -125,7 +118,7 @@ async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKe
       dkim: await readDkim(config),
     });
     const writers = { reply, digest: (mail: MailRow) => writeDigest(database, mail) };
-    const running = new MailSender({ database, transport, times, writers, metrics, log });
+    const running = new MailSender({ ...node, transport, times, writers });
     sender = disposer.add('mail that goes out', running, (it) => it.close());
     const digests = openDigestMails(node, () => running.wake());
     disposer.add('mails of digests', digests, (it) => it.close());
@@ -139,27 +132,15 @@ async function openSender(node: NodeParts, times: typeof SEND_TIMES, key: MailKe
 }
 
 /** Opens the transports for incoming mail: HTTP, and if configured SMTP or LMTP, and IMAP. */
-function openIntake(
-  { config, database, store, engine, rateLimits, urls, metrics, log, disposer }: NodeParts,
-  { lockedWrites }: Core,
-  key: MailKey,
-) {
+function openIntake(node: NodeParts, { lockedWrites }: Core, key: MailKey) {
+  const { config, store, engine, rateLimits, urls, metrics, log, disposer } = node;
   const { mailAuthserv: authserv } = config;
-  const accepting = {
-    database,
-    store,
-    lockedWrites,
-    key,
-    authenticate: (arrival: Arrival) => authenticateMail({ store, authserv }, arrival),
-  };
+  const authenticate = (arrival: Arrival) => authenticateMail({ store, authserv }, arrival);
   const intake = new Intake({
-    database,
-    store,
+    ...node,
     key,
     parseMail,
-    metrics,
-    log,
-    acceptMail: (arrival) => acceptMail(accepting, arrival),
+    acceptMail: (arrival) => acceptMail({ ...node, lockedWrites, key, authenticate }, arrival),
   });
   let listener: SmtpListener | undefined;
   return {
@@ -191,11 +172,9 @@ function openIntake(
           mailbox: config.imap,
           // Passwords are never sent unencrypted, except on this machine.
           requireTls: !isLoopbackAddress(config.imap.host),
-          database,
           intake,
           nodeId: engine.nodeId,
-          metrics,
-          log,
+          ...node,
         });
         disposer.add('mailbox', poller, (it) => it.close());
       }

@@ -63,11 +63,13 @@ async function eraseFromMails(
     const mailIds = mails.map((mail) => mail.id);
     const messageIds = mails.flatMap(({ message_id }) => message_id ?? []);
     await database.transaction(async (tx) => {
-      const changed = await eraseFromCopies(tx, addresses, messageIds);
-      await enqueueChanged(
-        tx,
-        changed.map(({ id, conversation_id: stream }) => ({ event: 'message.updated', id, stream })),
-      );
+      const messages = await eraseFromCopies(tx, addresses, messageIds);
+      const changes = messages.map(({ id, conversation_id: stream }) => ({
+        event: 'message.updated' as const,
+        id,
+        stream,
+      }));
+      await enqueueChanged(tx, changes);
       const keys = await erasePersonFromMails(tx, person, mailIds, removesMessages);
       await withdrawUploads(tx, keys);
       await forgetAnswers(tx, mailIds);

@@ -8,49 +8,23 @@ import type { Schema } from '../../platform/db/tables/schema.ts';
 /** An incoming or outgoing mail, as a row of Postgres. */
 export type MailRow = Selectable<Schema['mails']>;
 
-/** A mail without its text, which may have several hundred KB that most readers do not need. */
-export type MailHead = Omit<MailRow, 'body_text' | 'body_html'>;
+/** What its fate needs of a mail, without its text, which may have several hundred KB. */
+export type MailHead = Pick<MailRow, (typeof HEAD_COLUMNS)[number]>;
 
 export const HEAD_COLUMNS = [
   'id',
   'account_id',
   'inbox_id',
-  'direction',
   'purpose',
   'conversation_id',
   'message_id',
   'actor_id',
-  'rfc_id',
   'status',
   'reason',
-  'automatic',
-  'attempts',
-  'next_try_at',
-  'sent_at',
-  'from_address',
-  'from_name',
-  'reply_to',
-  'recipients',
   'subject',
-  'in_reply_to',
-  'thread_ids',
   'verdict',
-  'source_key',
-  'size_bytes',
-  'trace',
   'created_at',
-  'updated_at',
-] as const satisfies readonly (keyof MailHead)[];
-
-/** Returns `m.id, m.account_id, …` for a table or alias. */
-export function mailColumns(alias: string): string {
-  return `${headColumns(alias)}, ${alias}.body_text, ${alias}.body_html`;
-}
-
-/** Returns the columns of a MailHead, like `mailColumns`. */
-function headColumns(alias: string): string {
-  return HEAD_COLUMNS.map((column) => `${alias}.${column}`).join(', ');
-}
+] as const satisfies readonly (keyof MailRow)[];
 
 /** Returns mails of any account, unordered, without missing ones. */
 export function readMails(db: Db, ids: readonly string[]): Promise<MailRow[]> {
@@ -87,6 +61,8 @@ export function readMailsOfConversation(
 /** Returns the mail with a signed link to its source, for the team. */
 export async function presentEmail(files: Downloads, row: MailRow): Promise<Email> {
   const isIncoming = row.direction === 'in';
+  const { source_key: key } = row;
+  const filename = `${row.id}.eml`;
   return {
     id: row.id,
     object: 'email',
@@ -111,14 +87,7 @@ export async function presentEmail(files: Downloads, row: MailRow): Promise<Emai
     verdict: row.verdict,
     text: isIncoming ? row.body_text : null,
     html: isIncoming ? row.body_html : null,
-    source_url:
-      row.source_key === null
-        ? null
-        : await files.presignDownload({
-            key: row.source_key,
-            filename: `${row.id}.eml`,
-            contentType: 'message/rfc822',
-          }),
+    source_url: key && (await files.presignDownload({ key, filename, contentType: 'message/rfc822' })),
     size_bytes: row.size_bytes,
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -126,18 +95,18 @@ export async function presentEmail(files: Downloads, row: MailRow): Promise<Emai
 }
 
 const READ_BY_ID = statement<[ids: readonly string[]], MailRow>('read-mails')`
-    SELECT ${mailColumns('m')} FROM mails m WHERE m.id = ANY($1)`;
+    SELECT m.* FROM mails m WHERE m.id = ANY($1)`;
 
 const READ_HEAD = statement<[id: string], MailHead>('read-head-of-mail')`
-    SELECT ${headColumns('m')} FROM mails m WHERE m.id = $1`;
+    SELECT ${HEAD_COLUMNS.join(', ')} FROM mails WHERE id = $1`;
 
 const READ_OF_MESSAGE = statement<[messageId: string], MailRow>('read-mail-of-message')`
-    SELECT ${mailColumns('m')} FROM mails m WHERE m.message_id = $1`;
+    SELECT m.* FROM mails m WHERE m.message_id = $1`;
 
 const READ_OF_CONVERSATION = statement<
   [conversationId: string, afterTime: string, afterId: string, limit: number],
   MailRow
 >('read-mails-of-conversation')`
-    SELECT ${mailColumns('m')} FROM mails m
+    SELECT m.* FROM mails m
     WHERE m.conversation_id = $1 AND (m.created_at, m.id) > ($2::timestamptz, $3)
     ORDER BY m.created_at, m.id LIMIT $4`;

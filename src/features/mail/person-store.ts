@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../platform/db/connection/handle.ts';
 import { statement } from '../../platform/db/connection/statement.ts';
 import { setTouched } from '../../platform/db/tables/touched.ts';
-import { type MailRow, mailColumns } from './mail-store.ts';
+import type { MailRow } from './mail-store.ts';
 
 /**
  * The mails of a person: those that the person wrote or received as a user, and those with one of
@@ -82,7 +82,7 @@ const READ_OF_PERSON = statement<
   ],
   MailRow
 >('read-mails-of-person')`
-    SELECT ${mailColumns('m')} FROM mails m
+    SELECT m.* FROM mails m
     WHERE m.account_id = $1 AND (m.created_at, m.id) > ($4::timestamptz, $5)
       AND (m.actor_id = $2 OR lower(m.from_address) = ANY($3::text[]) OR lower(m.reply_to) = ANY($3::text[]) OR ${HAS_ADDRESS})
     ORDER BY m.created_at, m.id LIMIT $6`;

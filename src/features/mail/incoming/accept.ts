@@ -51,9 +51,7 @@ function idOf({ inbox, envelope, mail }: Arrival, rfcId: string): string {
   return derivedId('mail', `${inbox.id} ${rfcId} ${mail.from?.address ?? envelope.sender ?? ''}`);
 }
 
-/**
- * Inserts the row of the mail with its fate, or returns the row that another copy inserted first.
- */
+/** Inserts the row of the mail with its fate, or returns that of a copy which came first. */
 async function receive(
   { database, key, authenticate }: AcceptOptions,
   arrival: Arrival,

@@ -188,10 +188,7 @@ function propertiesIn(words: readonly string[]): Map<string, string> | undefined
   return properties;
 }
 
-/**
- * Returns whether an address stands where none belongs, because the sender wrote a property into
- * its address.
- */
+/** Returns whether an address stands where none belongs: the sender's own had a property in it. */
 function isAmbiguous(properties: Result['properties']): boolean {
   const mailFrom = properties.get('smtp.mailfrom');
   const others = [...properties].filter(([key]) => key !== 'smtp.mailfrom').map(([, value]) => value);

@@ -172,7 +172,6 @@ function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
   const isWhole = (one: (typeof signatures)[number]) =>
     one.status.result === 'pass' && !one.status.underSized;
   const valid = signatures.filter(isWhole);
-  const { result, isPartial } = dmarcOf(dmarc);
   const spfResult = asResult(spf ? spf.status.result : 'none');
   const spfDomain = (spf ? spf.domain : undefined) ?? null;
   return {
@@ -181,7 +180,7 @@ function findingsOf({ spf, dkim, dmarc }: AuthenticateResult): Findings {
     refusedDomains: spfResult === 'fail' && spfDomain !== null ? [spfDomain] : [],
     dkim: valid.length > 0 ? 'pass' : unprovenOf(signatures[0]?.status.result),
     dkimDomains: valid.flatMap(({ signingDomain }) => signingDomain ?? []),
-    dmarc: isPartial ? 'fail' : result,
+    dmarc: dmarcOf(dmarc),
     fromDomain: (dmarc ? dmarc.status.header?.from : undefined) ?? null,
   };
 }
@@ -190,12 +189,13 @@ function unprovenOf(word = 'none'): AuthenticationResult {
   return word === 'pass' ? 'neutral' : asResult(word);
 }
 
-function dmarcOf(dmarc: AuthenticateResult['dmarc']): { result: AuthenticationResult; isPartial: boolean } {
+function dmarcOf(dmarc: AuthenticateResult['dmarc']): AuthenticationResult {
   // There is not exactly one author domain.
-  if (!dmarc) return { result: 'fail', isPartial: false };
+  if (!dmarc) return 'fail';
   const result = asResult(dmarc.status.result);
   const { spf, dkim } = dmarc.alignment ?? {};
-  return { result, isPartial: result === 'pass' && Boolean(dkim?.underSized) && !spf?.result };
+  const isPartial = result === 'pass' && dkim?.underSized && !spf?.result;
+  return isPartial ? 'fail' : result;
 }
 
 /** Mails wait for the answers, so a silent name server delays them for seconds, not minutes. */

@@ -81,10 +81,7 @@ async function record(
 
 const ORDER = ['returned', 'delayed', 'delivered'] as const;
 
-/**
- * `failed` means that the server has given the mail up, whatever the class of the status (RFC 3464,
- * 2.3.3).
- */
+/** A server that reports `failed` has given up, whatever class the status has (RFC 3464, 2.3.3). */
 const REPORTED = {
   failed: 'returned',
   delayed: 'delayed',
@@ -95,10 +92,7 @@ const REPORTED = {
 
 const ENDED: ReadonlySet<EmailRecipient['status']> = new Set(['bounced', 'failed']);
 
-/**
- * A forwarding server reports an address that is unknown here. With one address on both sides, it
- * must mean ours.
- */
+/** A forwarding server reports an unknown address. With one on both sides, it must mean ours. */
 function recipientOf(
   recipients: readonly EmailRecipient[],
   address: string,

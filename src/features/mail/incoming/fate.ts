@@ -22,16 +22,10 @@ import { findCases } from './match.ts';
 import { openCase } from './open-case.ts';
 import { cutTo, storable } from './storable.ts';
 
-/**
- * A decision about a mail. A `received` one has a case and an author, and its message is not
- * written yet.
- */
+/** A decision about a mail. A `received` one has a case and an author, but no message yet. */
 export type Fate = IncomingChange;
 
-/**
- * Decides the fate of a new mail (docs/contract.md#what-becomes-of-a-mail), and opens the case that
- * it begins.
- */
+/** Decides the fate of a new mail (docs/contract.md#what-becomes-of-a-mail); may open a case. */
 export async function decideFate(
   tx: Tx,
   key: MailKey,
@@ -74,8 +68,8 @@ export async function decideFate(
 /** Returns the fate of a mail whose customer has no open case that it answers. */
 export async function newCase(tx: Tx, { inbox, mail }: Arrival, customerId: string): Promise<Fate> {
   const title = cutTo(storable(mail.subject ?? '').trim(), TITLE_CHARACTERS).trim() || null;
-  const { id } = await openCase(tx, inbox, { customerId, title });
-  return { purpose: 'message', conversation_id: id, actor_id: customerId };
+  const conversation_id = await openCase(tx, inbox, customerId, title);
+  return { purpose: 'message', conversation_id, actor_id: customerId };
 }
 
 /** The maximum length of titles and names (contract/protocol/schema/schema.ts). */
@@ -121,10 +115,7 @@ function senderOf({ envelope, mail }: Arrival): string | undefined {
   return ADDRESS.test(address) ? address : undefined;
 }
 
-/**
- * Returns the text of a `From` whose address is unreadable, because a person may have written the
- * mail.
- */
+/** Returns the text of a `From` with an unreadable address: a person may have written the mail. */
 function unreadableSender({ mail }: Arrival): string | undefined {
   const shown = mail.headers.find(({ name }) => name === 'from')?.value ?? '';
   return /[\p{L}\p{N}]@[\p{L}\p{N}]/u.test(shown)
@@ -132,10 +123,7 @@ function unreadableSender({ mail }: Arrival): string | undefined {
     : undefined;
 }
 
-/**
- * Returns whether this server wrote the mail, which came back over a list or a forwarding, or from
- * another inbox.
- */
+/** Returns whether this server wrote the mail: it came back, or is from another inbox. */
 async function isOurs(tx: Tx, key: MailKey, { inbox, mail }: Arrival): Promise<boolean> {
   const from = mail.from?.address;
   const inboxes = from === undefined ? [] : await readMailboxesByAddress(tx, [from, withoutTag(from)]);

@@ -4,7 +4,6 @@ import type { NewParticipant } from '../../../core/conversations/participant-sto
 import { readGroupRoster } from '../../../core/conversations/roster.ts';
 import { announceCreated } from '../../../core/conversations/start-conversation.ts';
 import { readAdmins } from '../../../core/notifications/causes/waiting-work.ts';
-import type { ConversationRow } from '../../../core/resources/conversation.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
 import type { Tx } from '../../../platform/db/connection/handle.ts';
 
@@ -15,8 +14,9 @@ import type { Tx } from '../../../platform/db/connection/handle.ts';
 export async function openCase(
   tx: Tx,
   inbox: MailboxRow,
-  { customerId, title }: { readonly customerId: string; readonly title: string | null },
-): Promise<ConversationRow> {
+  customerId: string,
+  title: string | null,
+): Promise<string> {
   const { account_id: accountId, id: mailboxId, group_id: groupId } = inbox;
   const assignee = await assigneeOfMailbox(tx, inbox);
   const created = await createConversation(tx, {
@@ -33,7 +33,7 @@ export async function openCase(
     ],
   });
   await announceCreated(tx, created, null);
-  return created.conversation;
+  return created.conversation.id;
 }
 
 /**

@@ -56,10 +56,8 @@ export function deleteMailbox(tx: Tx, inbox: MailboxRow): Promise<MailboxRow> {
 
 /** Returns the inboxes of any account with these addresses, ignoring case: one each at most. */
 export function readMailboxesByAddress(db: Db, addresses: readonly string[]): Promise<MailboxRow[]> {
-  return db.query(
-    READ_BY_ADDRESS,
-    addresses.map((address) => address.toLowerCase()),
-  );
+  const lowered = addresses.map((address) => address.toLowerCase());
+  return db.query(READ_BY_ADDRESS, lowered);
 }
 
 /** The inboxes of an account, newest first; searched by their names and addresses. */
@@ -70,10 +68,7 @@ export const MAILBOXES = defineAccountList<MailboxRow>({
   search: ['t.name', 't.address'],
 });
 
-/**
- * Must end every change: nodes cache which cases an inbox bridges, and in which name
- * (core/conversations/directory.ts).
- */
+/** Must end every change: nodes cache which cases an inbox bridges, and in which name. */
 async function write(
   tx: Tx,
   { id }: MailboxRow,

@@ -9,10 +9,7 @@ export function openMailKey(database: Database): Promise<MailKey> {
   return sharedSecret(database, 'mail_ids');
 }
 
-/**
- * Returns 16 hexadecimal digits that only a holder of the key can make. Ignores case, because some
- * mail servers change it.
- */
+/** Returns 16 hexadecimal digits that prove the key. Ignores case, which some servers change. */
 export function sealOf(key: MailKey, purpose: 'message-id' | 'bounce', text: string): string {
   const sealed = createHmac('sha256', key).update(`${purpose} ${text.toLowerCase()}`);
   return sealed.digest('hex').slice(0, 16);

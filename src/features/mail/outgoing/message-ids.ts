@@ -3,10 +3,7 @@ import { isSealed, type MailKey, sealOf } from './mail-key.ts';
 
 /** The mail that one of our Message-IDs names. */
 export interface NamedMail {
-  /**
-   * As in the text: in lower case if a mail server has changed it. The row of the mail has the
-   * original.
-   */
+  /** In lower case if a mail server has changed it; the row of the mail has the original. */
   readonly conversationId: string;
   readonly mailId: string;
 }

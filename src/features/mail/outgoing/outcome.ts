@@ -78,10 +78,7 @@ export async function publishStatus(
   await enqueueChanged(tx, [{ event: 'message.updated', id, stream }]);
 }
 
-/**
- * Notifies the author, or the assignee of the case if the author is no user. The text names no
- * address.
- */
+/** Notifies the author, or the assignee if the author is no user. The text names no address. */
 async function notify(
   tx: Tx,
   { id, account_id, message_id }: OutgoingRow,

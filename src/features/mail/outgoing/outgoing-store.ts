@@ -5,7 +5,7 @@ import { statement } from '../../../platform/db/connection/statement.ts';
 import { type Due, LeasedRows } from '../../../platform/db/queue/leased-rows.ts';
 import type { Schema } from '../../../platform/db/tables/schema.ts';
 import { setTouched } from '../../../platform/db/tables/touched.ts';
-import { type MailRow, mailColumns } from '../mail-store.ts';
+import type { MailRow } from '../mail-store.ts';
 
 /** The fields of an outgoing mail that its outcome needs. */
 export type OutgoingRow = Pick<
@@ -92,7 +92,7 @@ export const OUTGOING = new LeasedRows<
   take: {
     from: `mails q WHERE q.next_try_at <= clock_timestamp() AND q.account_id <> ALL($2)
       ORDER BY q.next_try_at LIMIT $3`,
-    returning: mailColumns('q'),
+    returning: 'q.*',
   },
   settle: {
     columns: { recipients: 'jsonb', status: 'text', reason: 'text' },

@@ -99,17 +99,13 @@ async function refusalOf(
  */
 export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailRecipient[]> {
   const to = facts.answers_to === null ? facts.customers : [facts.answers_to];
+  const cc = facts.cc ?? (facts.by_machine ? [] : facts.thread_cc);
   const wanted = [
     ...to.map((address) => ({ address: address.toLowerCase(), kind: 'to' as const })),
-    ...(facts.cc ?? (facts.by_machine ? [] : facts.thread_cc)).map((address) => ({
-      address: address.toLowerCase(),
-      kind: 'cc' as const,
-    })),
+    ...cc.map((address) => ({ address: address.toLowerCase(), kind: 'cc' as const })),
   ];
-  const inboxes = await readMailboxesByAddress(
-    tx,
-    wanted.map(({ address }) => withoutTag(address)),
-  );
+  const untagged = wanted.map(({ address }) => withoutTag(address));
+  const inboxes = await readMailboxesByAddress(tx, untagged);
   const own = new Set(inboxes.map(({ address }) => address.toLowerCase()));
   const seen = new Set<string>();
   return wanted.flatMap(({ address, kind }) => {
@@ -119,8 +115,5 @@ export async function recipientsOf(tx: Tx, facts: ReplyFacts): Promise<EmailReci
   });
 }
 
-/**
- * Addresses that are safe in envelopes and headers, because no schema checked those of incoming
- * mails.
- */
+/** Addresses safe in envelopes and headers: no schema has checked those of incoming mails. */
 const SENDABLE = /^[^\s\p{Cc}<>()[\],;:\\"@]+@[^\s\p{Cc}<>()[\],;:\\"@]+$/u;

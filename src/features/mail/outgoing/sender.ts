@@ -1,9 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { EmailPurpose } from '../../../contract/protocol/resources/email.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import { delayAfter } from '../../../platform/backoff.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Logger } from '../../../platform/log.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
 import { Sender } from '../../../platform/outbound/sender.ts';
 import type { MailRow } from '../mail-store.ts';
 import { composeMail, type MailContent, type MailWriter, type WrittenMail } from './compose-mail.ts';
@@ -12,14 +10,11 @@ import { OUTGOING } from './outgoing-store.ts';
 import type { SEND_TIMES } from './send-times.ts';
 import type { MailTransport, Tried } from './transport.ts';
 
-export interface MailSenderOptions {
-  readonly database: Database;
+export interface MailSenderOptions extends Pick<NodeParts, 'database' | 'metrics' | 'log'> {
   readonly transport: MailTransport;
   readonly times: typeof SEND_TIMES;
   /** Writes the mails of each purpose. */
   readonly writers: Readonly<Partial<Record<EmailPurpose, MailWriter>>>;
-  readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 /** Concurrent tries of one account; beyond CROWD of all accounts, each account has one. */
@@ -27,10 +22,7 @@ const SIDE_BY_SIDE = 8;
 const CROWD = 8;
 /** Mails of one account in memory; the others stay in the table. */
 const ROOM = 32;
-/**
- * Accounts whose mails are sent concurrently. With the numbers above, no try waits for a
- * connection.
- */
+/** Accounts that are served concurrently. With the numbers above, no try waits for a connection. */
 const MAX_ACCOUNTS = 8;
 const TAKEN_AT_ONCE = 64;
 
@@ -164,10 +156,7 @@ export class MailSender {
     return { mailId, attempt, reason, nextTryMs, status: nextTryMs === null ? 'failed' : 'deferred' };
   }
 
-  /**
-   * Writes the outcome, however often that fails, while this node runs; otherwise a sent mail would
-   * be sent again.
-   */
+  /** Writes the outcome, however often that fails: a sent mail must not be sent again. */
   async #record(outcome: MailOutcome, onEnd?: WrittenMail['onEnd']): Promise<void> {
     const { database, metrics, log } = this.#options;
     for (;;) {

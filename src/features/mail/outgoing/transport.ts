@@ -51,9 +51,10 @@ export class SmtpTransport implements MailTransport {
     const transporter = await this.#transporter;
     try {
       const { accepted = [], rejectedErrors = [] } = await transporter.sendMail({ ...mail, signal });
-      return afterSent(recipients, accepted, rejectedErrors as readonly SmtpError[]);
+      return triedOf(recipients, accepted, rejectedErrors as readonly SmtpError[]);
     } catch (error) {
-      return afterError(recipients, error as SmtpError);
+      const { rejectedErrors = [] } = error as SmtpError;
+      return triedOf(recipients, [], rejectedErrors, error as SmtpError);
     }
   }
 
@@ -94,37 +95,24 @@ interface SmtpError extends Error {
   readonly rejectedErrors?: readonly SmtpError[];
 }
 
-function afterSent(
+/** `error`: that of the recipients for which the server states none of their own. */
+function triedOf(
   recipients: readonly string[],
   accepted: readonly string[],
   rejected: readonly SmtpError[],
+  error = rejected[0],
 ): Tried {
   const taken = new Set(accepted.map(keyOf));
-  const errors = byRecipient(rejected);
-  const [first] = rejected;
+  const errors = new Map(rejected.map((one) => [keyOf(one.recipient ?? ''), one]));
   return {
     recipients: recipients.map((address) => {
       if (taken.has(keyOf(address))) return { address, status: 'sent', code: null };
-      const error = errors.get(keyOf(address)) ?? first;
-      return { address, status: error ? statusAfter(error) : 'deferred', code: error ? codeOf(error) : null };
-    }),
-    reason: first === undefined ? null : reasonOf(first),
-  };
-}
-
-function afterError(recipients: readonly string[], error: SmtpError): Tried {
-  const errors = byRecipient(error.rejectedErrors ?? []);
-  return {
-    recipients: recipients.map((address) => {
       const own = errors.get(keyOf(address)) ?? error;
-      return { address, status: statusAfter(own), code: codeOf(own) };
+      if (own === undefined) return { address, status: 'deferred', code: null };
+      return { address, status: isFinal(own) ? 'failed' : 'deferred', code: codeOf(own) };
     }),
-    reason: reasonOf(error),
+    reason: error === undefined ? null : reasonOf(error),
   };
-}
-
-function byRecipient(errors: readonly SmtpError[]): ReadonlyMap<string, SmtpError> {
-  return new Map(errors.map((error) => [keyOf(error.recipient ?? ''), error]));
 }
 
 /** Addresses come back in the form in which they were sent, with a domain encoded for the DNS. */
@@ -134,14 +122,7 @@ function keyOf(address: string): string {
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.toLowerCase();
 }
 
-function statusAfter(error: SmtpError): 'failed' | 'deferred' {
-  return isFinal(error) ? 'failed' : 'deferred';
-}
-
-/**
- * Returns whether the answer is about this mail and final. Defects of our own connection may be
- * mended.
- */
+/** Returns whether the answer is about this mail and final: a defect of our own may be mended. */
 function isFinal({ code, responseCode }: SmtpError): boolean {
   if (code !== 'EENVELOPE' && code !== 'EMESSAGE') return false;
   return responseCode === undefined || (responseCode >= 500 && !NOT_AUTHORIZED.has(responseCode));

@@ -116,17 +116,12 @@ export function lineOf(raw: string): string {
   return raw.replace(/[ \t\r]+/g, ' ').replace(/\p{Cc}/gu, '\ufffd');
 }
 
-/**
- * Decodes encoded words (RFC 2047), even where they are not allowed; removes control characters.
- */
+/** Decodes encoded words (RFC 2047), wherever they stand, and removes control characters. */
 export function decodeField(raw: string): string {
   return cleanLine(decodeWords(raw));
 }
 
-/**
- * Some mailers count bytes and split characters over words, so neighbours in one character set are
- * decoded together.
- */
+/** Decodes neighbours of one character set together: some mailers split characters over words. */
 function decodeWords(text: string): string {
   const pieces: (string | { readonly charset: string; readonly bytes: Buffer[] })[] = [];
   let after = 0;

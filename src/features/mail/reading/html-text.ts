@@ -4,10 +4,7 @@
  */
 export class HtmlText {
   readonly #lines: string[] = [];
-  /**
-   * The pieces of the last line, joined only once, because reading a growing text copies it each
-   * time.
-   */
+  /** The pieces of the last line, joined once: reading a growing text copies it each time. */
   #line: string[] = [];
   #quotes = 0;
   /** Quote depth at the blank line before the next text, or null without such a line. */

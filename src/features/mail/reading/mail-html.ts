@@ -132,10 +132,7 @@ function linkOf(href: string): string | undefined {
 
 const LINKED = new Set(['http:', 'https:', 'mailto:', 'tel:']);
 
-/**
- * An external picture would tell its sender when and where the mail is read, so it is named, not
- * loaded.
- */
+/** External pictures are named, not loaded: they tell senders when and where a mail is read. */
 function pictureOf(src: string, pictures: ReadonlyMap<string, number>): Record<string, string> {
   const source = src.trim();
   if (/^cid:/i.test(source)) {

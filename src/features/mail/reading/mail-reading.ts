@@ -20,10 +20,7 @@ export class MailReading {
     this.#pieces = source[Symbol.asyncIterator]();
   }
 
-  /**
-   * Rejects if the source or the store fails. If the thread dies, the mail has what was read until
-   * then.
-   */
+  /** Rejects if the source or the store fails. If the thread dies, the mail has what was read. */
   async run(): Promise<ParsedMail> {
     try {
       this.#thread.start();
@@ -87,10 +84,7 @@ class IncomingPart {
   #offered = Promise.withResolvers<Buffer | null>();
   #taken = Promise.withResolvers<void>();
 
-  constructor(
-    store: MailFiles,
-    { filename, contentType }: { readonly filename: string; readonly contentType: string },
-  ) {
+  constructor(store: MailFiles, { filename, contentType }: Pick<StoredPart, 'filename' | 'contentType'>) {
     this.#part = { key: newId('upload'), filename, contentType };
     this.#stored = store.putStream(this.#part, this.#pieces());
     // Awaited by a later call, possibly after some time.

@@ -30,7 +30,7 @@ function isFromServer(header: Header): boolean {
   );
 }
 
-/** Returns the enhanced status in a text, such as `5.1.1`, else one of the class of its SMTP code. */
+/** Returns the enhanced status in a text, such as `5.1.1`, else the class of its SMTP code. */
 export function statusOf(text: string): string | null {
   const enhanced = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.])/.exec(text)?.[1];
   if (enhanced !== undefined) return enhanced;

@@ -12,10 +12,7 @@ export interface SharedPieces {
   readonly decoded: SharedArrayBuffer;
 }
 
-/**
- * A mail to read, an answer, or the end. `size` is the number of available bytes of the source; 0
- * is its end.
- */
+/** A mail to read, an answer, or the end. `size`: available bytes of the source; 0 is its end. */
 export type ToMailWorker =
   | { readonly kind: 'mail' | 'taken' | 'end' }
   | { readonly kind: 'piece'; readonly size: number };
@@ -136,10 +133,7 @@ export class ReaderThread {
 setFlagsFromString('--max-semi-space-size=2');
 /** Several times the memory for sanitizing the largest text that is kept. */
 const HEAP_MB = 256;
-/**
- * Milliseconds that the thread may take for one piece of a mail. The slowest of the corpus takes a
- * second.
- */
+/** Milliseconds for one piece of a mail. The slowest of the corpus takes a second. */
 const STEP_MS = 20_000;
 /** The size in which files are read. */
 const PIECE_BYTES = 64 * 1024;

@@ -12,15 +12,9 @@ import type { FromMailWorker, SharedPieces, ToMailWorker } from './reader-thread
 if (parentPort === null) throw new Error('This module runs in a thread.');
 const port = parentPort;
 const { source, decoded }: SharedPieces = workerData;
-/**
- * The garbage of a larger mail is collected at once; otherwise the engine lets the heap grow to
- * several times its size.
- */
+/** The garbage of larger mails is collected at once, or the heap grows to several times that. */
 const LARGE_MAIL_BYTES = 1024 * 1024;
-/**
- * A thread whose heap is larger than this after a collection ends, because a live thread never
- * returns its memory.
- */
+/** A thread with a larger heap after a collection ends: a live one never returns its memory. */
 const MAX_HEAP_BYTES = 48 * 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');

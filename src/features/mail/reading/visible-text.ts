@@ -10,10 +10,7 @@ export function visibleText(text: string): string {
   return visible === '' ? text.trim() : visible;
 }
 
-/**
- * Returns where an answered mail without quote marks begins: at a separator, or a header as Outlook
- * writes it.
- */
+/** Returns where an answered mail without quote marks begins: at a separator or at its header. */
 function historyStart(lines: readonly string[]): number {
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '' || isQuote(line)) continue;

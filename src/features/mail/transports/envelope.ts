@@ -1,10 +1,7 @@
 /** The facts about a mail that are not in its bytes. */
 export interface Envelope {
   readonly transport: 'http' | 'smtp' | 'lmtp' | 'imap';
-  /**
-   * The sender of the envelope, to which bounces go; '' for mail that must not be answered, null if
-   * unknown.
-   */
+  /** The sender of the envelope; '' for mail that must not be answered, null if unknown. */
   readonly sender: string | null;
   /** The recipients of the envelope, or null if only the headers name them. */
   readonly recipients: readonly string[] | null;

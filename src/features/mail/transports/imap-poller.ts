@@ -1,25 +1,21 @@
 import type { FetchMessageObject, ImapFlow } from 'imapflow';
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import type { NodeParts } from '../../../core/features/feature.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
 import { statement } from '../../../platform/db/connection/statement.ts';
 import { Loop } from '../../../platform/lifecycle.ts';
-import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { Envelope } from './envelope.ts';
 import { type Intake, MAX_MAIL_BYTES, mailTooLarge, refusalOf } from './intake.ts';
 
-export interface ImapPollerOptions {
+export interface ImapPollerOptions extends Pick<NodeParts, 'database' | 'log'> {
   /** PARLEY_IMAP_URL. */
   readonly mailbox: NonNullable<NodeParts['config']['imap']>;
   /** If there is no TLS from the first byte, STARTTLS is required before the password is sent. */
   readonly requireTls: boolean;
-  readonly database: Database;
   readonly intake: Pick<Intake, 'receive'>;
   /** Names this node. */
   readonly nodeId: string;
   readonly metrics: Pick<Metrics, 'mailRefusals'>;
-  readonly log: Logger;
   /** Milliseconds between two checks for something to do. Default: 10,000. */
   readonly everyMs?: number;
   /** Milliseconds between two looks at a mailbox that announces nothing. Default: 60,000. */

@@ -1,9 +1,7 @@
 import { ApiError } from '../../../contract/protocol/errors.ts';
 import { newId } from '../../../contract/protocol/ids.ts';
-import type { ObjectStore } from '../../../core/attachments/storage.ts';
+import type { NodeParts } from '../../../core/features/feature.ts';
 import type { MailboxRow } from '../../../core/resources/mailbox.ts';
-import type { Database } from '../../../platform/db/connection/database.ts';
-import type { Logger } from '../../../platform/log.ts';
 import type { Metrics } from '../../../platform/metrics.ts';
 import type { MailHead } from '../mail-store.ts';
 import type { MailKey } from '../outgoing/mail-key.ts';
@@ -28,15 +26,12 @@ export interface Arrival {
   readonly mail: ParsedMail;
 }
 
-export interface IntakeOptions {
-  readonly database: Database;
-  readonly store: ObjectStore;
+export interface IntakeOptions extends Pick<NodeParts, 'database' | 'store' | 'log'> {
   readonly key: MailKey;
   readonly parseMail: typeof parseMail;
   /** Decides the fate of a mail, and commits it. */
   readonly acceptMail: (arrival: Arrival) => Promise<MailHead>;
   readonly metrics: Pick<Metrics, 'mailReceived' | 'mailReceiveSeconds'>;
-  readonly log: Logger;
 }
 
 /** The outcome of a mail at one of its inboxes. */
@@ -79,10 +74,7 @@ export class Intake {
     return mailboxesAt(this.#options.database, this.#options.key, addresses);
   }
 
-  /**
-   * Like `receive`, but returns the outcome for each inbox: a failing one does not keep the mail
-   * from the others.
-   */
+  /** Returns the outcome for each inbox: a failing one does not keep the mail from the others. */
   async deliver(bytes: AsyncIterable<Buffer>, envelope: Envelope): Promise<Delivery[]> {
     const { transport } = envelope;
     const { metrics } = this.#options;

@@ -17,10 +17,7 @@ export class Places {
     this.#mostPerAddress = mostPerAddress;
   }
 
-  /**
-   * Returns a function that releases the place, once. Throws ApiError `rate_limit_exceeded` if none
-   * is free.
-   */
+  /** Returns a function that releases the place. Throws ApiError `rate_limit_exceeded`. */
   take(address: string): () => void {
     const network = networkOf(address);
     const own = this.#byNetwork.get(network) ?? 0;

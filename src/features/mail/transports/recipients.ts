@@ -40,10 +40,7 @@ export async function mailboxesAt(db: Db, key: MailKey, addresses: readonly stri
   return [...new Set(found)];
 }
 
-/**
- * Returns the addresses of a header field, in lower case, without display names, comments and group
- * names.
- */
+/** Returns the addresses of a header field, in lower case, without any names and comments. */
 export function addressesIn(value: string): string[] {
   return unquoted(value)
     .split(/[,;]/)
@@ -78,9 +75,7 @@ function namesOf(key: MailKey, address: string): string[] {
 
 const BOUNCE_LIKE = /\+b-[\da-f]{24}-[\da-f]{16}@/;
 
-/**
- * Returns the text without quoted strings and comments, whose commas and addresses are only text.
- */
+/** Returns the text without quoted strings and comments: their commas and addresses are text. */
 function unquoted(text: string): string {
   let kept = '';
   let isQuoted = false;

@@ -6,10 +6,7 @@ export interface Arriving {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/**
- * Reads `bytes` up to the end of the header section, so that the mail's fate is decided before it
- * is stored.
- */
+/** Reads `bytes` to the end of the header section: a mail is decided before it is stored. */
 export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> {
   const iterator = bytes[Symbol.asyncIterator]();
   // Grows by doubling, because a client may send byte by byte.
@@ -35,10 +32,7 @@ export async function readHead(bytes: AsyncIterable<Buffer>): Promise<Arriving> 
   };
 }
 
-/**
- * Returns the unfolded values of the header fields with this name, in order. `name` is in lower
- * case.
- */
+/** Returns the unfolded values of the header fields with this name (in lower case), in order. */
 export function headerValues(head: Buffer, name: string): string[] {
   const lines = head
     .toString('utf8')
